@@ -1,9 +1,10 @@
-"""`ssdgym/EraseVictim-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+"""`ssdgym/EraseVictim-v0`: what its docs promise of candidates, seeds and vectors beside the contract."""
 
 from __future__ import annotations
 
 import multiprocessing
 import pickle
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -17,72 +18,12 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.build import copy_device
 from tests.engine.devices import device, differences, full_device
-from tests.envs.checking import (
-    ValidActions,
-    assert_gymnasium_is_content,
-    assert_sb3_only_warns_of_the_shape,
-)
+from tests.envs import cases
+from tests.envs.cases import any_valid, playing
 from tests.envs.vector.compare import row
 
-ENV_ID = "ssdgym/EraseVictim-v0"
-RUNS = {"geometry": {"sub_blocks_per_block": 4}, "erase_unit": "sub_block_run"}
-KINDS = {
-    "blocks": {"device": full_device()},
-    "timed": {"device": full_device({"planes_per_die": 2}, {"timing": "event"})},
-    "runs of sub-blocks": {"device": full_device(**RUNS)},
-    "every erase set": {"device": full_device(**RUNS), "candidates": "all"},
-    "every block": {"device": full_device(), "candidates": "all"},
-    "warmup": {"device": full_device(), "warmup": 100},
-}
-each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def options(kind: str = "blocks", **changes: Any) -> dict[str, Any]:
-    return {"workload": "zipf80", "horizon": 400, "candidates": 6, **KINDS[kind], **changes}
-
-
-def any_valid(mask: np.ndarray, rng: np.random.Generator) -> int:
-    return int(rng.choice(np.flatnonzero(mask)))
-
-
-class ForCheckers(ValidActions, EraseVictimEnv):
-    """Takes actions as the checkers draw them, without regard to masks."""
-
-
-@each_kind
-def test_gymnasium_check__no_warning(kind: str) -> None:
-    assert_gymnasium_is_content(ForCheckers(**options(kind)))
-
-
-def test_gymnasium_check__as_made_by_default__no_warning() -> None:
-    assert_gymnasium_is_content(gym.make(ENV_ID), render=True)
-
-
-@each_kind
-def test_stable_baselines3_check__only_the_warning_about_the_shape_of_candidates(kind: str) -> None:
-    assert_sb3_only_warns_of_the_shape(ForCheckers(**options(kind)))
-
-
-@each_kind
-def test_episode__truncated_at_exactly_the_horizon__observations_inside_their_space(kind: str) -> None:
-    env = EraseVictimEnv(**options(kind))
-    rng = np.random.default_rng(0)
-    for seed in range(3):
-        observation, info = env.reset(seed=seed)
-        over = False
-        while not over:
-            assert env.observation_space.contains(observation)
-            assert observation["action_mask"].any()
-            assert np.array_equal(env.action_masks(), observation["action_mask"] == 1)
-            masked = observation["action_mask"] == 0
-            assert not observation["candidates"][masked].any()
-            observation, reward, terminated, over, info = env.step(any_valid(observation["action_mask"], rng))
-            assert isinstance(reward, float) and np.isfinite(reward)
-            assert not terminated
-        assert env.observation_space.contains(observation)
-        assert observation["action_mask"].any()
-        assert info["metrics"]["host_pages_written"] == info["host_pages_written"] == 400
-        assert info["metrics"]["lost_pages"] == 0
+options = partial(cases.options, "EraseVictim")
+each_kind = pytest.mark.parametrize("kind", cases.KINDS["EraseVictim"])
 
 
 def test_step__after_the_end_or_before_a_reset__refused() -> None:
@@ -109,27 +50,6 @@ def test_episode__without_any_decision__ends_with_its_first_step() -> None:
     _, rewards, _, truncations, infos = vector.step([action])
     assert (rewards[0], truncations[0]) == (0.0, True)
     assert row(infos, 0)["final_info"]["metrics"] == info["metrics"]
-
-
-@each_kind
-@pytest.mark.parametrize("wrong", [-1, "masked", "K", 10**12], ids=str)
-def test_step__outside_the_mask__refused_with_everything_as_it_was(kind: str, wrong: Any) -> None:
-    env = EraseVictimEnv(**options(kind, horizon=4000))
-    observation, _ = env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    while observation["action_mask"].all():
-        observation, *_ = env.step(any_valid(observation["action_mask"], rng))
-        if wrong != "masked":
-            break
-    number = {"masked": int(np.argmin(observation["action_mask"])), "K": env.action_space.n}.get(wrong, wrong)
-    before = copy_device(env.episodes.state, 0)
-    with pytest.raises(SsdgymError) as caught:
-        env.step(number)
-    allowed = np.flatnonzero(observation["action_mask"]).tolist()
-    expected = f"action {number} of environment 0 is outside the action mask; choose one of {allowed}."
-    assert str(caught.value) == expected
-    assert differences(env.episodes.state, 0, before, 0) == []
-    assert np.array_equal(env.action_masks(), observation["action_mask"] == 1)
 
 
 def test_vector_step__one_action_outside_the_mask__nobody_moves() -> None:
@@ -200,15 +120,11 @@ def test_candidates_all__the_same_erase_set_at_the_same_place(kind: str) -> None
     ]
     masks = [*runs, (1 << s) - 1]
     assert env.action_space.n == len(masks) * config.geometry.blocks_per_plane
-    observation, _ = env.reset(seed=3)
-    rng = np.random.default_rng(3)
-    over = False
-    while not over:
+    for _ in playing(env, 3, np.random.default_rng(3)):
         plane = int(env.episodes.state.control["decision_plane"][0, 0])
         first = plane * config.geometry.blocks_per_plane
         expected = [(first + b, m) for b in range(config.geometry.blocks_per_plane) for m in masks]
         assert [(int(e["block"]), int(e["mask"])) for e in env.episodes.view.sets[0, :, 0]] == expected
-        observation, _, _, over, _ = env.step(any_valid(observation["action_mask"], rng))
 
 
 @st.composite
@@ -250,33 +166,18 @@ def test_observations__any_device__finite_inside_the_space_and_never_without_a_v
         device=config, workload=workload, horizon=horizon, candidates=candidates, proposers=("greedy",)
     )
     rng = np.random.default_rng(seed)
-    observation, _ = env.reset(seed=seed)
-    over = False
-    while not over:
+    for observation in playing(env, seed, rng):
         assert env.observation_space.contains(observation), observation
         assert observation["action_mask"].any()
-        observation, _, _, over, info = env.step(any_valid(observation["action_mask"], rng))
-    assert env.observation_space.contains(observation), observation
-    assert observation["action_mask"].any()
-    assert info["metrics"]["host_pages_written"] == horizon
-    assert info["metrics"]["lost_pages"] == 0
-
-
-# -- seeds ---------------------------------------------------------------------------------------------------
+    assert env.observation_space.contains(env.observation())
+    assert env.action_masks().any()
+    assert env.metrics()["host_pages_written"] == horizon
+    assert env.metrics()["lost_pages"] == 0
 
 
 def test_reset__seed__is_the_first_episode_and_draws_the_next_ones() -> None:
     env = EraseVictimEnv(**options())
-    first = [
-        env.reset(seed=7)[1]["episode_seed"],
-        env.reset()[1]["episode_seed"],
-        env.reset()[1]["episode_seed"],
-    ]
-    again = [
-        env.reset(seed=7)[1]["episode_seed"],
-        env.reset()[1]["episode_seed"],
-        env.reset()[1]["episode_seed"],
-    ]
+    first, again = ([env.reset(seed=seed)[1]["episode_seed"] for seed in (7, None, None)] for _ in range(2))
     assert first == again
     assert first[0] == 7
     assert len(set(first)) == 3
@@ -311,9 +212,6 @@ def test_vector_reset__wrong_number_of_seeds__refused() -> None:
         EraseVictimVectorEnv(3, **options()).reset(seed=[1, 2])
 
 
-# -- vector --------------------------------------------------------------------------------------------------
-
-
 def test_vector__devices_of_different_geometry__in_turn() -> None:
     devices = [full_device(), full_device({"blocks_per_plane": 24, "pages_per_block": 4, "channels": 1})]
     env = EraseVictimVectorEnv(5, **options(device=devices))
@@ -324,21 +222,9 @@ def test_vector__devices_of_different_geometry__in_turn() -> None:
         observation, *_, info = env.step(info["proposed"][:, 0])
 
 
-def test_make_vec__registered__native() -> None:
-    env = gym.make_vec(ENV_ID, num_envs=2, **options())
-    assert isinstance(env.unwrapped, EraseVictimVectorEnv)
-    _, info = env.reset(seed=1)
-    env.step(info["proposed"][:, 0])
-    with pytest.raises(SsdgymError, match="max_episode_steps is not for this environment"):
-        EraseVictimVectorEnv(2, **options(), max_episode_steps=5)
-
-
-# -- other processes -----------------------------------------------------------------------------------------
-
-
 def first_observation(arguments: dict[str, Any], connection: Any) -> None:
     """In a new process: make the environment by its id and send back what it shows."""
-    connection.send(gym.make(f"ssdgym.envs:{ENV_ID}", **arguments).reset(seed=4)[0])
+    connection.send(gym.make("ssdgym.envs:ssdgym/EraseVictim-v0", **arguments).reset(seed=4)[0])
 
 
 def test_spawned_process__knows_the_id_and_shows_the_same() -> None:
@@ -358,3 +244,8 @@ def test_options__survive_a_pickle() -> None:
     env = EraseVictimEnv(**options("timed"))
     copied = pickle.loads(pickle.dumps(env.episodes.options))
     assert copied == env.episodes.options
+
+
+def test_vector__max_episode_steps__refused() -> None:
+    with pytest.raises(SsdgymError, match="max_episode_steps is not for this environment"):
+        EraseVictimVectorEnv(2, **options(), max_episode_steps=5)

@@ -18,13 +18,14 @@ import pytest
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs import EraseVictimEnv
 from ssdgym.envs.episodes import Episodes
 from ssdgym.envs.erase_victim import EraseVictimOptions
 from ssdgym.policy import available_policies, get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import content, copy_device
 from tests.engine.devices import INPUT_FIELDS, POLICIES, RECORDINGS, device, differences, full_device
+from tests.envs import cases
 
 WORKLOAD = {
     "kind": "zipf",
@@ -76,39 +77,21 @@ def arguments(ftl: str, policy: str, **changes: Any) -> dict[str, Any]:
 
 
 def compiled_run(ftl: str, policy: str, seed: int = SEED) -> Simulator:
-    sim = Simulator(config(ftl), policy=policy, seed=seed)
-    sim.precondition(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=seed)
+    sim = cases.compiled_run(config(ftl), policy, WORKLOAD, seed, HORIZON, WARMUP)
     assert sim.metrics()["gc_invocations"] > 50
     return sim
 
 
 def env_run(**options: Any) -> EraseVictimEnv:
     env = EraseVictimEnv(**options)
-    _, info = env.reset(seed=SEED)
-    over = False
-    while not over:
-        _, _, _, over, info = env.step(info["proposed"][1])
+    cases.play(env, SEED, cases.proposal(1))
     return env
-
-
-class KeepingVectorEnv(EraseVictimVectorEnv):
-    """Keeps the devices whose episodes end, before they begin the next one."""
-
-    def _end(self, over: np.ndarray) -> dict[str, Any]:
-        for i in np.flatnonzero(over):
-            self.ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-        return super()._end(over)
 
 
 def vector_run(**options: Any) -> dict[int, State]:
     """The first episodes of three environments, of which number 1 has the seed of the others here."""
-    env = KeepingVectorEnv(3, **options)
-    env.ended = {}
-    _, info = env.reset(seed=[SEED + 5, SEED, SEED + 9])
-    while len(env.ended) < 3:
-        info = env.step(info["proposed"][:, 1])[4]
-    return env.ended
+    seeds = [SEED + 5, SEED, SEED + 9]
+    return cases.ended_devices(EraseVictimEnv, seeds, lambda info: info["proposed"][:, 1], **options)
 
 
 def test_policies_here__are_all_that_run_on_any_device() -> None:
@@ -147,9 +130,7 @@ def test_vector__devices_of_different_geometry__each_as_alone(ftl: str) -> None:
     mixed = vector_run(**arguments(ftl, "greedy", device=[others[0], config(ftl), others[1]]))
     assert differences(mixed[1], 0, compiled_run(ftl, "greedy").state, 0) == []
     for i, alone in ((0, others[0]), (2, others[1])):
-        sim = Simulator(alone, policy="greedy", seed=SEED + (5, 0, 9)[i])
-        sim.precondition(WORKLOAD)
-        sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=SEED + (5, 0, 9)[i])
+        sim = cases.compiled_run(alone, "greedy", WORKLOAD, SEED + (5, 0, 9)[i], HORIZON, WARMUP)
         assert differences(mixed[i], 0, sim.state, 0) == []
 
 
@@ -218,10 +199,7 @@ def test_same_seed__twice_in_one_environment__the_same_episode() -> None:
     env = EraseVictimEnv(**arguments("event", "random"))
     ends = []
     for _ in range(2):
-        _, info = env.reset(seed=SEED)
-        over = False
-        while not over:
-            _, _, _, over, info = env.step(info["proposed"][1])
+        cases.play(env, SEED, cases.proposal(1))
         ends.append(digest(env.episodes.state, 0))
     assert ends[0] == ends[1]
     env.reset(seed=SEED + 1)
@@ -230,8 +208,5 @@ def test_same_seed__twice_in_one_environment__the_same_episode() -> None:
 
 def test_gym_make__the_same_as_the_class() -> None:
     env = gym.make("ssdgym/EraseVictim-v0", **arguments("none", "greedy"))
-    _, info = env.reset(seed=SEED)
-    over = False
-    while not over:
-        _, _, _, over, info = env.step(info["proposed"][1])
+    cases.play(env, SEED, cases.proposal(1))
     assert digest(env.unwrapped.episodes.state, 0) == digest(compiled_run("none", "greedy").state, 0)

@@ -13,7 +13,7 @@ from ssdgym.envs import MergePlanEnv, MergePlanVectorEnv
 from ssdgym.requests import PARTIAL_HEAD, WRITE, Requests
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences
-from tests.envs.vector.compare import row
+from tests.envs.cases import compiled_run
 from tests.simulator.test_block import in_place, mixed  # noqa: F401 - a fixture
 
 HORIZON, WARMUP, SEED = 4000, 300, 11
@@ -74,9 +74,7 @@ def played(device: DeviceConfig, rule: str) -> tuple[MergePlanEnv, np.ndarray]:
 
 def compiled(device: DeviceConfig, rule: str) -> Simulator:
     """The run of the same rule inside the engine."""
-    sim = Simulator(device, policy=rule, seed=SEED)
-    sim.precondition(everything)
-    sim.run(everything, host_pages=HORIZON, warmup=WARMUP, seed=SEED)
+    sim = compiled_run(device, rule, everything, SEED, HORIZON, WARMUP)
     assert sim.metrics()["lost_pages"] == 0
     return sim
 
@@ -113,30 +111,6 @@ def test_other_devices__compiled_and_played__the_same_device(changes: dict[str, 
     device = merging("nftl", timing, **changes)
     env, _ = played(device, "mmerge")
     assert set(differences(env.episodes.state, 0, compiled(device, "mmerge").state, 0)) <= ASKED
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_vector__every_environment_is_the_single_one__infos_included(kind: str, timing: str) -> None:
-    options = arguments(merging(kind, timing), warmup=0, features="all", proposers=RULES)
-    vector, single = MergePlanVectorEnv(3, **options), MergePlanEnv(**options)
-    seen, infos = vector.reset(seed=[SEED + 5, SEED, SEED + 9])
-    alone, info = single.reset(seed=SEED)
-    rng = np.random.default_rng(0)
-    over, steps = False, 0
-    while not over:
-        for name, array in alone.items():
-            np.testing.assert_array_equal(seen[name][1], array)
-        assert row(infos, 1)["host_pages_written"] == info["host_pages_written"]
-        np.testing.assert_array_equal(infos["proposed"][1], info["proposed"])
-        allowed = np.where(seen["action_mask"], rng.random(seen["action_mask"].shape), -1)
-        actions = allowed.argmax(axis=1)
-        seen, rewards, _, ends, infos = vector.step(actions)
-        alone, reward, _, over, info = single.step(int(actions[1]))
-        assert (rewards[1], ends[1]) == (reward, over)
-        steps += 1
-    assert steps > 50
-    assert row(infos["final_info"], 1)["metrics"]["m_merges"] == info["metrics"]["m_merges"] > 0
 
 
 @pytest.mark.parametrize("timing", TIMINGS)

@@ -1,66 +1,30 @@
-"""`ssdgym/MergePlan-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+"""`ssdgym/MergePlan-v0`: what its docs promise beside the contract of all environments."""
 
 from __future__ import annotations
 
-import pickle
+from functools import partial
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from sb3_contrib import MaskablePPO
 
-from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.status import MERGE_DECISION
 from ssdgym.envs import EraseVictimEnv, MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.features import bundle_feature, plan_feature
-from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, differences
-from tests.envs.checking import (
-    ValidActions,
-    assert_gymnasium_is_content,
-    assert_sb3_only_warns_of_the_shape,
-)
+from tests.envs import cases
+from tests.envs.cases import any_valid, demo, play, playing, proposal
 
-ENV_ID = "ssdgym/MergePlan-v0"
+options = partial(cases.options, "MergePlan")
+
+
 #: Times of pen-demo, ns: array to register, a page and its spare area on the channel, program, erase.
 READ_NS, PAGE_NS, SPARE_NS, PROGRAM_NS, ERASE_NS = 70_000, 40_960, 3_200, 900_000, 10_000_000
 COPY_NS = READ_NS + 2 * PAGE_NS + PROGRAM_NS
-
-
-def demo(timing: str = "none", **changes: Any) -> DeviceConfig:
-    """Two planes of 32 blocks of 64 pages, erased down to 4 pages: 7 candidates."""
-    return load_device({"base": "pen-demo", "ftl.timing": timing, **changes})
-
-
-SUPERBLOCKS = {"ftl.kind": "superblock", "ftl.physical_blocks": 7}
-COARSE = {"geometry.sub_blocks_per_block": 4, "timing.partial_erase_ns": {32: 9_950_000, 16: 9_790_000}}
-KINDS: dict[str, dict[str, Any]] = {
-    "nftl": {"device": demo()},
-    "timed": {"device": demo("event")},
-    "open loop": {"device": demo("event", **{"ftl.queue_depth": 0})},
-    "superblock": {"device": demo(**SUPERBLOCKS)},
-    "whole blocks": {
-        "device": demo(
-            **{
-                "geometry.sub_blocks_per_block": 1,
-                "timing.partial_erase_ns": {},
-                "erase_unit": "block",
-            }
-        )
-    },
-    "all features": {"device": demo("event"), "features": "all"},
-    "two devices": {"device": [demo(), demo(**COARSE, **SUPERBLOCKS)]},
-}
-each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def options(kind: str = "nftl", **changes: Any) -> dict[str, Any]:
-    return {"workload": "block_mixed", "horizon": 400, "reward": "plain", **KINDS[kind], **changes}
 
 
 def single_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarray:
@@ -73,68 +37,18 @@ def single_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarra
     return requests
 
 
-def any_of(observation: dict[str, np.ndarray], rng: np.random.Generator) -> int:
-    return int(rng.choice(np.flatnonzero(observation["action_mask"])))
-
-
-class ForCheckers(ValidActions, MergePlanEnv):
-    """Takes actions as the checkers draw them, without regard to masks."""
-
-
-@each_kind
-def test_checkers__of_gymnasium_and_stable_baselines3(kind: str) -> None:
-    assert_gymnasium_is_content(ForCheckers(**options(kind)))
-    assert_sb3_only_warns_of_the_shape(ForCheckers(**options(kind)))
-
-
-def test_gymnasium_check__as_made_by_default__no_warning() -> None:
-    assert isinstance(gym.make(ENV_ID).unwrapped, MergePlanEnv)
-    assert_gymnasium_is_content(ForCheckers())
-    drawn = ForCheckers(render_mode="rgb_array")
-    drawn.reset(seed=0)
-    assert drawn.render().shape[-1] == 3
-
-
-@each_kind
-def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(kind: str) -> None:
-    env = MergePlanEnv(**options(kind, horizon=2500))
-    rng = np.random.default_rng(0)
-    observation, info = env.reset(seed=3)
-    decisions, over = 0, False
-    while not over:
-        assert env.observation_space.contains(observation)
-        assert observation["action_mask"][0]
-        assert not observation["candidates"][observation["action_mask"] == 0].any()
-        observation, _, terminated, over, info = env.step(any_of(observation, rng))
-        decisions += 1
-        assert not terminated
-    assert env.observation_space.contains(observation)
-    metrics = info["metrics"]
-    assert metrics["host_pages_written"] == 2500
-    assert metrics["lost_pages"] == metrics["spoiled_pages"] == 0
-    assert decisions == metrics["gc_invocations"] > 10
-    assert metrics["full_jobs"] > 0
-
-
 def test_default__both_causes() -> None:
     env = MergePlanEnv()
     assert env.action_space.n == 7
-    _, info = env.reset(seed=0)
-    over = False
-    while not over:
-        _, _, _, over, info = env.step(int(info["proposed"][0]))
+    info = play(env, 0, proposal(0))
     assert info["metrics"]["full_jobs"] > 20 < info["metrics"]["pool_jobs"]
-
-
-# -- which candidates there are
 
 
 @pytest.mark.parametrize("kind", ["nftl", "superblock"])
 def test_mask__what_is_allowed__and_of_equal_ones_the_first(kind: str) -> None:
     env = MergePlanEnv(**options(kind, horizon=2500))
-    observation, _ = env.reset(seed=1)
-    rng, over, doubles, forbidden = np.random.default_rng(0), False, 0, 0
-    while not over:
+    doubles, forbidden = 0, 0
+    for observation in playing(env, 1, np.random.default_rng(0)):
         figures = env.episodes.state.figure[0][: env.action_space.n]
         first: dict[Any, int] = {}
         for k, figure in enumerate(figures):
@@ -142,7 +56,6 @@ def test_mask__what_is_allowed__and_of_equal_ones_the_first(kind: str) -> None:
             assert observation["action_mask"][k] == (bool(figure["allowed"]) and same == k)
             doubles += bool(figure["allowed"]) and same < k
             forbidden += not figure["allowed"]
-        observation, _, _, over, _ = env.step(any_of(observation, rng))
     assert forbidden > 10 and (kind == "superblock" or doubles > 10)
 
 
@@ -163,20 +76,6 @@ def test_equal_candidates__leave_the_same_device() -> None:
             devices.append(sim.state)
         assert set(differences(devices[0], 0, devices[1], 0)) <= {"job.answer"}
     assert compared > 20
-
-
-def test_step__not_offered__refused_with_everything_as_it_was() -> None:
-    env, other = MergePlanEnv(**options()), MergePlanEnv(**options())
-    for each in (env, other):
-        observation, _ = each.reset(seed=0)
-    hidden = int(observation["action_mask"].argmin())
-    for action in (hidden, 7):
-        with pytest.raises(SsdgymError, match=f"action {action} of environment 0 is outside the action mask"):
-            env.step(action)
-    assert differences(env.episodes.state, 0, other.episodes.state, 0) == []
-
-
-# -- what is observed
 
 
 class Looked:
@@ -236,7 +135,7 @@ def test_columns__are_what_the_arrays_of_the_device_say(kind: str) -> None:
         assert data["bundle_wear_spread"] == pytest.approx(np.log2((seen.erases.std() + 1) / mean), abs=1e-5)
         assert data["plane_wear_spread"] == pytest.approx(np.log2((seen.of_plane.std() + 1) / mean), abs=1e-5)
         causes.add(data["cause_pool"])
-        observation, _, _, over, info = env.step(any_of(observation, rng))
+        observation, _, _, over, info = env.step(any_valid(observation["action_mask"], rng))
     assert causes == {0, 1}
 
 
@@ -282,9 +181,6 @@ def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
         MergePlanEnv(**options(features=["default", "streams"])).reset(seed=1)
 
 
-# -- rewards
-
-
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
     objective = {"merge_time": 1.0, "spoiled": 0.0, "relocations": 0.0, "wear": 0.0}
@@ -294,7 +190,7 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
     observation, _ = env.reset(seed=4)
     total, terms, over = 0.0, dict.fromkeys(objective, 0.0), False
     while not over:
-        observation, reward, _, over, info = env.step(any_of(observation, rng))
+        observation, reward, _, over, info = env.step(any_valid(observation["action_mask"], rng))
         total += reward
         terms = {name: terms[name] + info["terms"][name] for name in objective}
     m = info["metrics"]
@@ -323,9 +219,6 @@ def test_default_reward__of_mmerge_is_about_0_per_host_page__of_merges_alone_bel
 def test_terms__of_this_family_on_others__refused() -> None:
     with pytest.raises(SsdgymError, match="merge_time counts 'gc_spare_ns'; devices of ftl.mapping page"):
         EraseVictimEnv(device=device(), objective={"merge_time": 1.0})
-
-
-# -- arguments
 
 
 @pytest.mark.parametrize(
@@ -376,30 +269,8 @@ def test_features__by_what_the_devices_have() -> None:
     assert names(kind="timed") - usual == {"elapsed"}
 
 
-# -- around it
-
-
 def test_render__says_what_is_chosen() -> None:
     env = MergePlanEnv(**options(render_mode="ansi"))
     observation, _ = env.reset(seed=1)
     lines = env.render().splitlines()
     assert lines[1] == f"{observation['action_mask'].sum()} plans offered for blocks to be merged"
-
-
-def test_vector__pickled_in_the_middle__goes_on_as_it_would() -> None:
-    env = MergePlanVectorEnv(2, **options("two devices", horizon=5000))
-    env.reset(seed=1)
-    for _ in range(20):
-        env.step(np.zeros(2, np.int64))
-    other = pickle.loads(pickle.dumps(env))
-    for _ in range(50):
-        ours, theirs = env.step(np.zeros(2, np.int64))[0], other.step(np.zeros(2, np.int64))[0]
-        for name, array in ours.items():
-            np.testing.assert_array_equal(array, theirs[name])
-
-
-def test_maskable_ppo__learns_a_little_on_a_vector() -> None:
-    env = SB3VecEnv(MergePlanVectorEnv(2, **options("timed", horizon=400)))
-    model = MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=0)
-    model.learn(64)
-    assert np.array(env.env_method("action_masks")).shape == (2, 7)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.envs import ParallelEraseEnv, ParallelEraseVectorEnv
+from ssdgym.envs import ParallelEraseEnv
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.build import copy_device
 from tests.engine.devices import device, differences
+from tests.envs import cases
+from tests.envs.cases import SHAPE
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.3, "interarrival_ns": 900.0}
 HORIZON, WARMUP, SEED = 900, 200, 11
-SHAPE = {"blocks_per_plane": 32, "sub_blocks_per_block": 4, "planes_per_die": 2}
 #: Policy -> what it needs of the device.
 NEEDS: dict[str, dict[str, Any]] = {
     "ippbe(limit=3, tau=0.9)": {},
@@ -49,30 +48,13 @@ def arguments(policy: str, devices: DeviceConfig | list[DeviceConfig]) -> dict[s
 
 
 def compiled_run(policy: str, on: DeviceConfig, seed: int = SEED) -> Simulator:
-    sim = Simulator(on, policy=policy, seed=seed)
+    sim = cases.compiled_run(on, policy, WORKLOAD, seed, HORIZON, WARMUP)
     assert sim.device == on
-    sim.precondition(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=seed)
     return sim
 
 
-class KeepingVectorEnv(ParallelEraseVectorEnv):
-    """Keeps the devices whose episodes end, before they begin the next one."""
-
-    def _end(self, over: np.ndarray) -> dict[str, Any]:
-        for i in np.flatnonzero(over):
-            self.ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-        return super()._end(over)
-
-
-def vector_run(count: int, seeds: list[int], **options: Any) -> dict[int, State]:
-    """The first episodes of the environments."""
-    env = KeepingVectorEnv(count, **options)
-    env.ended = {}
-    _, info = env.reset(seed=seeds)
-    while len(env.ended) < count:
-        info = env.step(info["proposed"][:, 1])[4]
-    return env.ended
+def vector_run(seeds: list[int], **options: Any) -> dict[int, State]:
+    return cases.ended_devices(ParallelEraseEnv, seeds, lambda info: info["proposed"][:, 1], **options)
 
 
 @each_timing
@@ -84,13 +66,10 @@ def test_compiled__environment__vector(policy: str, timing: str) -> None:
     pairs = int(compiled.state.counters["erases"][0, 0])
     assert pairs > 1.05 * metrics["gc_invocations"] > 40, "several blocks in many a round"
     env = ParallelEraseEnv(**arguments(policy, on))
-    _, info = env.reset(seed=SEED)
-    over = False
-    while not over:
-        _, _, _, over, info = env.step(info["proposed"][1])
+    info = cases.play(env, SEED, cases.proposal(1))
     assert differences(env.episodes.state, 0, compiled.state, 0) == []
     assert info["metrics"] == metrics
-    ended = vector_run(3, [SEED + 5, SEED, SEED + 9], **arguments(policy, on))
+    ended = vector_run([SEED + 5, SEED, SEED + 9], **arguments(policy, on))
     assert differences(ended[1], 0, compiled.state, 0) == []
     assert differences(ended[0], 0, compiled.state, 0) != []
 
@@ -105,7 +84,7 @@ def test_vector__devices_of_different_geometry__each_as_alone(policy: str, timin
         config(policy, timing, planes_per_die=3, channels=1, sub_blocks_per_block=2),
     ]
     seeds = [SEED + 5, SEED, SEED + 9]
-    mixed = vector_run(3, seeds, **arguments(policy, others))
+    mixed = vector_run(seeds, **arguments(policy, others))
     for i, (on, seed) in enumerate(zip(others, seeds, strict=True)):
         assert differences(mixed[i], 0, compiled_run(policy, on, seed).state, 0) == []
 
@@ -123,7 +102,7 @@ def test_vector__devices_of_all_kinds__each_as_alone() -> None:
     ]
     batch = [DeviceConfig.model_validate({**base, **kind}) for kind in kinds]
     seeds = [SEED + i for i in range(len(batch))]
-    mixed = vector_run(len(batch), seeds, **arguments(policy, batch))
+    mixed = vector_run(seeds, **arguments(policy, batch))
     for i, (on, seed) in enumerate(zip(batch, seeds, strict=True)):
         assert differences(mixed[i], 0, compiled_run(policy, on, seed).state, 0) == []
 
@@ -131,5 +110,5 @@ def test_vector__devices_of_all_kinds__each_as_alone() -> None:
 def test_most_blocks__of_the_candidates__changes_nothing_that_a_proposer_picks() -> None:
     policy = "ippbe(limit=3, tau=0.9)"
     on = config(policy, "none")
-    ended = [vector_run(1, [SEED], **arguments(policy, on), most_blocks=most)[0] for most in (2, 8)]
+    ended = [vector_run([SEED], **arguments(policy, on), most_blocks=most)[0] for most in (2, 8)]
     assert differences(ended[0], 0, ended[1], 0) == []

@@ -1,84 +1,23 @@
-"""`ssdgym/Placement-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+"""`ssdgym/Placement-v0`: what its docs promise beside the contract of all environments."""
 
 from __future__ import annotations
 
-import pickle
+from functools import partial
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
-from ssdgym.config.device import DeviceConfig
 from ssdgym.envs import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.features import page_feature, stream_feature
-from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import tracker
 from ssdgym.requests import REQUEST, WRITE
-from tests.engine.devices import device, differences
-from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
+from tests.engine.devices import device
+from tests.envs import cases
+from tests.envs.cases import spacious
 
-ENV_ID = "ssdgym/Placement-v0"
-
-
-def spacious(timing: str = "none", placement: str = "sep_gc", **fields: Any) -> DeviceConfig:
-    geometry = {"blocks_per_plane": 40, "pages_per_block": 4}
-    return device(geometry, {"timing": timing, "placement": placement}, over_provisioning=1.0, **fields)
-
-
-KINDS: dict[str, dict[str, Any]] = {
-    "both": {"device": spacious()},
-    "timed": {"device": spacious("event")},
-    "host": {"device": spacious(), "pages": "host"},
-    "relocated": {"device": spacious(), "pages": "relocated"},
-    "by request": {"device": spacious(), "per": "request"},
-    "proposers": {"device": spacious(placement="dac"), "proposers": ["sepbit", "sep_gc"], "streams": 6},
-    "all features": {"device": spacious(), "features": "all"},
-}
-each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def options(kind: str = "both", **changes: Any) -> dict[str, Any]:
-    return {"workload": "zipf80", "horizon": 200, "reward": "plain", **KINDS[kind], **changes}
-
-
-@each_kind
-def test_checkers__of_gymnasium_and_stable_baselines3(kind: str) -> None:
-    assert_gymnasium_is_content(PlacementEnv(**options(kind)))
-    assert_sb3_only_warns_of_the_shape(PlacementEnv(**options(kind)))
-
-
-def test_gymnasium_check__as_made_by_default__no_warning() -> None:
-    assert_gymnasium_is_content(gym.make(ENV_ID))
-
-
-@each_kind
-def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(kind: str) -> None:
-    env = PlacementEnv(**options(kind))
-    rng = np.random.default_rng(0)
-    observation, info = env.reset(seed=3)
-    total, over = 0.0, False
-    while not over:
-        assert env.observation_space.contains(observation)
-        assert observation["action_mask"].all()
-        observation, reward, terminated, over, info = env.step(rng.integers(env.action_space.n))
-        total += reward
-        assert not terminated
-    assert env.observation_space.contains(observation)
-    metrics = info["metrics"]
-    assert metrics["host_pages_written"] == 200
-    assert metrics["lost_pages"] == 0
-    assert total == pytest.approx(-metrics["relocated_pages"] / 4)
-
-
-def test_step__no_such_stream__refused_with_everything_as_it_was() -> None:
-    env, other = PlacementEnv(**options()), PlacementEnv(**options())
-    for each in (env, other):
-        each.reset(seed=0)
-    with pytest.raises(SsdgymError, match="action 4 of environment 0 is outside the action mask"):
-        env.step(4)
-    assert differences(env.episodes.state, 0, other.episodes.state, 0) == []
+options = partial(cases.options, "Placement")
 
 
 @pytest.mark.parametrize(
@@ -186,27 +125,3 @@ def test_own_features__read_the_records_of_an_own_tracker() -> None:
         assert observation["context"][place] == env.episodes.state.logical["version"][0, lpn]
         observation, *_ = env.step(0)
     assert observation["candidates"][:, names["candidates"].index("valid_pages")].sum() > 0
-
-
-def test_sb3_adapter__masks_and_episodes() -> None:
-    env = SB3VecEnv(PlacementVectorEnv(2, **options(horizon=40)))
-    env.seed(1)
-    env.reset()
-    done = np.zeros(2, bool)
-    while not done.any():
-        masks = env.env_method("action_masks")
-        assert np.array(masks).shape == (2, 4)
-        _, _, done, infos = env.step(np.zeros(2, np.int64))
-    assert infos[int(np.argmax(done))]["episode"]["l"] > 0
-
-
-def test_vector__pickled_in_the_middle__goes_on_as_it_would() -> None:
-    env = PlacementVectorEnv(2, **options("proposers"))
-    env.reset(seed=1)
-    for _ in range(20):
-        env.step(np.zeros(2, np.int64))
-    other = pickle.loads(pickle.dumps(env))
-    for _ in range(50):
-        ours, theirs = env.step(np.ones(2, np.int64))[0], other.step(np.ones(2, np.int64))[0]
-        for name, array in ours.items():
-            np.testing.assert_array_equal(array, theirs[name])

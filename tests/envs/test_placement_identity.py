@@ -7,36 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.device import DeviceConfig
-from ssdgym.envs import PlacementEnv, PlacementVectorEnv
+from ssdgym.envs import PlacementEnv
 from ssdgym.simulator import Simulator
-from tests.engine.devices import device, differences
-from tests.envs.vector.compare import row
+from tests.engine.devices import differences
+from tests.envs.cases import MIXED, compiled_run, play, proposal, spacious
 
-WORKLOAD = {
-    "kind": "zipf",
-    "theta": 0.9,
-    "read_fraction": 0.2,
-    "trim_fraction": 0.02,
-    "request_pages": 2,
-    "interarrival_ns": 900.0,
-}
 HORIZON, WARMUP, SEED = 700, 150, 11
 VICTIMS = "cost_benefit(since_close=1)"
 #: What a device notes of the questions it is asked outside; nothing follows from it.
 ASKED = {"control.decision_kind", "control.decision_subject", "control.request_stream", "slot.stream"}
 
 
-def spacious(timing: str, placement: str, **ftl: Any) -> DeviceConfig:
-    """A device with room for many streams."""
-    geometry = {"blocks_per_plane": 40, "pages_per_block": 4, "planes_per_die": 2}
-    return device(geometry, {"timing": timing, "placement": placement, **ftl}, over_provisioning=1.0)
-
-
 def arguments(timing: str = "none", placement: str = "sep_gc", **changes: Any) -> dict[str, Any]:
     return {
-        "device": spacious(timing, placement),
-        "workload": WORKLOAD,
+        "device": spacious(timing, placement, 2),
+        "workload": MIXED,
         "horizon": HORIZON,
         "warmup": WARMUP,
         "streams": None,
@@ -46,29 +31,20 @@ def arguments(timing: str = "none", placement: str = "sep_gc", **changes: Any) -
     }
 
 
-def played(proposer: int = 0, **options: Any) -> PlacementEnv:
+def assert_same_device(options: dict[str, Any]) -> PlacementEnv:
+    """Check that the device's own placement, played, leaves the device of the compiled run."""
     env = PlacementEnv(**options)
-    _, info = env.reset(seed=SEED)
-    over = False
-    while not over:
-        _, _, _, over, info = env.step(info["proposed"][proposer])
-    return env
-
-
-def compiled(model: DeviceConfig, victims: str = VICTIMS) -> Simulator:
-    """The run of the policies that play `model` in an environment."""
-    sim = Simulator(model, policy=victims, seed=SEED)
-    sim.precondition(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=SEED)
+    play(env, SEED, proposal(0))
+    sim = compiled_run(env.episodes.devices[0], VICTIMS, MIXED, SEED, HORIZON, WARMUP)
     assert sim.metrics()["relocated_pages"] > 50
-    return sim
+    assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED
+    return env
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("placement", ["single", "sep_gc", "hot_cold", "sepbit", "dac", "mida_hot"])
 def test_own_placement__compiled_and_played__the_same_device(timing: str, placement: str) -> None:
-    env = played(**arguments(timing, placement))
-    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    assert_same_device(arguments(timing, placement))
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -76,60 +52,27 @@ def test_own_placement__compiled_and_played__the_same_device(timing: str, placem
 def test_some_pages_or_more_streams__compiled_and_played__the_same_device(
     timing: str, changes: dict[str, Any]
 ) -> None:
-    env = played(**arguments(timing, "sepbit", proposers=["dac", "sep_gc"], **changes))
-    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    assert_same_device(arguments(timing, "sepbit", proposers=["dac", "sep_gc"], **changes))
 
 
 def test_dynamic_allocation__compiled_and_played__the_same_device() -> None:
-    env = played(**arguments(device=spacious("event", "sepbit", allocation="dynamic")))
-    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    assert_same_device(arguments(device=spacious("event", "sepbit", 2, allocation="dynamic")))
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("per", ["page", "request"])
 def test_write_buffer__compiled_and_played__the_same_device(per: str, timing: str) -> None:
-    model = spacious(timing, "sep_gc", write_buffer_pages=12)
-    env = played(**arguments(device=model, per=per))
-    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    model = spacious(timing, "sep_gc", 2, write_buffer_pages=12)
+    assert_same_device(arguments(device=model, per=per))
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_host_pages_to_the_streams_of_the_placement__the_device_of_the_plain_run(timing: str) -> None:
-    env = played(**arguments(timing, "dac", pages="host"))
-    plain = Simulator(spacious(timing, "dac"), policy=VICTIMS)
+    env = assert_same_device(arguments(timing, "dac", pages="host"))
+    plain = Simulator(spacious(timing, "dac", 2), policy=VICTIMS)
     assert env.episodes.devices[0].ftl.streams == plain.device.ftl.streams
     for name in ("low_free", "low_pool", "stop_free", "stop_pool", "valid_limit"):
         assert env.episodes.state.params[name] == plain.state.params[name], name
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-def test_vector__every_environment_is_the_single_one__infos_included(timing: str) -> None:
-    options = arguments(timing, "sepbit", proposers=["dac"], warmup=0)
-    vector, single = PlacementVectorEnv(3, **options), PlacementEnv(**options)
-    seen, infos = vector.reset(seed=[SEED + 5, SEED, SEED + 9])
-    alone, info = single.reset(seed=SEED)
-    rng = np.random.default_rng(0)
-    for _ in range(600):
-        for name, array in alone.items():
-            np.testing.assert_array_equal(seen[name][1], array)
-        assert row(infos, 1)["host_pages_written"] == info["host_pages_written"]
-        np.testing.assert_array_equal(infos["proposed"][1], info["proposed"])
-        actions = rng.integers(0, vector.single_action_space.n, 3)
-        seen, rewards, _, _, infos = vector.step(actions)
-        alone, reward, _, over, info = single.step(actions[1])
-        assert reward == rewards[1] and not over
-    assert differences(vector.episodes.state, 1, single.episodes.state, 0) == []
-
-
-def test_observe__as_often_as_one_likes__changes_nothing() -> None:
-    env = PlacementEnv(**arguments("none", "sepbit", proposers=["dac"]))
-    env.reset(seed=SEED)
-    for _ in range(30):
-        before = [array.copy() for array in (*env.episodes.state, *env.episodes.view)]
-        env.episodes.observe_again()
-        for old, new in zip(before, (*env.episodes.state, *env.episodes.view), strict=True):
-            np.testing.assert_array_equal(old, new)
-        env.step(0)
 
 
 def proposals(steps: int, **options: Any) -> np.ndarray:
@@ -170,5 +113,4 @@ def test_by_request__one_decision_for_all_its_pages(timing: str) -> None:
 
 
 def test_by_request__played_by_a_rule_of_requests__the_same_device() -> None:
-    env = played(**arguments("event", "sep_gc", per="request"))
-    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    assert_same_device(arguments("event", "sep_gc", per="request"))

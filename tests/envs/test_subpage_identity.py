@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.envs import SubpageRegionEnv, SubpageRegionVectorEnv
+from ssdgym.envs import SubpageRegionEnv
 from ssdgym.requests import Requests
 from ssdgym.simulator import Simulator
 from tests.config.test_subpage import parts
 from tests.engine.devices import differences
-from tests.envs.vector.compare import row
+from tests.envs.cases import compiled_run
 from tests.simulator.test_subpage import mixed
 
 HORIZON, WARMUP, SEED = 1500, 300, 11
@@ -72,9 +72,7 @@ def played(device: DeviceConfig, **changes: Any) -> tuple[SubpageRegionEnv, dict
 
 def compiled(device: DeviceConfig, victims: str = "greedy") -> Simulator:
     """The run of the same FTL by itself."""
-    sim = Simulator(device, policy=victims, seed=SEED)
-    sim.precondition(everything)
-    sim.run(everything, host_pages=HORIZON, warmup=WARMUP, seed=SEED)
+    sim = compiled_run(device, victims, everything, SEED, HORIZON, WARMUP)
     metrics = sim.metrics()
     assert metrics["region_collections"] > 20 and metrics["region_moves"] > 20 and metrics["evictions"] > 20
     assert metrics["lost_pages"] == 0
@@ -117,27 +115,3 @@ def test_other_devices__compiled_and_played__the_same_device(changes: dict[str, 
     env, _ = played(regional("event", **changes), victims="cost_benefit")
     sim = compiled(env.episodes.devices[0], "cost_benefit")
     assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_vector__every_environment_is_the_single_one__infos_included(timing: str) -> None:
-    options = arguments(regional(timing), warmup=0, features="all")
-    vector, single = SubpageRegionVectorEnv(3, **options), SubpageRegionEnv(**options)
-    seen, infos = vector.reset(seed=[SEED + 5, SEED, SEED + 9])
-    alone, info = single.reset(seed=SEED)
-    rng = np.random.default_rng(0)
-    over, steps = False, 0
-    while not over:
-        for name, array in alone.items():
-            np.testing.assert_array_equal(seen[name][1], array)
-        assert row(infos, 1)["host_pages_written"] == info["host_pages_written"]
-        np.testing.assert_array_equal(infos["proposed"][1], info["proposed"])
-        actions = rng.integers(0, 2, 3)
-        seen, rewards, _, ends, infos = vector.step(actions)
-        alone, reward, _, over, info = single.step(int(actions[1]))
-        assert (rewards[1], ends[1]) == (reward, over)
-        steps += 1
-    assert steps > 500
-    assert (
-        row(infos["final_info"], 1)["metrics"]["region_collections"] == info["metrics"]["region_collections"]
-    )

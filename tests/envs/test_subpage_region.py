@@ -1,22 +1,20 @@
-"""`ssdgym/SubpageRegion-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+"""`ssdgym/SubpageRegion-v0`: what its docs promise beside the contract of all environments."""
 
 from __future__ import annotations
 
-import pickle
+from functools import partial
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from sb3_contrib import MaskablePPO
 
 from ssdgym.envs import EraseVictimEnv, SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.features import sector_feature, way_feature
-from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
-from tests.engine.devices import device, differences
-from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
+from tests.engine.devices import device
+from tests.envs import cases
+from tests.envs.cases import play
 from tests.simulator.test_subpage import (
     PAGE_NS,
     PROGRAM_NS,
@@ -27,55 +25,10 @@ from tests.simulator.test_subpage import (
     tiny,
 )
 
-ENV_ID = "ssdgym/SubpageRegion-v0"
+options = partial(cases.options, "SubpageRegion")
+
+
 ERASE_NS = 5_000_000
-KINDS: dict[str, dict[str, Any]] = {
-    "both": {"device": tiny()},
-    "timed": {"device": tiny(timing="event")},
-    "open loop": {"device": tiny(timing="event", queue_depth=0)},
-    "flushes": {"device": tiny(), "asks": "flushes"},
-    "collected": {"device": tiny(), "asks": "collected", "workload": "zipf99"},
-    "all features": {"device": tiny(timing="event"), "features": "all"},
-    "two devices": {"device": [tiny(), tiny(region_share=0.15)]},
-}
-each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def options(kind: str = "both", **changes: Any) -> dict[str, Any]:
-    return {"workload": "small_mixed", "horizon": 400, "reward": "plain", **KINDS[kind], **changes}
-
-
-@each_kind
-def test_checkers__of_gymnasium_and_stable_baselines3(kind: str) -> None:
-    assert_gymnasium_is_content(SubpageRegionEnv(**options(kind)))
-    assert_sb3_only_warns_of_the_shape(SubpageRegionEnv(**options(kind)))
-
-
-def test_gymnasium_check__as_made_by_default__no_warning() -> None:
-    assert_gymnasium_is_content(gym.make(ENV_ID))
-    assert_gymnasium_is_content(gym.make(ENV_ID, render_mode="rgb_array"), render=True)
-
-
-@each_kind
-def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(kind: str) -> None:
-    env = SubpageRegionEnv(**options(kind, horizon=1500))
-    rng = np.random.default_rng(0)
-    observation, info = env.reset(seed=3)
-    decisions, over = 0, False
-    while not over:
-        assert env.observation_space.contains(observation)
-        assert observation["action_mask"].all()
-        observation, _, terminated, over, info = env.step(rng.integers(2))
-        decisions += 1
-        assert not terminated
-    assert env.observation_space.contains(observation)
-    metrics = info["metrics"]
-    assert 1500 <= metrics["host_pages_written"] < 1504
-    assert metrics["lost_pages"] == metrics["uncorrectable_reads"] == 0
-    assert metrics["region_collections"] > 0 and decisions > 100
-
-
-# -- answers
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -83,11 +36,7 @@ def test_flush__goes_where_it_is_said(timing: str) -> None:
     found = {}
     for answer in (0, 1):
         env = SubpageRegionEnv(**options(device=tiny(timing=timing), asks="flushes", workload="varmail"))
-        env.reset(seed=1)
-        over = False
-        while not over:
-            _, _, _, over, info = env.step(answer)
-        found[answer] = info["metrics"]
+        found[answer] = play(env, 1, lambda info, answer=answer: answer)["metrics"]
     assert found[0]["subpage_programs"] == 0 and found[0]["rmw_count"] > 200
     assert found[1]["subpage_programs"] > 200 and found[1]["request_waf"] < 2 < found[0]["request_waf"]
 
@@ -127,18 +76,6 @@ def test_proposed__the_region_for_all_that_leaves__and_what_was_updated_stays() 
         seen.add((observation["context"][asks], proposed))
         observation, _, _, over, info = env.step(proposed)
     assert seen == {(0, 1), (1, 0), (1, 1)}
-
-
-def test_step__no_such_place__refused_with_everything_as_it_was() -> None:
-    env, other = SubpageRegionEnv(**options()), SubpageRegionEnv(**options())
-    for each in (env, other):
-        each.reset(seed=0)
-    with pytest.raises(SsdgymError, match="action 2 of environment 0 is outside the action mask"):
-        env.step(2)
-    assert differences(env.episodes.state, 0, other.episodes.state, 0) == []
-
-
-# -- what is observed
 
 
 class Looked:
@@ -217,9 +154,6 @@ def test_own_features__of_the_places_and_of_the_data() -> None:
     assert names["context"][-1] == "kept"
 
 
-# -- rewards
-
-
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
     objective = {
@@ -275,9 +209,6 @@ def test_terms__of_this_family_on_others__and_the_reverse__refused() -> None:
         SubpageRegionEnv(**options(objective={"energy": 1.0}))
 
 
-# -- arguments
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -315,9 +246,6 @@ def test_features__by_the_questions_that_are_asked() -> None:
     assert context(device=[tiny(), tiny(region_share=0.15)]) - both == {"log_region_pages"}
 
 
-# -- around it
-
-
 def test_render__says_what_is_chosen_and_the_amplification_in_bytes() -> None:
     env = SubpageRegionEnv(**options(render_mode="ansi"))
     env.reset(seed=1)
@@ -339,22 +267,3 @@ def test_sync_writes_of_an_array__are_asked_for_one_by_one() -> None:
         _, _, _, over, info = env.step(1)
         decisions += 1
     assert decisions == 51 and info["metrics"]["host_pages_written"] == 102
-
-
-def test_vector__pickled_in_the_middle__goes_on_as_it_would() -> None:
-    env = SubpageRegionVectorEnv(2, **options("two devices"))
-    env.reset(seed=1)
-    for _ in range(20):
-        env.step(np.zeros(2, np.int64))
-    other = pickle.loads(pickle.dumps(env))
-    for _ in range(50):
-        ours, theirs = env.step(np.ones(2, np.int64))[0], other.step(np.ones(2, np.int64))[0]
-        for name, array in ours.items():
-            np.testing.assert_array_equal(array, theirs[name])
-
-
-def test_maskable_ppo__learns_a_little_on_a_vector() -> None:
-    env = SB3VecEnv(SubpageRegionVectorEnv(2, **options("timed", horizon=40)))
-    model = MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=0)
-    model.learn(64)
-    assert np.array(env.env_method("action_masks")).shape == (2, 2)
