@@ -10,7 +10,6 @@ from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
 from ssdgym.enums import Allocation, BlockKind, GcPriority, MergePace, Striping, UBlockSearch
-from ssdgym.errors import SsdgymError
 
 #: Most blocks that a superblock has while it is merged.
 MOST_SLOTS = 16
@@ -48,6 +47,7 @@ class BlockFtl(FtlConfig):
     keeps_addresses: ClassVar[bool] = True
     models_disturbance: ClassVar[bool] = True
     usual_policy: ClassVar[str] = "merge"
+    has_one_allocation: ClassVar[bool] = True
 
     mapping: Literal["block"] = "block"
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
@@ -73,15 +73,13 @@ class BlockFtl(FtlConfig):
     )
     gc: MergeConfig = MergeConfig()
 
+    @classmethod
+    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
+        """See `FtlConfig`."""
+        return _FOREIGN.get(kind, ())
+
     @model_validator(mode="after")
-    def _only_what_is_known(self) -> BlockFtl:
-        if self.allocation != Allocation.STATIC:
-            raise ValueError(
-                f"has allocation {self.allocation}, and mapping block knows static only; leave it out"
-            )
-        for name in _FOREIGN[self.kind]:
-            if getattr(self, name) != BlockFtl.model_fields[name].default:
-                raise ValueError(f"has {name}, which is of no use to kind {self.kind}; leave it out")
+    def _only_nftl_spreads_merges(self) -> BlockFtl:
         if self.gc.merges == MergePace.SPREAD and self.kind != BlockKind.NFTL:
             raise ValueError(f"has gc.merges spread, which is of no use to kind {self.kind}; leave it out")
         return self
@@ -113,11 +111,7 @@ class BlockFtl(FtlConfig):
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the flash cannot be used so."""
-        if multi_plane != "none":
-            raise ValueError(
-                "ftl.mapping block has no commands of several planes; set multi_plane to none, "
-                f"not {multi_plane}"
-            )
+        self._refuse_multi_plane(multi_plane)
         unit = "sub_block_run" if geometry.partial_sizes else "block"
         if erase_unit != unit:
             raise ValueError(
@@ -126,29 +120,13 @@ class BlockFtl(FtlConfig):
             )
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values; another kind loses the fields that it does not have."""
+        """See `FtlConfig`; superblocks have no `gc.merges`, either."""
         fields = super().with_changes(changes)
-        kind = changes.get("kind")
-        if fields.get("mapping", self.mapping) != self.mapping or kind not in list(BlockKind):
-            return fields
-        dropped = {name for name in _FOREIGN[kind] if name not in changes}
-        if kind == BlockKind.SUPERBLOCK and isinstance(fields.get("gc"), dict):
-            given = changes.get("gc", {})
-            fields["gc"] = {
-                name: value for name, value in fields["gc"].items() if name != "merges" or name in given
-            }
-        return {name: value for name, value in fields.items() if name not in dropped}
-
-
-def block_ftl(ftl: FtlConfig) -> BlockFtl:
-    """Return an FTL of the block family as what it is.
-
-    Raises:
-        SsdgymError: it is of another family.
-    """
-    if not isinstance(ftl, BlockFtl):
-        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping block.")
-    return ftl
+        gc = fields.get("gc")
+        is_superblock = changes.get("kind") == BlockKind.SUPERBLOCK
+        if is_superblock and isinstance(gc, dict) and "merges" not in changes.get("gc", {}):
+            gc.pop("merges", None)
+        return fields
 
 
 register_ftl("block", BlockFtl)

@@ -56,15 +56,7 @@ class DeviceFields(Config):
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a device that is another one but for some of them.
-
-    Args:
-        data: the other one under `base`, and the fields that differ, nested or by dotted names. Notes on
-            what is assumed add up.
-
-    Raises:
-        SsdgymError: there is no such device, or a field is given twice.
-    """
+    """Return the fields of a device that is another one but for some of them."""
     # The notes have names of fields for keys, dots and all.
     kept = ("base", "name", "description", "assumed")
     changes = nested({name: value for name, value in data.items() if name not in kept})
@@ -150,11 +142,7 @@ Preconditioning = Annotated[
 
 
 def read_preconditioning(source: Source) -> PreconditioningConfig:
-    """Return the preconditioning that a text, a mapping or a ready model describes.
-
-    Raises:
-        SsdgymError: it describes none.
-    """
+    """Return the preconditioning that a text, a mapping or a ready model describes."""
     fields = _fields_of(source) if isinstance(source, str) else source
     return load_config(PreconditioningConfig, fields, "", "preconditioning")
 

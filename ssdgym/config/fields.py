@@ -107,12 +107,7 @@ def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def overlapping(name: str, others: Iterable[str]) -> str | None:
-    """Return the first of the others that is the same field, a part of it or what has it as a part.
-
-    Args:
-        name: dotted name of a field.
-        others: dotted names; `None` is returned where all of them are different fields.
-    """
+    """Return the first of the others that is the same field, a part of it or what has it as a part."""
     for other in others:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other

@@ -83,14 +83,7 @@ class GeometryConfig(Config):
         return self
 
     def check_isolation(self, isolation_layers: int) -> None:
-        """Raise if isolation by layers leaves sub-blocks without one for data.
-
-        Args:
-            isolation_layers: layers that each sub-block gives up.
-
-        Raises:
-            ValueError: naming the field that does not fit.
-        """
+        """Raise if isolation by layers leaves sub-blocks without one for data."""
         if self.layers_per_block is None:
             raise ValueError("isolation hardware needs geometry.layers_per_block")
         layers = self.layers_per_block // self.sub_blocks_per_block
@@ -112,11 +105,7 @@ class GeometryConfig(Config):
 
     @property
     def partial_sizes(self) -> tuple[int, ...]:
-        """Pages of the parts of a block that halving it again and again makes, falling.
-
-        Raises:
-            ValueError: the sub-blocks are no power of two.
-        """
+        """Pages of the parts of a block that halving it again and again makes, falling."""
         parts = self.sub_blocks_per_block
         if parts & (parts - 1):
             raise ValueError(
@@ -161,11 +150,7 @@ class TimingConfig(Config):
     transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
 
     def check_partial_erases(self, geometry: GeometryConfig) -> None:
-        """Raise if the time of a part of a block is missing.
-
-        Raises:
-            ValueError: naming the field that does not fit.
-        """
+        """Raise if the time of a part of a block is missing."""
         if not self.partial_erase_ns:
             return
         missing = [str(pages) for pages in geometry.partial_sizes if pages not in self.partial_erase_ns]
@@ -205,11 +190,7 @@ class CapacityConfig(Config):
         return self
 
     def pages_of(self, physical_pages: int) -> int:
-        """Return the logical pages of a device.
-
-        Args:
-            physical_pages: every physical page counts, whether it holds data or isolates.
-        """
+        """Return the logical pages of a device."""
         if self.logical_pages is not None:
             return self.logical_pages
         assert self.over_provisioning is not None  # the validator has seen to it

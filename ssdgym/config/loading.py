@@ -8,7 +8,7 @@ import functools
 from collections.abc import Hashable
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
@@ -140,6 +140,10 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    #: Groups of fields that say the same in other ways, each with what depends on it: a change of one
+    #: of the group leaves none of the others, nor of what depends on them.
+    alternatives: ClassVar[dict[tuple[str, ...], tuple[str, ...]]] = {}
+
     @model_validator(mode="before")
     @classmethod
     def _plain_values(cls, data: Any) -> Any:
@@ -152,6 +156,9 @@ class Config(BaseModel):
             changes: new values by name; a mapping changes fields of a part.
         """
         fields = self.model_dump(exclude_unset=True)
+        for group, dependent in self.alternatives.items():
+            if not changes.keys().isdisjoint(group):
+                fields = {name: fields[name] for name in fields if name not in (*group, *dependent)}
         for name, value in changes.items():
             part = getattr(self, name, None)
             if isinstance(part, Config) and isinstance(value, dict):

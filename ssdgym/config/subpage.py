@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from ssdgym.config.ftl import FtlConfig, GcConfig, register_ftl
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Advance, Allocation, RegionRule, SubpageKind
-from ssdgym.errors import SsdgymError
 
 #: Share of a plane's blocks that is its region: 26 of 128, since the paper gives 20 %.
 REGION_SHARE = 26 / 128
@@ -30,6 +29,8 @@ class SubpageFtl(FtlConfig):
     """An FTL for large pages whose logical pages are subpages of them."""
 
     whole_blocks_only: ClassVar[bool] = True
+    has_one_allocation: ClassVar[bool] = True
+    alternatives = {_OF_REGIONS: ()}
 
     mapping: Literal["subpage"] = "subpage"
     kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
@@ -88,20 +89,21 @@ class SubpageFtl(FtlConfig):
     )
     gc: GcConfig = GcConfig(free_blocks=2)
 
+    @classmethod
+    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
+        """See `FtlConfig`."""
+        if kind not in list(SubpageKind):
+            return ()
+        regions = () if kind in _LEAST_REGION_BLOCKS else _OF_REGIONS
+        return regions if kind == SubpageKind.SUBFTL else (*regions, *_OF_SUBFTL)
+
     @model_validator(mode="after")
     def _only_what_is_known(self) -> SubpageFtl:
-        if self.allocation != Allocation.DYNAMIC:
-            raise ValueError(
-                f"has allocation {self.allocation}, and mapping subpage knows dynamic only; leave it out"
-            )
         for name in GcConfig.model_fields:
             if name not in _GC_FIELDS and getattr(self.gc, name) != GcConfig.model_fields[name].default:
                 raise ValueError(
                     f"has gc.{name}, and of gc mapping subpage knows {', '.join(_GC_FIELDS)}; leave it out"
                 )
-        for name in _foreign_fields(self.kind):
-            if getattr(self, name) != SubpageFtl.model_fields[name].default:
-                raise ValueError(f"has {name}, which is of no use to kind {self.kind}; leave it out")
         if self.region_share is not None and self.region_blocks is not None:
             raise ValueError("gives both region_share and region_blocks; leave one of them out")
         if self.collect_blocks is not None and self.rule != RegionRule.PRINTED:
@@ -154,11 +156,7 @@ class SubpageFtl(FtlConfig):
                 "ftl.mapping subpage erases whole blocks; set erase_unit to block and "
                 "geometry.sub_blocks_per_block to 1"
             )
-        if multi_plane != "none":
-            raise ValueError(
-                f"ftl.mapping subpage has no commands of several planes; set multi_plane to none, "
-                f"not {multi_plane}"
-            )
+        self._refuse_multi_plane(multi_plane)
         # A page takes a transaction for itself and one for each part of it that has to be read first; two
         # such pages are admitted at a time, beside two that a region evicts.
         least = 4 * (subpages + 1)
@@ -191,36 +189,6 @@ class SubpageFtl(FtlConfig):
                 f"ftl.collect_blocks = {self.collect_blocks} must be below the {blocks} blocks of the "
                 "region, of which one is in reserve"
             )
-
-    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values.
-
-        Another kind loses the fields that it does not have, and the region has its size one way.
-        """
-        fields = super().with_changes(changes)
-        if fields.get("mapping", self.mapping) != self.mapping:
-            return fields
-        dropped = {name for name in _OF_REGIONS if any(other in changes for other in _OF_REGIONS)}
-        if changes.get("kind") in list(SubpageKind):
-            dropped |= set(_foreign_fields(changes["kind"]))
-        return {name: value for name, value in fields.items() if name not in dropped or name in changes}
-
-
-def subpage_ftl(ftl: FtlConfig) -> SubpageFtl:
-    """Return an FTL of the sub-page family as what it is.
-
-    Raises:
-        SsdgymError: it is of another family.
-    """
-    if not isinstance(ftl, SubpageFtl):
-        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping subpage.")
-    return ftl
-
-
-def _foreign_fields(kind: str) -> tuple[str, ...]:
-    """Return the fields that a kind does not have."""
-    regions = () if kind in _LEAST_REGION_BLOCKS else _OF_REGIONS
-    return regions if kind == SubpageKind.SUBFTL else (*regions, *_OF_SUBFTL)
 
 
 register_ftl("subpage", SubpageFtl)

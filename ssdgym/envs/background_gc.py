@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
-from ssdgym.config.ftl import page_ftl
+from ssdgym.config.ftl import PageFtl
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.idling import idle_describer
 from ssdgym.engine.observation import ObservationSpec
@@ -49,7 +49,7 @@ class IdleDecision(DescribedDecision):
         """
         if device.ftl.timing == "none":
             raise SsdgymError(f"device {device.name} has no idle time; set ftl.timing to event.")
-        rule, share = idle_of(device), page_ftl(device.ftl).gc.background_fraction
+        rule, share = idle_of(device), PageFtl.of(device.ftl).gc.background_fraction
         if rule is not None and rule.oracle:
             raise SsdgymError(
                 f"device {device.name}: idle rule {rule.name} knows the future, which environments do not "

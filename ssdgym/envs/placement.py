@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
-from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, page_ftl
+from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.placing import stream_describer
@@ -101,7 +101,7 @@ class StreamDecision(DescribedDecision):
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
         """
-        if page_ftl(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
+        if PageFtl.of(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
             raise SsdgymError(
                 f"device {device.name} does not write pages to streams; set ftl.placement to one that does, "
                 "such as sep_gc."
@@ -123,7 +123,7 @@ class StreamDecision(DescribedDecision):
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of streams, on the device with most."""
-        return max(page_ftl(device.ftl).streams for device in devices)
+        return max(PageFtl.of(device.ftl).streams for device in devices)
 
     def spec(self) -> ObservationSpec:
         """Return the request for observations without features."""

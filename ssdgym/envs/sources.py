@@ -181,14 +181,14 @@ class EpisodeRequests:
 
 
 class _StreamLaps:
-    """Laps over a workload that ends by itself, each with draws of its own; see `laps.Circuit`."""
+    """Laps over a workload that ends by itself, each with draws of its own."""
 
     def __init__(self, config: WorkloadConfig, device: DeviceConfig, seed: int) -> None:
         self._config = config
         self._device = device
         self._seed = seed
 
-    def lap(self, number: int) -> _StreamLap:
+    def __call__(self, number: int) -> _StreamLap:
         draws = np.random.SeedSequence([self._seed, _LAPS, number]).generate_state(1, np.uint64)
         seed = int(draws[0]) if number else self._seed
         return _StreamLap(open_on(self._config, self._device, seed))

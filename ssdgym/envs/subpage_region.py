@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.subpage import subpage_ftl
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, KINDS, REGION
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.regions import region_describer
@@ -73,7 +73,7 @@ class RegionDecision(DescribedDecision):
 
 def _check(device: DeviceConfig) -> None:
     """Raise if nothing is decided about a region on a device."""
-    kind = subpage_ftl(device.ftl).kind
+    kind = SubpageFtl.of(device.ftl).kind
     if kind != SubpageKind.SUBFTL:
         raise SsdgymError(
             f"device {device.name} of ftl.kind {kind} decides nothing about a region of small writes; "

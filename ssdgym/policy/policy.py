@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.config.ftl import MemoryBytes, PageFtl, RuleNeeds, page_ftl
+from ssdgym.config.ftl import MemoryBytes, PageFtl, RuleNeeds
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -302,7 +302,7 @@ def _needs_of(
     device: DeviceConfig, placement: PlacementRule, victim: VictimRule | None, idle: IdleRule | None
 ) -> RuleNeeds:
     """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
-    ftl = page_ftl(device.ftl)
+    ftl = PageFtl.of(device.ftl)
     needs = RuleNeeds(
         streams=max(placement.streams, ftl.min_streams),
         relocation_streams=max(placement.relocation_streams, ftl.min_streams),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import MAX_DEGREE, SUB_BLOCK_PLACEMENTS, MemoryBytes, page_ftl
+from ssdgym.config.ftl import MAX_DEGREE, SUB_BLOCK_PLACEMENTS, MemoryBytes, PageFtl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.speedupgc.best_sets import PER_WORD, WRITABLE_BEST
 from ssdgym.engine.speedupgc.groups import words_of
@@ -21,7 +21,7 @@ def _bytes_of(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
     counts = {
         "page": device.logical_pages,
         "block": geometry.planes * geometry.blocks_per_plane,
-        "stream": geometry.planes * page_ftl(device.ftl).streams,
+        "stream": geometry.planes * PageFtl.of(device.ftl).streams,
         "device": 1,
     }
     return {part: getattr(rule, part) * count for part, count in counts.items()}
@@ -34,7 +34,7 @@ def _segments(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
 
 def memory_fields(device: DeviceConfig) -> dict[str, int]:
     """Return where each rule's memory begins, by the fields of PARAMS: victim rule, placement, idle rule."""
-    needs = page_ftl(device.ftl).needs
+    needs = PageFtl.of(device.ftl).needs
     place = _segments(device, needs.victim)
     victim = place if needs.shared else dict.fromkeys(place, 0)
     idle = {part: place[part] + size for part, size in _segments(device, needs.place).items()}
@@ -47,14 +47,14 @@ def memory_fields(device: DeviceConfig) -> dict[str, int]:
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
-    needs = page_ftl(device.ftl).needs
+    needs = PageFtl.of(device.ftl).needs
     segments = [_segments(device, rule) for rule in (needs.victim, needs.place, needs.idle)]
     return {array: max(sum(own[part] for own in segments), _ALIGNED) for part, array in ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> int:
     """Return the bytes of all records that rules keep."""
-    needs = page_ftl(device.ftl).needs
+    needs = PageFtl.of(device.ftl).needs
     return sum(sum(_bytes_of(device, rule).values()) for rule in (needs.victim, needs.place, needs.idle))
 
 
@@ -83,29 +83,33 @@ def _leaves(device: DeviceConfig) -> int:
 
 
 def _groups(device: DeviceConfig) -> int:
-    return page_ftl(device.ftl).hotness.groups if page_ftl(device.ftl).placement == "hotness_groups" else 0
+    return (
+        PageFtl.of(device.ftl).hotness.groups if PageFtl.of(device.ftl).placement == "hotness_groups" else 0
+    )
 
 
 def _trees(device: DeviceConfig) -> int:
     """Return the trees of a plane: of the next victims, and of the blocks that can be written to."""
     if not _leaves(device):
         return 0
-    return 2 if page_ftl(device.ftl).placement == "hot_to_victims" else 1
+    return 2 if PageFtl.of(device.ftl).placement == "hot_to_victims" else 1
 
 
 def group_limit(device: DeviceConfig) -> int:
     """Return the most blocks of a group; 0 without groups."""
-    return page_ftl(device.ftl).hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
+    return (
+        PageFtl.of(device.ftl).hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
+    )
 
 
 def _hashes(device: DeviceConfig) -> int:
-    by_hotness = page_ftl(device.ftl).placement in ("hot_cold", "hot_to_victims", "hotness_groups")
-    return page_ftl(device.ftl).hotness.hashes if by_hotness else 0
+    by_hotness = PageFtl.of(device.ftl).placement in ("hot_cold", "hot_to_victims", "hotness_groups")
+    return PageFtl.of(device.ftl).hotness.hashes if by_hotness else 0
 
 
 def table_fields(device: DeviceConfig) -> dict[str, int]:
     """Return the parameters of the engine that these tables need."""
-    hotness = page_ftl(device.ftl).hotness
+    hotness = PageFtl.of(device.ftl).hotness
     copy_cost, erase_cost = _costs(device)
     return {
         "copy_cost": copy_cost,
@@ -123,7 +127,7 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
 def _costs(device: DeviceConfig) -> tuple[int, int]:
     """Return what a move and an erase cost in a benefit: times, or pages where the device has none."""
     timing, pages = device.timing, device.usable.pages_per_block
-    transfers = 0 if page_ftl(device.ftl).gc.copyback else 2 * device.transfer_ns
+    transfers = 0 if PageFtl.of(device.ftl).gc.copyback else 2 * device.transfer_ns
     copy = timing.read_ns + timing.program_ns + transfers
     if copy == 0 and timing.erase_ns == 0:
         return 1, pages // device.usable.sub_blocks_per_block
@@ -147,7 +151,7 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the arrays of these tables, 0 for those that the device does not have."""
     geometry, leaves, groups = device.usable, _leaves(device), _groups(device)
     all_groups = geometry.planes * groups
-    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters_of(device.logical_pages)
+    counters = _hashes(device) * PageFtl.of(device.ftl).hotness.counters_of(device.logical_pages)
     return {
         "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
         "tree": geometry.planes * leaves * 2 * _trees(device),
@@ -183,7 +187,7 @@ def controller_table_bytes(device: DeviceConfig) -> int:
     Args:
         device: as its policy runs it.
     """
-    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters_of(device.logical_pages)
+    counters = _hashes(device) * PageFtl.of(device.ftl).hotness.counters_of(device.logical_pages)
     tables = _best_set_bytes(device) + _group_bytes(device) + _tree_bytes(device)
     return tables + _bytes(counters, _COUNTER_BITS)
 
@@ -197,7 +201,7 @@ def _best_set_bytes(device: DeviceConfig) -> int:
     best_set = 2 * _bits(geometry.sub_blocks_per_block - 1) if runs else geometry.sub_blocks_per_block
     pages = 2 * _bits(geometry.pages_per_block)
     group = _bits(groups - 1) if groups else 0
-    places = page_ftl(device.ftl).placement in SUB_BLOCK_PLACEMENTS
+    places = PageFtl.of(device.ftl).placement in SUB_BLOCK_PLACEMENTS
     writable = _bits(WRITABLE_BEST) if places else 0
     return geometry.planes * geometry.blocks_per_plane * _bytes(1, best_set + pages + group + writable)
 

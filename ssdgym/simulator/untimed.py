@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
-from ssdgym.config.ftl import page_ftl
+from ssdgym.config.ftl import PageFtl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
 from ssdgym.engine.page.family import adopt_placement
@@ -86,7 +86,7 @@ def in_one_stream(sim: Runnable) -> Iterator[None]:
     Raises:
         SsdgymError: the device is of another family, or its placement is a rule, which has to see every page.
     """
-    placement, params = page_ftl(sim.device.ftl).placement, sim.arrays.params[0, 0]
+    placement, params = PageFtl.of(sim.device.ftl).placement, sim.arrays.params[0, 0]
     if params["placement"] == BY_RULE:
         raise SsdgymError(
             f"device {sim.device.name}: the placement {placement} has to see every page from the first on; "

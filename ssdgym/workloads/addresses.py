@@ -22,23 +22,12 @@ class Picker(Protocol):
 
 
 def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
-    """Move requests down to a multiple of their size, and below the end of the footprint.
-
-    Args:
-        pages: first pages, shape (n,).
-        sizes: numbers of pages, shape (n,).
-        footprint: number of pages of the footprint.
-    """
+    """Move requests down to a multiple of their size, and below the end of the footprint."""
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
 
 def split_at_end(requests: Requests, limit: int) -> Requests:
-    """Take pages modulo `limit`; a request that crosses a multiple of it becomes several.
-
-    Args:
-        requests: with the fields of REQUEST, of any integer width.
-        limit: number of pages.
-    """
+    """Take pages modulo `limit`; a request that crosses a multiple of it becomes several."""
     first = requests["lpn"].astype(np.int64)
     end = first + requests["pages"]
     if not len(requests) or int(end.max()) <= limit:

@@ -126,12 +126,7 @@ def seeds_of(seed: int) -> np.random.SeedSequence:
 
 
 def drawn_start(requests: int, seed: int) -> int:
-    """Return the number of the request that a random start begins with.
-
-    Args:
-        requests: how many there are to choose from.
-        seed: of the workload.
-    """
+    """Return the number of the request that a random start begins with."""
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
@@ -159,12 +154,7 @@ class ChunkedStream:
     """A stream that hands out the requests of a source in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
-        """Start with the first request of a source.
-
-        Args:
-            source: makes the requests.
-            report: makes the report; picklable, and called on demand only, as it may take a while.
-        """
+        # Called on demand only, as it may take a while; can be pickled.
         self._make_report = report
         self._source = source
         self._chunk = NO_REQUESTS
@@ -176,11 +166,7 @@ class ChunkedStream:
         return self._make_report()
 
     def next(self, max_requests: int) -> Requests:
-        """Return the next 1 to `max_requests` requests as an array of dtype REQUEST; empty at the end.
-
-        Raises:
-            ValueError: `max_requests` is below 1.
-        """
+        """Return the next 1 to `max_requests` requests as an array of dtype REQUEST; empty at the end."""
         if max_requests < 1:
             raise ValueError(f"max_requests must be at least 1, not {max_requests}")
         if self._taken == len(self._chunk):
@@ -203,12 +189,7 @@ _LATEST_NS = 2**62
 
 
 class Lap(Protocol):
-    """Requests once through, with times that count from the first of them.
-
-    Attributes:
-        requests: how many have been played.
-        last_ns: arrival of the last of these.
-    """
+    """Requests once through, with times that count from the first of them."""
 
     @property
     def requests(self) -> int:
@@ -222,34 +203,25 @@ class Lap(Protocol):
         """Return the next requests, shape (n,), an array of the caller's own; empty at the end."""
 
 
-class Circuit(Protocol):
-    """What makes laps. Its state is in plain attributes, so that a source can be copied and pickled."""
-
-    def lap(self, number: int) -> Lap:
-        """Return a lap, not begun; number 0 is the first and may be shorter than those after it."""
+#: Makes the lap of a number from 0 on, not begun; the first may be shorter than the others. Can be pickled.
+Laps = Callable[[int], Lap]
 
 
 class Loops:
-    """A source that plays laps `loops` times, or for ever.
+    """A source that plays laps `loops` times, or for ever where that is `None`.
 
     Each lap starts one mean time between arrivals after the last request of the lap before.
     """
 
-    def __init__(self, circuit: Circuit, loops: int | None) -> None:
-        """Start with the first request.
-
-        Args:
-            circuit: makes the laps.
-            loops: how many are played; `None`: for ever.
-        """
-        self._circuit = circuit
+    def __init__(self, laps: Laps, loops: int | None) -> None:
+        self._laps = laps
         self._loops = loops
         self._number = 0
-        self._now = circuit.lap(0)
+        self._now = laps(0)
         self._start_ns = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Loops:
-        """Copy what changes; the circuit, whose tables may be large, is shared."""
+        """Copy what changes; what makes the laps, whose tables may be large, is shared."""
         twin = copy.copy(self)
         twin._now = copy.deepcopy(self._now, memo)
         return twin
@@ -271,7 +243,7 @@ class Loops:
         # A whole lap without a request means that none will ever come.
         if not played and self._number > 1:
             self._loops = self._number
-        self._now = self._circuit.lap(self._number)
+        self._now = self._laps(self._number)
 
 
 _NOTES = ("sources", "assumed")

@@ -53,11 +53,6 @@ class FrozenRequests:
     """
 
     def __init__(self, array: Requests) -> None:
-        """Check and copy an array.
-
-        Raises:
-            SsdgymError: it is none of requests, or is empty.
-        """
         _check(array, "the array of a workload")
         if not len(array):
             raise SsdgymError("the array of a workload holds no request; give at least one.")
@@ -110,27 +105,17 @@ class ArrayWorkload(PythonWorkload):
     def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
         """See `WorkloadConfig`."""
         first = drawn_start(len(self.requests.array), seed) if self.start == "random" else 0
-        return ChunkedStream(Loops(_ArrayLaps(self.requests, first), self.loops), self._report)
+        return ChunkedStream(Loops(partial(_ArrayLap, self.requests, first), self.loops), self._report)
 
     def _report(self) -> dict[str, int]:
         return {"requests": len(self.requests.array)}
 
 
-class _ArrayLaps:
-    """Laps over an array; see `ssdgym.workloads.base.Circuit`."""
-
-    def __init__(self, requests: FrozenRequests, first: int) -> None:
-        self._requests = requests
-        self._first = first
-
-    def lap(self, number: int) -> _ArrayLap:
-        return _ArrayLap(self._requests, 0 if number else self._first)
-
-
 class _ArrayLap:
-    """The requests of an array from one of them on; see `ssdgym.workloads.base.Lap`."""
+    """The requests of an array, in the lap of number 0 from the first to play on."""
 
-    def __init__(self, requests: FrozenRequests, first: int) -> None:
+    def __init__(self, requests: FrozenRequests, first: int, number: int) -> None:
+        first = 0 if number else first
         self._all = requests
         self._start_ns = int(requests.array["arrival_ns"][first])
         self._next = first
@@ -252,11 +237,7 @@ def _name_of(function: Any) -> str:
 
 
 def from_python(source: Any) -> PythonWorkload | None:
-    """Return the workload that an array, a function or a ready model is; None for anything else.
-
-    Raises:
-        SsdgymError: it is an iterator, which cannot be played twice, or does not fit.
-    """
+    """Return the workload that an array, a function or a ready model is; None for anything else."""
     if isinstance(source, PythonWorkload):
         return source
     if isinstance(source, np.ndarray):

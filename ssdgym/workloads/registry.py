@@ -57,12 +57,6 @@ class Registry(Generic[ThingT]):
     """Things by name."""
 
     def __init__(self, what: str, group: str) -> None:
-        """Start without any thing.
-
-        Args:
-            what: name of the things in errors.
-            group: entry points of installed packages; loading one has to register its things.
-        """
         self._what = what
         self._group = group
         self._things: dict[str, tuple[ThingT, Origin]] = {}
@@ -130,12 +124,7 @@ def code_hashes(config: WorkloadConfig) -> list[str]:
 
 
 def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
-    """Return what checks data as one of the kinds.
-
-    Args:
-        base: the kinds that derive from this model.
-        but: leave this kind out.
-    """
+    """Return what checks data as one of the kinds."""
     models = [model for kind, model in _KINDS.by_name().items() if kind != but and issubclass(model, base)]
     return _adapter(tuple(models))
 

@@ -88,16 +88,7 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
 
 
 def open_on(config: WorkloadConfig, device: DeviceConfig, seed: int) -> RequestStream:
-    """Start a workload on a device from its first request.
-
-    Args:
-        config: the workload.
-        device: that carries it out.
-        seed: as in `open_workload`.
-
-    Raises:
-        SsdgymError: as `open_workload`, and as `check_addresses`.
-    """
+    """Start a workload on a device from its first request."""
     check_addresses(config, device)
     return open_workload(
         config, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed

@@ -184,7 +184,6 @@ class Merged:
     """A source of the requests of several tenants, by arrival; of equal ones, the first tenant goes first."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
-        """Start with the first request of each tenant."""
         self._tenants = tenants
 
     def chunk(self) -> Requests:

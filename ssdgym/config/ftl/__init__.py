@@ -5,7 +5,7 @@ A family is identified by its `mapping`. Those of installed code are added by `r
 
 from ssdgym.config.ftl.base import AnyFtl, FtlConfig, MemoryBytes, RuleNeeds, ftl_model, register_ftl
 from ssdgym.config.ftl.gc import MAX_DEGREE, GcConfig, HotnessConfig
-from ssdgym.config.ftl.page import MOST_STREAMS, STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl, page_ftl
+from ssdgym.config.ftl.page import MOST_STREAMS, STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 
 __all__ = [
     "MAX_DEGREE",
@@ -20,6 +20,5 @@ __all__ = [
     "PageFtl",
     "RuleNeeds",
     "ftl_model",
-    "page_ftl",
     "register_ftl",
 ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
-from pydantic import Field, GetCoreSchemaHandler, ValidationError
+from pydantic import Field, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
@@ -71,12 +71,7 @@ def ssdsim(
 
 
 def filled(model: ModelT, values: Mapping[str, Any]) -> ModelT:
-    """Return a model with values in the fields that were not given; they go on to count as not given.
-
-    Args:
-        model: the fields that were given, and defaults.
-        values: by name; of a part, a mapping.
-    """
+    """Return a model with values in the fields that were not given; they go on to count as not given."""
     own = {}
     for name, value in values.items():
         part = getattr(model, name)
@@ -99,12 +94,14 @@ class FtlConfig(Config):
         models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
             have no isolation and no `erase_disturbs`.
         usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
+        has_one_allocation: whether the default allocation is the only one.
     """
 
     whole_blocks_only: ClassVar[bool] = False
     keeps_addresses: ClassVar[bool] = False
     models_disturbance: ClassVar[bool] = False
     usual_policy: ClassVar[str] = "greedy"
+    has_one_allocation: ClassVar[bool] = False
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -118,6 +115,45 @@ class FtlConfig(Config):
     window_pages: int = Field(
         16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
     )
+
+    @classmethod
+    def of(cls, ftl: FtlConfig) -> Self:
+        """Return an FTL of the family as what it is.
+
+        Raises:
+            SsdgymError: it is of another family.
+        """
+        if not isinstance(ftl, cls):
+            mapping = cls.model_fields["mapping"].default
+            raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping {mapping}.")
+        return ftl
+
+    @classmethod
+    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
+        """Return the fields that FTLs of a kind do not have, none of an unknown kind."""
+        return ()
+
+    @model_validator(mode="after")
+    def _only_what_the_kind_has(self) -> Self:
+        usual = type(self).model_fields
+        only = usual["allocation"].default
+        if self.has_one_allocation and self.allocation != only:
+            raise ValueError(
+                f"has allocation {self.allocation}, and mapping {self.mapping} knows {only} only; leave it "
+                "out"
+            )
+        kind = getattr(self, "kind", None)
+        for name in self.foreign_fields(kind):
+            if getattr(self, name) != usual[name].default:
+                raise ValueError(f"has {name}, which is of no use to kind {kind}; leave it out")
+        return self
+
+    def _refuse_multi_plane(self, multi_plane: str) -> None:
+        if multi_plane != "none":
+            raise ValueError(
+                f"ftl.mapping {self.mapping} has no commands of several planes; set multi_plane to none, "
+                f"not {multi_plane}"
+            )
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the FTL does not fit the device.
@@ -157,10 +193,14 @@ class FtlConfig(Config):
         return geometry.page_size_bytes // self.units_per_page(geometry)
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values; those of another family keep what all families have."""
-        if changes.get("mapping", self.mapping) == self.mapping:
-            return super().with_changes(changes)
-        return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
+        """Return the fields with other values.
+
+        Another family keeps what all families have, and another kind loses the fields that it does not have.
+        """
+        if changes.get("mapping", self.mapping) != self.mapping:
+            return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
+        lost = set(self.foreign_fields(changes.get("kind"))) - changes.keys()
+        return {name: value for name, value in super().with_changes(changes).items() if name not in lost}
 
 
 _FAMILIES: dict[str, type[FtlConfig]] = {}

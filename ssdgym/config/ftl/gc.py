@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -14,6 +13,11 @@ from ssdgym.enums import ColdScatter, GcGrain, GcMode, GcPriority, GcStart, Hotn
 
 class GcConfig(Config):
     """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
+
+    alternatives = {
+        ("idle", "background_fraction"): (),
+        ("free_blocks", "free_fraction"): ("barrier_blocks", "barrier_fraction"),
+    }
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
     free_fraction: float | None = Field(
@@ -67,21 +71,6 @@ class GcConfig(Config):
                 raise ValueError(f"barrier_{unit} = {barrier} must not be below free_{unit} = {threshold}")
         return self
 
-    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values.
-
-        A new threshold comes with its own unit and barrier, an idle rule without a share, and a share without
-        an idle rule.
-        """
-        fields = self.model_dump(exclude_unset=True)
-        if "idle" in changes or "background_fraction" in changes:
-            for name in ("idle", "background_fraction"):
-                fields.pop(name, None)
-        if "free_blocks" in changes or "free_fraction" in changes:
-            for name in ("free_blocks", "free_fraction", "barrier_blocks", "barrier_fraction"):
-                fields.pop(name, None)
-        return {**fields, **changes}
-
 
 #: A counter of the hotness table has 4 bits.
 MAX_DEGREE = 15
@@ -92,6 +81,8 @@ class HotnessConfig(Config):
 
     Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
     """
+
+    alternatives = {("counters", "pages_per_counter"): ()}
 
     hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with a hash of its own")
     # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.
@@ -160,11 +151,3 @@ class HotnessConfig(Config):
     def period_of(self, logical_pages: int) -> int:
         """Return the host pages after which counters are halved, on a device with so many logical pages."""
         return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period
-
-    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values; a new length of rows is given one way."""
-        fields = super().with_changes(changes)
-        if "counters" in changes or "pages_per_counter" in changes:
-            for name in {"counters", "pages_per_counter"} - changes.keys():
-                fields.pop(name, None)
-        return fields

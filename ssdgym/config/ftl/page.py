@@ -19,7 +19,6 @@ from ssdgym.config.ftl.base import (
 from ssdgym.config.ftl.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
-from ssdgym.errors import SsdgymError
 
 #: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
 STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
@@ -204,17 +203,6 @@ class PageFtl(FtlConfig):
                 "ftl.multi_plane_rows aligned chooses the plane of a write; set ftl.allocation to dynamic or "
                 "late, not static"
             )
-
-
-def page_ftl(ftl: FtlConfig) -> PageFtl:
-    """Return an FTL of the page family as what it is.
-
-    Raises:
-        SsdgymError: it is of another family.
-    """
-    if not isinstance(ftl, PageFtl):
-        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping page.")
-    return ftl
 
 
 def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:

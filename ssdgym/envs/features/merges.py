@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2, sqrt
 
-from ssdgym.config.block import block_ftl
+from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import POOL
@@ -32,7 +32,7 @@ def _erases_of_plane(view, plane):
 
 
 def _disturbs(device: DeviceConfig) -> bool:
-    return block_ftl(device.ftl).disturb_tolerance is not None
+    return BlockFtl.of(device.ftl).disturb_tolerance is not None
 
 
 def _of_disturbance(setting: Setting) -> bool:
@@ -42,13 +42,13 @@ def _of_disturbance(setting: Setting) -> bool:
 
 def _has_superblocks(setting: Setting) -> bool:
     """Return whether Merges differ in cost; those of nftl copy a logical block, which mostly is full."""
-    return setting.has(lambda device: block_ftl(device.ftl).kind == BlockKind.SUPERBLOCK)
+    return setting.has(lambda device: BlockFtl.of(device.ftl).kind == BlockKind.SUPERBLOCK)
 
 
 def _pools_vary(setting: Setting) -> bool:
     """Return whether merges begin with more or fewer free blocks, and not always with as many."""
     return _has_superblocks(setting) or setting.has(
-        lambda device: block_ftl(device.ftl).gc.merges == MergePace.SPREAD
+        lambda device: BlockFtl.of(device.ftl).gc.merges == MergePace.SPREAD
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.block import BlockFtl, block_ftl
+from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.family import BLOCK_FAMILY
 from ssdgym.engine.block.state import TALLY
@@ -37,7 +37,7 @@ class BlockFamily(FamilyBuilder):
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if a full device had no block to merge to."""
-        ftl, geometry = block_ftl(device.ftl), device.geometry
+        ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
         kept = ftl.kept_blocks(geometry)
         if geometry.blocks_per_plane < logical + kept + 1:
@@ -49,7 +49,7 @@ class BlockFamily(FamilyBuilder):
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
         """Return the time of a relocation, and the order of commands."""
-        gc, timing = block_ftl(device.ftl).gc, device.timing
+        gc, timing = BlockFtl.of(device.ftl).gc, device.timing
         transfers = 0 if gc.copyback else 2 * device.transfer_ns
         return {
             "copy_cost": timing.read_ns + timing.program_ns + transfers,
@@ -60,7 +60,7 @@ class BlockFamily(FamilyBuilder):
 
     def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
         """Return the record of the kind, of bundles, and of partial erases."""
-        ftl, geometry, timing = block_ftl(device.ftl), device.geometry, device.timing
+        ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
         levels = len(geometry.partial_sizes)
         times = [timing.partial_erase_ns.get(pages, timing.erase_ns) for pages in geometry.partial_sizes]
@@ -94,7 +94,7 @@ class BlockFamily(FamilyBuilder):
             "blocks": blocks,
             "sub_blocks": blocks * geometry.sub_blocks_per_block,
             "bundles": bundles,
-            "members": bundles * _slots(block_ftl(device.ftl)),
+            "members": bundles * _slots(BlockFtl.of(device.ftl)),
             "bundle_buckets": geometry.planes * _buckets(device),
         }
 
@@ -154,7 +154,7 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
     Pointers to the blocks that a logical block, or a superblock, may have, and in superblocks the place of
     every page.
     """
-    ftl = block_ftl(device.ftl)
+    ftl = BlockFtl.of(device.ftl)
     of_blocks = _BLOCK_BYTES * _physical_blocks(ftl) * _bundles(device)
     return of_blocks + (_PAGE_BYTES * device.logical_pages if ftl.kind == "superblock" else 0)
 
@@ -171,7 +171,7 @@ def _slots(ftl: BlockFtl) -> int:
 
 def _span(device: DeviceConfig) -> int:
     """Return the logical pages of a bundle."""
-    return block_ftl(device.ftl).bundle_blocks * device.geometry.pages_per_block
+    return BlockFtl.of(device.ftl).bundle_blocks * device.geometry.pages_per_block
 
 
 def _bundles(device: DeviceConfig) -> int:
@@ -180,7 +180,7 @@ def _bundles(device: DeviceConfig) -> int:
 
 def _buckets(device: DeviceConfig) -> int:
     """Return one for each number of invalid pages that a bundle can have between merges."""
-    return _physical_blocks(block_ftl(device.ftl)) * device.geometry.pages_per_block + 1
+    return _physical_blocks(BlockFtl.of(device.ftl)) * device.geometry.pages_per_block + 1
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:

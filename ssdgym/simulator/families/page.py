@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import STREAMS, GcConfig, PageFtl, page_ftl
+from ssdgym.config.ftl import STREAMS, GcConfig, PageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_RULE,
@@ -80,7 +80,7 @@ def _floor_blocks(ftl: PageFtl) -> int:
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
     """Translate the GC configuration to pages of a plane."""
-    geometry, ftl = device.usable, page_ftl(device.ftl)
+    geometry, ftl = device.usable, PageFtl.of(device.ftl)
     gc = ftl.gc
     floor = _floor_blocks(ftl) * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
@@ -125,7 +125,7 @@ class PageFamily(FamilyBuilder):
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
-        ftl = page_ftl(device.ftl)
+        ftl = PageFtl.of(device.ftl)
         # Not a matter of the configuration alone: a policy brings its placement.
         if ftl.multi_plane_rows == PlaneRows.ALIGNED and ftl.placement != "sep_gc":
             raise SsdgymError(
@@ -152,7 +152,7 @@ class PageFamily(FamilyBuilder):
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
         """Return thresholds, streams, placement, and what the tables of SpeedupGC need."""
-        ftl = page_ftl(device.ftl)
+        ftl = PageFtl.of(device.ftl)
         return {
             "streams": ftl.streams,
             "gc_stream": STREAMS.get(ftl.placement, ftl.streams) - 1,
@@ -180,7 +180,7 @@ class PageFamily(FamilyBuilder):
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
-        geometry, ftl = device.geometry, page_ftl(device.ftl)
+        geometry, ftl = device.geometry, PageFtl.of(device.ftl)
         return {
             "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
             "blocks": geometry.planes * geometry.blocks_per_plane,
@@ -202,7 +202,7 @@ class PageFamily(FamilyBuilder):
         write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
-        count = page_ftl(device.ftl).streams
+        count = PageFtl.of(device.ftl).streams
         of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
         by_stream = {
             str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
@@ -213,7 +213,7 @@ class PageFamily(FamilyBuilder):
         return {
             **({"streams": by_stream} if count > 1 else {}),
             "overflow_share": int(counted["overflow_pages"]) / relocated if relocated else None,
-            **(_buffer_metrics(state.buffer[i, 0]) if page_ftl(device.ftl).write_buffer_pages else {}),
+            **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
             "controller_table_bytes": controller_table_bytes(device) + memory_bytes(device),
             "policy_bytes_per_logical_page": kept / device.logical_pages,
@@ -252,7 +252,7 @@ class PageFamily(FamilyBuilder):
 
         The times of commands count where a rule of users places.
         """
-        placement = page_ftl(device.ftl).placement
+        placement = PageFtl.of(device.ftl).placement
         source = get_policy(f"greedy+{placement}").source_digest()
         source += "".join(sorted(rule.source_digest() for rule in trackers_of(device)))
         if placement not in _PLACEMENTS:
@@ -262,5 +262,5 @@ class PageFamily(FamilyBuilder):
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
-        ftl = page_ftl(device.ftl)
+        ftl = PageFtl.of(device.ftl)
         return max(_floor_blocks(ftl), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams

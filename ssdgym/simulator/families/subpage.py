@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.subpage import SubpageFtl, subpage_ftl
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
 from ssdgym.engine.decisions import REGION
@@ -45,8 +45,8 @@ class SubpageFamily(FamilyBuilder):
         least = device.geometry.planes * _valid_limit(device)
         units = device.logical_pages // (device.units_per_page // _units_per_page(device))
         if units >= least:
-            region = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
-            what = "subpages" if subpage_ftl(device.ftl).kind == "fgm" else "pages of flash"
+            region = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
+            what = "subpages" if SubpageFtl.of(device.ftl).kind == "fgm" else "pages of flash"
             lower = "the threshold (field ftl.gc)" + (" or the region (ftl.region_share)" if region else "")
             raise SsdgymError(
                 f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
@@ -56,7 +56,7 @@ class SubpageFamily(FamilyBuilder):
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
         """Return the thresholds in units, and one stream for data of the host and relocated data."""
-        ftl = subpage_ftl(device.ftl)
+        ftl = SubpageFtl.of(device.ftl)
         units, timing = _units_per_block(device), device.timing
         barrier = ftl.gc.mode == "barrier"
         return {
@@ -77,7 +77,7 @@ class SubpageFamily(FamilyBuilder):
 
     def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
         """Return the record of the kind, the region, the buffer, the times and the retention."""
-        ftl, geometry, timing = subpage_ftl(device.ftl), device.geometry, device.timing
+        ftl, geometry, timing = SubpageFtl.of(device.ftl), device.geometry, device.timing
         slots = geometry.subpages_per_page
         subpage_bytes = device.host_unit_bytes
         retention = [days * _HOURS for days in ftl.retention_of(geometry)]
@@ -105,7 +105,7 @@ class SubpageFamily(FamilyBuilder):
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of subpages, pages, groups, blocks, buffer and region."""
-        ftl, geometry = subpage_ftl(device.ftl), device.geometry
+        ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
         blocks, slots = geometry.planes * geometry.blocks_per_plane, geometry.subpages_per_page
         window = _window(device)
         return {
@@ -191,12 +191,12 @@ class SubpageFamily(FamilyBuilder):
 
     def region_pages(self, device: DeviceConfig) -> int:
         """Return the pages of flash of a plane's region."""
-        blocks = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
+        blocks = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
         return blocks * device.geometry.pages_per_block
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the fewest blocks of a plane: those of its pool, its open one, and those of a region."""
-        ftl, blocks = subpage_ftl(device.ftl), 1
+        ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
             if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(ftl):
@@ -210,7 +210,7 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
     An array of subpages with fgm; else one of pages and, where there is a region, a hash table of the
     subpages that it can hold: one per page with subftl.
     """
-    ftl, geometry = subpage_ftl(device.ftl), device.geometry
+    ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
     if ftl.kind == "fgm":
         return _ENTRY_BYTES * device.logical_pages
     pages = geometry.planes * ftl.region_blocks_of(geometry) * geometry.pages_per_block
@@ -221,7 +221,7 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
 
 def _units_per_page(device: DeviceConfig) -> int:
     """Return the units of account of a page of flash."""
-    return device.units_per_page if subpage_ftl(device.ftl).kind == "fgm" else 1
+    return device.units_per_page if SubpageFtl.of(device.ftl).kind == "fgm" else 1
 
 
 def _units_per_block(device: DeviceConfig) -> int:
@@ -239,7 +239,7 @@ def _valid_limit(device: DeviceConfig) -> int:
     Then some victim wins a page whenever GC has to go on. One with fewer invalid subpages than a page holds
     wins none, since those that are left are gathered to whole pages.
     """
-    ftl = subpage_ftl(device.ftl)
+    ftl = SubpageFtl.of(device.ftl)
     units, gained = _units_per_block(device), _units_per_page(device)
     blocks = device.geometry.blocks_per_plane - ftl.region_blocks_of(device.geometry) - _kept_blocks(ftl)
     return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
@@ -258,7 +258,7 @@ def _moved_bytes(relocated: int, counted: dict[str, int], device: DeviceConfig) 
 
 def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
     """Return the share of the page writes of the host that are read-modify-writes, where it is known."""
-    if subpage_ftl(device.ftl).kind != "cgm":
+    if SubpageFtl.of(device.ftl).kind != "cgm":
         return 0.0 if written and counted["rmw_count"] == counted["evictions"] else None
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
     in_part = counted["small_flash_bytes"] / (slots * subpage_bytes)

@@ -92,11 +92,7 @@ class AccessConfig(RegionConfig):
         return self.footprint_range(logical_pages)[1]
 
     def footprint_range(self, logical_pages: int) -> tuple[int, int]:
-        """Return the first page of the footprint and its number of pages.
-
-        Raises:
-            SsdgymError: the largest request does not fit into it.
-        """
+        """Return the first page of the footprint and its number of pages."""
         first, pages = self.region(logical_pages)
         largest = max(self.request_pages)
         if largest > pages:
@@ -132,16 +128,6 @@ class Accesses:
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
-        """Start with the first access.
-
-        Args:
-            config: the pattern.
-            logical_pages: size of the logical space.
-            seed: of all draws.
-
-        Raises:
-            SsdgymError: the pattern does not fit the logical space.
-        """
         pages, ops, sizes = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(3))
         self._first, self._footprint = config.footprint_range(logical_pages)
         self._sizes = SizeDraw(config.request_pages, sizes)
@@ -184,12 +170,6 @@ class SizeDraw:
     """Sizes drawn by their weights."""
 
     def __init__(self, weights: Mapping[int, float], rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            weights: weight of each size.
-            rng: draws for these sizes alone.
-        """
         self._sizes = np.array(sorted(weights), np.int32)
         cumulative = np.cumsum([weights[size] for size in self._sizes.tolist()])
         self._distribution = cumulative / cumulative[-1]

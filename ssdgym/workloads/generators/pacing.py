@@ -94,25 +94,13 @@ class PacedConfig(WorkloadConfig):
 
     @abstractmethod
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """Return the logical pages within reach of the workload.
-
-        Args:
-            logical_pages: size of the logical space.
-            page_size: bytes per page.
-        """
+        """Return the logical pages within reach of the workload."""
 
 
 class Paced:
     """Accesses of a source with arrival times, an end, and flushes."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
-        """Start with the first access of a source.
-
-        Args:
-            source: makes accesses without arrival times.
-            config: the pace.
-            seed: of the arrival times.
-        """
         self._source = source
         self._left = config.requests
         self._clock = _clock(config, np.random.Generator(np.random.PCG64(seed)))

@@ -32,12 +32,6 @@ class UniformPicker:
     """Every page of the footprint with the same probability."""
 
     def __init__(self, footprint: int, rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            footprint: number of pages to choose from.
-            rng: draws for this picker alone.
-        """
         self._footprint = footprint
         self._rng = rng
 
@@ -62,7 +56,6 @@ class SequentialPicker:
     """Each request starts where the last one ended; one that reaches over the end is split there."""
 
     def __init__(self, footprint: int) -> None:
-        """Start at the first page of a footprint of so many pages."""
         self._footprint = footprint
         self._position = 0
 
@@ -121,16 +114,6 @@ class MixedAccesses:
     """An endless source whose every request comes from one component, drawn by weight."""
 
     def __init__(self, config: MixedConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
-        """Start with the first access.
-
-        Args:
-            config: the components.
-            logical_pages: size of the logical space.
-            seed: of all draws.
-
-        Raises:
-            SsdgymError: a component does not fit the logical space.
-        """
         own, *children = seed.spawn(1 + len(config.components))
         self._rng = np.random.Generator(np.random.PCG64(own))
         self._components = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,36 +46,34 @@ class ZipfConfig(RatedConfig):
 
 
 class ZipfPicker:
-    """Draws ranks by inverting the distribution function, for any exponent."""
+    """Pages by the rank of their popularity, for any exponent."""
 
     def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            config: the pattern.
-            footprint: number of pages to choose from.
-            rng: draws for this picker alone.
-        """
-        self._distribution = zipf_distribution(footprint, config.theta)
-        self._page_of_rank = scrambled_pages(footprint, config.layout_seed) if config.scrambled else None
+        self._places = ZipfPlaces(footprint, config.theta, config.layout_seed if config.scrambled else None)
         self._footprint = footprint
         self._rng = rng
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
-        ranks = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
-        pages: IntegerArray = ranks if self._page_of_rank is None else self._page_of_rank[ranks]
-        return align(pages, sizes, self._footprint)
+        return align(self._places.at(self._rng.random(len(sizes))), sizes, self._footprint)
+
+
+class ZipfPlaces:
+    """Places `0..count-1` by Zipf's law, their ranks spread at random, or in order where the seed is None."""
+
+    def __init__(self, count: int, theta: float, layout_seed: int | None) -> None:
+        self._distribution = zipf_distribution(count, theta)
+        self._place_of_rank = None if layout_seed is None else scrambled_pages(count, layout_seed)
+
+    def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
+        """Return the places for uniform draws from [0, 1), shape (n,)."""
+        ranks = np.searchsorted(self._distribution, draw, side="right")
+        return ranks if self._place_of_rank is None else self._place_of_rank[ranks]
 
 
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
-    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers.
-
-    Args:
-        pages: how many.
-        layout_seed: of the permutation.
-    """
+    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers."""
     page_of_rank = np.arange(pages, dtype=np.int32)
     np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
@@ -84,14 +82,9 @@ def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
-    """Return the distribution function over ranks 1 to `pages`, shape (pages,); its last value is 1.
+    """Return the distribution function over ranks 1 to `pages`, shape (pages,): read-only, as it is shared.
 
-    Args:
-        pages: how many.
-        theta: exponent.
-
-    Returns:
-        A table that is shared between callers and therefore read-only.
+    Its last value is 1.
     """
     distribution = np.cumsum(np.arange(1, pages + 1, dtype=np.float64) ** -theta)
     distribution /= distribution[-1]
@@ -99,20 +92,17 @@ def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
     return distribution
 
 
-class TwoClassConfig(AccessConfig):
-    """Fields of patterns with hot and cold pages."""
-
-    hot_fraction: InnerShare = Field(description="Share of the footprint's pages that are hot.")
-    hot_access: Share = Field(description="Share of the requests that go to the hot pages.")
+_HotFraction = Annotated[InnerShare, Field(description="Share of the footprint's pages that are hot.")]
+_HotAccess = Annotated[Share, Field(description="Share of the requests that go to the hot pages.")]
 
 
 @workload_kind
-class HotColdConfig(TwoClassConfig, RatedConfig):
+class HotColdConfig(RatedConfig):
     """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
 
     kind: Literal["hot_cold"] = "hot_cold"
-    hot_fraction: InnerShare = Field(0.2, description="Share of the footprint's pages that are hot.")
-    hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
+    hot_fraction: _HotFraction = 0.2
+    hot_access: _HotAccess = 0.8
 
     def rates(self, footprint: int) -> npt.NDArray[np.float64]:
         """See `RatedConfig`."""
@@ -129,17 +119,9 @@ class HotColdConfig(TwoClassConfig, RatedConfig):
 class TwoClassPicker:
     """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
 
-    def __init__(self, config: TwoClassConfig, footprint: int, rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            config: the pattern.
-            footprint: number of pages to choose from.
-            rng: draws for this picker alone.
-
-        Raises:
-            SsdgymError: a class has no page.
-        """
+    def __init__(
+        self, config: HotColdConfig | DriftingConfig, footprint: int, rng: np.random.Generator
+    ) -> None:
         self.hot_pages = round(config.hot_fraction * footprint)
         if not 0 < self.hot_pages < footprint:
             raise SsdgymError(
@@ -163,12 +145,12 @@ class TwoClassPicker:
 
 
 @workload_kind
-class DriftingConfig(TwoClassConfig):
+class DriftingConfig(AccessConfig):
     """A hot set of consecutive pages that moves through the footprint."""
 
     kind: Literal["drifting"] = "drifting"
-    hot_fraction: InnerShare = Field(0.1, description="Share of the footprint's pages that are hot.")
-    hot_access: Share = Field(0.9, description="Share of the requests that go to the hot pages.")
+    hot_fraction: _HotFraction = 0.1
+    hot_access: _HotAccess = 0.9
     shift_every_pages: Number = Field(
         description="Pages accessed (read, written or trimmed) between two moves of the hot set."
     )
@@ -183,13 +165,6 @@ class DriftingPicker(TwoClassPicker):
     """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            config: the pattern.
-            footprint: number of pages to choose from.
-            rng: draws for this picker alone.
-        """
         super().__init__(config, footprint, rng)
         self._shift_every_pages = config.shift_every_pages
         self._shift_pages = config.shift_pages

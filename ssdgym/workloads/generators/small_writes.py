@@ -14,7 +14,7 @@ from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.base import CHUNK, NotedConfig, Share, Weight
 from ssdgym.workloads.generators.base import RegionConfig, SizeDraw, as_size_weights
-from ssdgym.workloads.generators.skewed import scrambled_pages, zipf_distribution
+from ssdgym.workloads.generators.skewed import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.record import RECORD, WIDE_REQUEST, narrow, to_pages
 
@@ -103,17 +103,6 @@ class SmallWrites:
     def __init__(
         self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
     ) -> None:
-        """Start with the first access.
-
-        Args:
-            config: the shares and sizes.
-            logical_pages: size of the logical space.
-            page_size: bytes per page of the device.
-            seed: of all draws.
-
-        Raises:
-            SsdgymError: the largest request does not fit into the footprint.
-        """
         ops, kinds, small, large, self._places, offsets, sync = (
             np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(7)
         )
@@ -122,8 +111,9 @@ class SmallWrites:
         self._first_byte, footprint_bytes = _footprint_range(config, logical_pages, page_size)
         self._units = footprint_bytes // config.subpage_bytes
         self._units_per_page = config.full_page_bytes // config.subpage_bytes
-        self._small_places = _Places(max(round(config.small_footprint * self._units), 1), config)
-        self._large_places = _Places(self._units // self._units_per_page, config)
+        units, pages = round(config.small_footprint * self._units), self._units // self._units_per_page
+        self._small_places = ZipfPlaces(max(units, 1), config.theta, config.layout_seed)
+        self._large_places = ZipfPlaces(pages, config.theta, config.layout_seed)
         self._small_sizes = SizeDraw(config.small_bytes, small)
         self._large_sizes = SizeDraw(config.large_bytes, large)
         self._is_read = _Coin(config.read_fraction, ops)
@@ -165,11 +155,7 @@ class SmallWrites:
 
 
 def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: int) -> tuple[int, int]:
-    """Return the first byte of the footprint and its number of bytes, both multiples of a full page.
-
-    Raises:
-        SsdgymError: the largest request does not fit into it.
-    """
+    """Return the first byte of the footprint and its number of bytes, both multiples of a full page."""
     full_pages = logical_pages * page_size // config.full_page_bytes
     first = min(round(config.start * full_pages), max(full_pages - 1, 0))
     footprint = min(max(round(config.footprint * full_pages), 1), full_pages - first) * config.full_page_bytes
@@ -181,17 +167,6 @@ def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: i
             "or the requests smaller."
         )
     return first * config.full_page_bytes, footprint
-
-
-class _Places:
-    """Places `0..count-1` by Zipf's law, the ranks spread over them at random."""
-
-    def __init__(self, count: int, config: SmallWritesConfig) -> None:
-        self._distribution = zipf_distribution(count, config.theta)
-        self._place_of_rank = scrambled_pages(count, config.layout_seed)
-
-    def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
-        return self._place_of_rank[np.searchsorted(self._distribution, draw, side="right")]
 
 
 class _Coin:

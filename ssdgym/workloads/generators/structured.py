@@ -14,7 +14,7 @@ from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.base import CHUNK, InnerShare, Share
 from ssdgym.workloads.generators.base import RegionConfig
-from ssdgym.workloads.generators.skewed import scrambled_pages, zipf_distribution
+from ssdgym.workloads.generators.skewed import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 
 # What patterns of programs that lay their data out themselves have in common: parts, and hints.
@@ -67,12 +67,7 @@ class StructuredConfig(RegionConfig):
 
     @abstractmethod
     def writer(self, pages: int, rng: np.random.Generator) -> Writer:
-        """Return what writes.
-
-        Args:
-            pages: of the footprint.
-            rng: draws for it alone.
-        """
+        """Return what writes."""
 
 
 class Structured:
@@ -81,14 +76,6 @@ class Structured:
     def __init__(
         self, config: StructuredConfig, first_page: int, pages: int, seed: np.random.SeedSequence
     ) -> None:
-        """Start with the first request.
-
-        Args:
-            config: the pattern.
-            first_page: of the footprint.
-            pages: of the footprint.
-            seed: of all draws.
-        """
         writes, reads = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(2))
         self._writer = config.writer(pages, writes)
         self._read_fraction = config.read_fraction
@@ -117,14 +104,7 @@ class Structured:
 
 
 def requests_of(op: int, lpn: IntegerArray, pages: IntegerArray | int, hint: IntegerArray | int) -> Requests:
-    """Return requests of one operation.
-
-    Args:
-        op: WRITE or TRIM.
-        lpn: first pages, shape (n,).
-        pages: how many each has.
-        hint: of each.
-    """
+    """Return requests of one operation."""
     requests = np.zeros(len(lpn), REQUEST)
     requests["op"], requests["lpn"], requests["pages"], requests["hint"] = op, lpn, pages, hint
     return requests
@@ -161,20 +141,12 @@ class BtreeWriter:
     """The journal lies at the start of the footprint, then the inner nodes, then the leaves."""
 
     def __init__(self, config: BtreeConfig, pages: int, rng: np.random.Generator) -> None:
-        """Start with an empty journal.
-
-        Args:
-            config: the pattern.
-            pages: of the footprint.
-            rng: draws for it alone.
-        """
         self._config, self._rng = config, rng
         self._journal = max(int(config.journal * pages), 1)
         tree = pages - self._journal
         self._inner = max(-(-tree // (config.fanout + 1)), 1)
-        self._leaves = tree - self._inner
-        self._distribution = zipf_distribution(self._leaves, config.theta)
-        self._leaf_of_rank = scrambled_pages(self._leaves, config.layout_seed)
+        leaves = tree - self._inner
+        self._places = ZipfPlaces(leaves, config.theta, config.layout_seed)
         self._updates = 0
 
     def batch(self) -> Requests:
@@ -199,8 +171,7 @@ class BtreeWriter:
 
     def _leaf(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """Return the numbers of leaves, drawn by popularity, shape (count,)."""
-        ranks = np.searchsorted(self._distribution, rng.random(count), side="right")
-        return self._leaf_of_rank[ranks].astype(np.int64)
+        return self._places.at(rng.random(count)).astype(np.int64)
 
 
 @workload_kind
@@ -289,12 +260,6 @@ class LsmWriter:
     """The journal has two tables' pages at the start of the footprint; tables have places behind it."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
-        """Start with empty levels.
-
-        Args:
-            config: the pattern.
-            pages: of the footprint.
-        """
         self._config = config
         self._journal_pages = 2 * config.table_pages
         places = (pages - self._journal_pages) // config.table_pages

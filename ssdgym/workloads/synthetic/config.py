@@ -259,11 +259,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return self.model_copy(update=changes)
 
     def source(self, seed: int) -> RecordSource:
-        """See `PlayedConfig`.
-
-        Raises:
-            SsdgymError: no skew and no scan make the unique bytes come out, or no cascade the dispersion.
-        """
+        """See `PlayedConfig`."""
         order, arrivals, reads, writes = seeds_of(seed).spawn(4)
         space, extent = int(self.address_space_bytes), int(self.extent_bytes)
         places = Space(Layout(space // extent, self.layout_seed), extent, space)
@@ -296,11 +292,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return ReplayedAccesses(fitted, stretches, operation.mean_bytes, space, seed)
 
     def fit(self, operation: OperationConfig) -> Fit:
-        """Return how to draw one operation so that its requests, bytes and unique bytes are as configured.
-
-        Raises:
-            SsdgymError: the unique bytes are more than the requests can touch.
-        """
+        """Return how to draw one operation so that its requests, bytes and unique bytes are as configured."""
         fitted = fit(
             operation,
             space_bytes=self.address_space_bytes,

@@ -31,25 +31,13 @@ _DIGITS = 9
 
 
 def dispersion_of(bias: float, requests: int, halvings: float) -> float:
-    """Return the index of dispersion in windows of 1 / 2 ** halvings of the span.
-
-    Args:
-        bias: share of the requests that one half of each span gets, 0.5 to 1.
-        requests: how many in all.
-        halvings: how often the span is halved; need not be whole.
-    """
+    """Return the index of dispersion in windows of 1 / 2 ** halvings of the span."""
     kept = (bias**2 + (1 - bias) ** 2) ** halvings
     return 1 - kept + requests * (kept - 0.5**halvings)
 
 
 def bias_of(dispersion: float, requests: int, duration_ns: float) -> float | None:
-    """Return the bias with which the index of dispersion at 1 s comes out; None if none does.
-
-    Args:
-        dispersion: wanted.
-        requests: how many in all.
-        duration_ns: from the first arrival to the last.
-    """
+    """Return the bias with which the index of dispersion at 1 s comes out; None if none does."""
     halvings = np.log2(duration_ns / SECOND_NS)
     if halvings <= 0 or not 1 <= dispersion <= dispersion_of(1.0, requests, halvings):
         return None
@@ -132,12 +120,6 @@ class Poisson:
     """A Poisson process that starts with an arrival at 0."""
 
     def __init__(self, mean_ns: float, rng: np.random.Generator) -> None:
-        """Start at 0.
-
-        Args:
-            mean_ns: mean gap between two arrivals.
-            rng: draws for these gaps alone.
-        """
         self._mean_ns = mean_ns
         self._rng = rng
         self._next_ns = 0
@@ -187,13 +169,6 @@ class IndependentAccesses:
     """Accesses that do not depend on each other, and a scan."""
 
     def __init__(self, fitted: Fit, space: Space, seed: np.random.SeedSequence) -> None:
-        """Prepare the draws.
-
-        Args:
-            fitted: how places and sizes are drawn.
-            space: the volume.
-            seed: of all draws.
-        """
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
         self._space = space
         self._scanned_bytes = 0
@@ -233,15 +208,6 @@ class ReplayedAccesses:
         space: Space,
         seed: np.random.SeedSequence,
     ) -> None:
-        """Prepare the draws.
-
-        Args:
-            fitted: how places and sizes of fresh draws are drawn; without a scan.
-            stretches: how much is repeated.
-            mean_bytes: wanted mean size of the requests, a little below that of fresh draws.
-            space: the volume.
-            seed: of all draws.
-        """
         origins, words = seed.spawn(2)
         self._sizes, self._ranks = fitted.sizes, fitted.ranks
         self._space = space
@@ -289,14 +255,6 @@ class SyntheticTrace:
     def __init__(
         self, volumes: Volumes, order: Order, arrivals: Arrivals, accesses: Mapping[int, Accesses]
     ) -> None:
-        """Start with the first record.
-
-        Args:
-            volumes: the volume.
-            order: of reads and writes, and how many there are.
-            arrivals: when they arrive.
-            accesses: what is read and written, by operation.
-        """
         self.volumes = volumes
         self._order = order
         self._arrivals = arrivals

@@ -62,12 +62,6 @@ class Origins:
     """From the number of a request to that of the fresh draw that it repeats, or is."""
 
     def __init__(self, stretches: Stretches, seed: np.random.SeedSequence) -> None:
-        """Choose where stretches begin and what they copy.
-
-        Args:
-            stretches: how much is copied.
-            seed: of all choices.
-        """
         self._length = stretches.requests
         self._fresh, self._one_more = stretches.fresh
         # As many as random bits have to be 1 at once for a chance of 1 / length.
@@ -252,12 +246,6 @@ def expected_unique_bytes(law: PowerLaw, extent_bytes: int, requests: float, mea
 
     A request to an extent touches each of its pages with the probability mean size / extent size, as its
     place is one of those aligned to its own size, each as likely.
-
-    Args:
-        law: which extent a request goes to.
-        extent_bytes: size of an extent.
-        requests: how many.
-        mean_bytes: mean size of a request.
     """
     counts, probability = law.bins()
     hit = np.minimum(probability * (mean_bytes / extent_bytes), 1 - 1e-12)
@@ -275,19 +263,7 @@ def fit(
     largest_bytes: int,
     size_decay: float,
 ) -> Fit | None:
-    """Return how to draw one operation so that its requests, bytes and unique bytes are as configured.
-
-    Args:
-        operation: what its requests come to.
-        space_bytes: size of the volume.
-        extent_bytes: unit in which the volume is hot or cold.
-        footprint_factor: bytes within reach over those touched.
-        largest_bytes: largest request.
-        size_decay: exponent of the sizes' weights.
-
-    Returns:
-        None if no skew and no scan make the unique bytes come out; with copies there is no scan.
-    """
+    """Return how to draw one operation so that its requests, bytes and unique bytes are as configured."""
     mean_drawn = min(operation.mean_bytes * (1 + (_SPARE if operation.replay_share else 0)), largest_bytes)
     sizes = sizes_with_mean(mean_drawn, operation.smallest_bytes, largest_bytes, size_decay)
     mean = sizes.mean(at_least=UNIT_BYTES)

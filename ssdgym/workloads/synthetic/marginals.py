@@ -42,12 +42,6 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
     Nearest by relative entropy, so that the shares are `size ** -decay * exp(tilt * size)`: the maximum of
     entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).
-
-    Args:
-        mean_bytes: mean of the sizes.
-        smallest: bytes, a power of two.
-        largest: bytes, a power of two.
-        decay: exponent of the shares before they are tilted.
     """
     sizes = smallest << np.arange((largest // smallest).bit_length())
     relative = sizes / smallest
@@ -62,13 +56,7 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a monotone function is 0, or the end of the range that is nearer to it.
-
-    Args:
-        function: rises or falls.
-        low: start of the range.
-        high: end of the range.
-    """
+    """Return where a monotone function is 0, or the end of the range that is nearer to it."""
     rises = function(high) >= function(low)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -148,12 +136,6 @@ class Layout:
     """
 
     def __init__(self, extents: int, seed: int) -> None:
-        """Choose a permutation.
-
-        Args:
-            extents: how many numbers are permuted.
-            seed: which permutation.
-        """
         bits = max((extents - 1).bit_length(), 1)
         words = np.random.SeedSequence(seed).generate_state(2 * _ROUNDS, np.uint64)
         self._extents = np.uint64(extents)
@@ -182,14 +164,6 @@ class Order:
     """Reads and writes at random, or in runs; drawn without replacement, so that totals come out exactly."""
 
     def __init__(self, reads: int, writes: int, persistence: float, rng: np.random.Generator) -> None:
-        """Start with the first request.
-
-        Args:
-            reads: how many.
-            writes: how many.
-            persistence: share of the changes of operation that are missing against a random order.
-            rng: draws for this order alone.
-        """
         self._reads, self._writes = reads, writes
         self._persistence = persistence
         self._rng = rng

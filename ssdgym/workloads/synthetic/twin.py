@@ -21,11 +21,10 @@ import numpy as np
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder
-from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.drawing import bias_of
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES
-from ssdgym.workloads.traces.record import RECORD, Records, RecordSource, Volumes, volume_pages
+from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource, Volumes, volume_pages
 from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from ssdgym.workloads.traces.transforms import OnlyConfig
 
@@ -42,9 +41,9 @@ _NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
 class KeptTraceConfig(SyntheticTraceConfig):
     """A synthetic trace whose records are drawn once for each seed in a process, and are the same."""
 
-    def source(self, seed: int) -> KeptRecords:
+    def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
-        return KeptRecords(_drawn(self.model_dump_json(exclude=_NOT_DRAWN), seed))
+        return RecordCursor(_drawn(self.model_dump_json(exclude=_NOT_DRAWN), seed))
 
 
 def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
@@ -58,7 +57,10 @@ def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
 
 
 class _Drawn:
-    """Records in a file without a name, which is gone with its last reference."""
+    """Records in a file without a name, which is gone with its last reference.
+
+    A cursor over them can be copied, but not pickled: they belong to their process.
+    """
 
     def __init__(self, source: RecordSource) -> None:
         self.volumes = source.volumes
@@ -89,25 +91,6 @@ class _Drawn:
 @lru_cache(maxsize=_MOST_KEPT)
 def _drawn(text: str, seed: int) -> _Drawn:
     return _Drawn(SyntheticTraceConfig.model_validate_json(text).source(seed))
-
-
-class KeptRecords:
-    """A cursor over records that are kept; see `ssdgym.workloads.traces.record.RecordSource`.
-
-    It can be copied, but not pickled: what is kept belongs to its process.
-    """
-
-    def __init__(self, drawn: _Drawn) -> None:
-        """Start with the first record."""
-        self.volumes = drawn.volumes
-        self._drawn = drawn
-        self._position = 0
-
-    def chunk(self) -> Records:
-        """See `RecordSource`."""
-        records = self._drawn.records(self._position, CHUNK)
-        self._position += len(records)
-        return records
 
 
 _EXTENT_BYTES = 256 << 10

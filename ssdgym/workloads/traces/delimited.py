@@ -3,66 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdgym.errors import SsdgymError
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.fields import (
-    BadLines,
-    Malformed,
-    VolumeNumbers,
-    content,
-    decimal_time_ns,
-    is_proper,
-    text_of,
-    whole,
-)
-from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
-from ssdgym.workloads.traces.lines import UNKNOWN_OP, Lines, RecordMaker, Row, Texts, ops_of, parse_each
-from ssdgym.workloads.traces.record import Records
+from ssdgym.workloads.traces.fields import Malformed, decimal_time_ns, is_proper, text_of, whole
+from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines
+from ssdgym.workloads.traces.lines import LineFormat, Lines, Row, Texts, one_volume
+from ssdgym.workloads.traces.record import Records, Volumes
+from ssdgym.workloads.traces.writing import Values, texts_of, values, volume_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def behind_header(
-    path: Path, name: str, header: bytes, first_line: int, block: bytes
-) -> tuple[int, bytes, bool]:
-    """Return what follows the header, which is the first line with anything on it.
-
-    Args:
-        path: the file.
-        name: of the format.
-        header: the header.
-        first_line: number of the first line of the block.
-        block: whole lines.
-
-    Returns:
-        The number of the line behind the header, the rest of the block, and whether the header was there.
-
-    Raises:
-        SsdgymError: another line is the first.
-    """
-    while block:
-        line, _, block = block.partition(b"\n")
-        if content(line):
-            if content(line).lower() != header.lower():
-                raise SsdgymError(
-                    f"{path}: line {first_line} is not the header '{header.decode()}' of the format {name}; "
-                    "add it or name another format."
-                )
-            return first_line + 1, block, True
-        first_line += 1
-    return first_line, b"", False
-
-
-@dataclass(frozen=True)
-class DelimitedFormat:
+@dataclass(frozen=True, kw_only=True)
+class DelimitedFormat(LineFormat):
     """A text format with one request on a line and a fixed order of columns.
 
     Attributes:
@@ -80,23 +39,27 @@ class DelimitedFormat:
         header: the first line, if the format has one; it is recognised in any case.
         has_more: further columns may follow.
         sniffed: what else the first lines must be like to be recognised.
+        op_texts: how operations are written; none for a format that is only read.
+        constants: what is written into the columns that are not read.
+        numbered_volumes: volumes have numbers, not names.
     """
 
     name: str
     columns: tuple[str, ...]
     op_of: Callable[[str], int]
     time_unit_ns: int
-    time_decimals: int
-    offset_unit: int
-    size_unit: int
+    time_decimals: int = 0
+    offset_unit: int = 1
+    size_unit: int = 1
     volume_columns: tuple[str, ...] = ()
     fixed_size: int | None = None
     separator: str = ","
     header: bytes | None = None
     has_more: bool = False
     sniffed: Callable[[bytes], bool] = lambda start: True
-
-    is_binary: ClassVar[bool] = False
+    op_texts: Mapping[int, str] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    numbered_volumes: bool = True
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -112,37 +75,13 @@ class DelimitedFormat:
 
     def matches(self, start: bytes) -> int:
         """See `TraceFormat`."""
-        lines = [line for line in start.split(b"\n") if content(line)]
-        if self.header is not None:
-            if not lines or content(lines.pop(0)).lower() != self.header.lower():
-                return 0
-            return 1 + sum(map(self._fits, lines))
-        fitting = sum(map(self._fits, lines))
-        return fitting if fitting and self.sniffed(start) else 0
+        return super().matches(start) if self.sniffed(start) else 0
 
-    def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
-        """See `TraceFormat`."""
-        maker = RecordMaker(self.name, self.offset_unit, self.size_unit, bad, volumes)
-        header = self.header
-        for first_line, block in line_blocks(path):
-            if header is not None:
-                first_line, block, found = behind_header(path, self.name, header, first_line, block)
-                if not found:
-                    continue
-                header = None
-            yield maker.records(self._lines(first_line, block))
-
-    def _fits(self, line: bytes) -> bool:
-        try:
-            row = self._row(line.removesuffix(b"\r"))
-        except Malformed:
-            return False
-        return b"\0" not in line and self._op(row.op) != UNKNOWN_OP
-
-    def _lines(self, first_line: int, block: bytes) -> Lines:
-        # On decimals with an exponent far below zero pyarrow reads beyond its tables, and the process dies.
+    def lines_of(self, first_line: int, block: bytes) -> Lines:
+        """See `LineFormat`; blocks that pyarrow may read in a way of its own are parsed line by line."""
         import pyarrow as pa
 
+        # On decimals with an exponent far below zero pyarrow reads beyond its tables, and the process dies.
         is_dangerous = self.time_decimals and (b"e-" in block or b"E-" in block)
         if not is_dangerous and not _is_doubtful(block):
             try:
@@ -150,8 +89,8 @@ class DelimitedFormat:
                 if table.num_rows == count_lines(block) and self._names_are_proper(table):
                     return self._of_table(table, first_line)
             except (pa.ArrowInvalid, OverflowError):
-                pass  # blocks that pyarrow refuses are read line by line
-        return parse_each(enumerate(block.split(b"\n")[:-1], first_line), self._row, self._op)
+                pass
+        return self.one_by_one(enumerate(block.split(b"\n")[:-1], first_line))
 
     def _table(self, block: bytes) -> pa.Table:
         import pyarrow as pa
@@ -189,12 +128,11 @@ class DelimitedFormat:
         size = np.full(len(offset), self.fixed_size) if self.fixed_size else table["size"].to_numpy()
         texts, index = _dictionary(table["op"])
         op_text = [text.strip(" \t") for text in texts], index
-        time = _scaled(table["time"]) if self.time_decimals else table["time"].to_numpy()
         return Lines(
             number=first_line + np.arange(len(offset)),
-            time=time,
+            time=_scaled(table["time"]) if self.time_decimals else table["time"].to_numpy(),
             tick_ns=self.tick_ns,
-            op=ops_of(op_text, self._op),
+            op=self.ops_named(op_text),
             op_text=op_text,
             offset=offset,
             size=size,
@@ -206,7 +144,7 @@ class DelimitedFormat:
         import pyarrow as pa
 
         if not self.volume_columns:
-            return ["0"], np.zeros(table.num_rows, np.int64)
+            return one_volume(table.num_rows)
         names, index = _dictionary(table[self.volume_columns[0]])
         for column in self.volume_columns[1:]:
             more, its_index = _dictionary(table[column])
@@ -219,13 +157,10 @@ class DelimitedFormat:
             index = pairs.indices.to_numpy().astype(np.int64)
         return names, index
 
-    def _op(self, text: str) -> int:
-        return self.op_of(text.lower())
-
-    def _row(self, line: bytes) -> Row:
+    def row(self, line: bytes) -> Row:
+        """See `LineFormat`."""
         if self.separator == " ":
-            fields = line.replace(b"\t", b" ").split(b" ")
-            fields = [field for field in fields if field]
+            fields = [field for field in line.replace(b"\t", b" ").split(b" ") if field]
         else:
             fields = [field.strip(b" \t") for field in line.split(self.separator.encode())]
         wanted = len(self.columns)
@@ -233,18 +168,63 @@ class DelimitedFormat:
             plural = "" if len(fields) == 1 else "s"
             raise Malformed(f"has {len(fields)} column{plural} instead of {wanted}")
         named = dict(zip(self.columns, fields, strict=False))
-        time_ns = self._time_ns(named["time"])
-        op = text_of(named["op"], "op")
-        offset = whole(named["offset"], "offset")
-        size = whole(named["size"], "size") if self.fixed_size is None else self.fixed_size
-        names = [text_of(named[column], column) for column in self.volume_columns]
-        return Row(time_ns, op, offset, size, "_".join(names) if names else "0")
+        time = named["time"]
+        names = [named[column] for column in self.volume_columns]
+        return Row(
+            decimal_time_ns(time, self.time_unit_ns) if self.time_decimals else whole(time, "time"),
+            text_of(named["op"], "op"),
+            whole(named["offset"], "offset"),
+            whole(named["size"], "size") if self.fixed_size is None else self.fixed_size,
+            "_".join(map(text_of, names, self.volume_columns)) or "0",
+        )
 
-    def _time_ns(self, field: bytes) -> int:
-        """Return the time in whole ns, rounded down."""
-        if not self.time_decimals:
-            return whole(field, "time") * self.time_unit_ns
-        return decimal_time_ns(field, self.time_unit_ns)
+    def op(self, text: str) -> int:
+        """See `LineFormat`."""
+        return self.op_of(text.lower())
+
+    @property
+    def ops(self) -> Collection[int]:
+        """See `WritableFormat`."""
+        return self.op_texts
+
+    @property
+    def has_volumes(self) -> bool:
+        """See `WritableFormat`."""
+        return bool(self.volume_columns)
+
+    def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
+        """See `WritableFormat`."""
+        import pyarrow as pa
+        import pyarrow.csv
+
+        names = self._written_volumes(volumes)
+        if self.header is not None:
+            file.write(self.header + b"\n")
+        options = pa.csv.WriteOptions(include_header=False, delimiter=self.separator, quoting_style="none")
+        for block in values(blocks, self):
+            columns = self._written(block, names)
+            table = pa.table({name: columns[name] for name in self.columns})
+            pa.csv.write_csv(table, file, options)
+
+    def _written(self, block: Values, names: list[tuple[str, ...]]) -> dict[str, Any]:
+        time = _decimals(block.ticks, self.time_decimals) if self.time_decimals else block.ticks
+        columns: dict[str, Any] = {"time": time, "offset": block.offset, "size": block.size}
+        columns["op"] = texts_of(block.op, self.op_texts)
+        for number, column in enumerate(self.volume_columns):
+            columns[column] = np.array([parts[number] for parts in names], object)[block.volume]
+        for column, text in self.constants.items():
+            columns[column] = np.full(len(block.ticks), text, object)
+        return columns
+
+    def _written_volumes(self, volumes: Volumes) -> list[tuple[str, ...]]:
+        """Return the volume columns of each volume."""
+        texts = volume_texts(volumes, self.separator, numbers=self.numbered_volumes)
+        if len(self.volume_columns) < 2:
+            return [(text,) for text in texts]
+        split: list[tuple[str, ...]] = [_host_and_disk(text) for text in texts]
+        # Two names may become one; numbers never do.
+        distinct = len(set(split)) == len(split)
+        return split if distinct else [(str(number), "0") for number in range(len(texts))]
 
 
 def _is_doubtful(block: bytes) -> bool:
@@ -294,3 +274,24 @@ def _scaled(column: pa.ChunkedArray) -> IntArray:
             raise OverflowError
         parts.append(words[:, 0])
     return np.concatenate(parts)
+
+
+def _host_and_disk(name: str) -> tuple[str, str]:
+    host, _, disk = name.rpartition("_")
+    return (host, disk) if host and disk.isdigit() else (name, "0")
+
+
+def _decimals(ticks: IntArray, places: int) -> pa.Array:
+    """Return the text of whole numbers whose last `places` digits are behind the point.
+
+    The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole, fraction = np.divmod(np.abs(ticks), 10**places)
+    sign = pa.array(np.where(ticks < 0, "-", ""))
+    digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.string()), places, "0")
+    return pc.binary_join_element_wise(
+        pc.binary_join_element_wise(sign, pc.cast(pa.array(whole), pa.string()), ""), digits, "."
+    )

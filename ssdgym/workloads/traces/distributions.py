@@ -19,7 +19,6 @@ class KeyCounts:
     """Counts per number; the memory grows with the different numbers, not with those counted."""
 
     def __init__(self) -> None:
-        """Start with no number."""
         self._keys = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
         self._pending: list[tuple[IntArray, IntArray]] = []
@@ -133,7 +132,6 @@ class LogHistogram:
     _PER_OCTAVE = 128
 
     def __init__(self) -> None:
-        """Start with no time."""
         self._counts = np.zeros(57 * self._PER_OCTAVE, np.int64)
         self.sum = 0
         self.max = 0
@@ -173,18 +171,12 @@ class PageWrites:
     """
 
     def __init__(self, most_pages: int = MOST_PAGES) -> None:
-        """Start with no write; `most_pages` is the largest number of pages that are counted one by one."""
         self._most_pages = most_pages
         self._counts = KeyCounts()
         self._halvings = 0
 
     def add(self, first: IntArray, pages: IntArray) -> None:
-        """Count a write of each of the pages `first[i]..first[i] + pages[i] - 1`.
-
-        Args:
-            first: shape (n,).
-            pages: shape (n,).
-        """
+        """Count a write of each of the pages `first[i]..first[i] + pages[i] - 1`."""
         for numbers, _ in expanded(first, pages):
             self._counts.add(numbers[self._is_sampled(numbers)] if self._halvings else numbers)
             self._thin()
@@ -249,12 +241,7 @@ class Skew:
 
 
 def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the numbers of all pages of ranges, and to which range each belongs, some ranges at a time.
-
-    Args:
-        first: first page of each range, shape (n,).
-        pages: how many each has, shape (n,).
-    """
+    """Yield the numbers of all pages of ranges, and to which range each belongs, some ranges at a time."""
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_EXPANDED_AT_ONCE, total, _EXPANDED_AT_ONCE))

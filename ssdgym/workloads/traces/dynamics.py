@@ -48,7 +48,6 @@ class ArrivalCounts:
     """Counts of arrivals in windows of many widths; the memory does not grow."""
 
     def __init__(self) -> None:
-        """Start before the first arrival."""
         self._last = 0
         self._reported = {name: _Windows(units) for name, units in _REPORTED.items()}
         self._octaves = [_Windows(1 << octave) for octave in range(_OCTAVES)]
@@ -154,7 +153,6 @@ class WriteLives:
     """
 
     def __init__(self, most_followed: int = MOST_FOLLOWED) -> None:
-        """Start before the first write; `most_followed` is the largest number of writes followed."""
         self._most_followed = most_followed
         self._writes = 0
         self._halvings = 0
@@ -166,12 +164,7 @@ class WriteLives:
         self._sums = np.zeros((_CLASSES, 6))
 
     def add(self, first: IntArray, pages: IntArray) -> None:
-        """Count the next writes; write i is of the pages `first[i]..first[i] + pages[i] - 1`.
-
-        Args:
-            first: shape (n,).
-            pages: shape (n,), each at least 1.
-        """
+        """Count the next writes; write i is of the pages `first[i]..first[i] + pages[i] - 1`."""
         numbers = self._writes + np.arange(len(first))
         self._writes += len(first)
         for page, position in expanded(first, pages):
@@ -263,7 +256,6 @@ class OperationRuns:
     """Counts runs; the memory does not grow."""
 
     def __init__(self) -> None:
-        """Start before the first request."""
         self._last = -1
         self._runs = 0
         self._counts = {READ: 0, WRITE: 0}

@@ -29,15 +29,7 @@ def content(line: bytes) -> bytes:
 
 
 def text_of(field: bytes, name: str) -> str:
-    """Return a field that is read as text.
-
-    Args:
-        field: its bytes.
-        name: what errors call it.
-
-    Raises:
-        Malformed: it is no text.
-    """
+    """Return a field that is read as text."""
     try:
         text = field.decode()
     except UnicodeDecodeError:
@@ -52,19 +44,16 @@ def is_proper(text: str) -> bool:
     return text != "" and text.isprintable()
 
 
-def whole(field: bytes, name: str) -> int:
-    """Return a field that is a whole number of 64 bits.
-
-    Args:
-        field: its bytes.
-        name: what errors call it.
-
-    Raises:
-        Malformed: it is no such number.
-    """
+def _matched(field: bytes, name: str, pattern: re.Pattern[str], what: str) -> str:
     text = field.decode("ascii", "replace")
-    if not _WHOLE.fullmatch(text):
-        raise Malformed(f"has {shown(field)} as its {name}, which is not a whole number")
+    if not pattern.fullmatch(text):
+        raise Malformed(f"has {shown(field)} as its {name}, which is not {what}")
+    return text
+
+
+def whole(field: bytes, name: str) -> int:
+    """Return a field that is a whole number of 64 bits."""
+    text = _matched(field, name, _WHOLE, "a whole number")
     digits = text.lstrip("-").lstrip("0") or "0"
     number = (-1 if text[0] == "-" else 1) * int(digits) if len(digits) <= _LONGEST_WHOLE else 2**63
     if not -(2**63) <= number < 2**63:
@@ -73,34 +62,15 @@ def whole(field: bytes, name: str) -> int:
 
 
 def decimal(field: bytes, name: str) -> Decimal:
-    """Return a field that is a decimal number of less than 2**63.
-
-    Args:
-        field: its bytes.
-        name: what errors call it.
-
-    Raises:
-        Malformed: it is no such number.
-    """
-    text = field.decode("ascii", "replace")
-    if not _DECIMAL.fullmatch(text):
-        raise Malformed(f"has {shown(field)} as its {name}, which is not a number")
-    number = Decimal(text)
+    """Return a field that is a decimal number of less than 2**63."""
+    number = Decimal(_matched(field, name, _DECIMAL, "a number"))
     if number.copy_abs() >= 2**63:  # unlike abs, for any exponent
         raise Malformed(f"has {shown(field)} as its {name}, which is beyond 64 bits")
     return number
 
 
 def decimal_time_ns(field: bytes, unit_ns: int) -> int:
-    """Return a decimal time in whole nanoseconds, rounded down.
-
-    Args:
-        field: its bytes.
-        unit_ns: nanoseconds per unit.
-
-    Raises:
-        Malformed: it is no decimal number.
-    """
+    """Return a decimal time in whole nanoseconds, rounded down."""
     value = _EXACT.multiply(decimal(field, "time"), Decimal(unit_ns))
     return int(value.to_integral_value(context=_EXACT))
 
@@ -119,28 +89,13 @@ class BadLines:
     """
 
     def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
-        """Start with no bad line.
-
-        Args:
-            path: the file.
-            allowed: how many bad lines are left out before giving up.
-            unit: what they are called.
-        """
         self._path = path
         self.count = 0
         self._allowed = allowed
         self.unit = unit
 
     def add(self, line: int, reason: str) -> None:
-        """Leave a bad line out.
-
-        Args:
-            line: its number, from 1.
-            reason: why it is bad.
-
-        Raises:
-            SsdgymError: there are now more bad lines than allowed.
-        """
+        """Leave a bad line out."""
         self.count += 1
         if self.count > self._allowed:
             remedy = (
@@ -155,7 +110,6 @@ class VolumeNumbers:
     """Numbers of the volumes of a file, in the order in which they first appear."""
 
     def __init__(self, path: Path) -> None:
-        """Start with no volume of a file."""
         self._path = path
         self._numbers: dict[str, int] = {}
 
@@ -165,11 +119,7 @@ class VolumeNumbers:
         return tuple(self._numbers)
 
     def of(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:
-        """Return the number of each name, shape (len(names),); new names take the next numbers.
-
-        Raises:
-            SsdgymError: the file has more than 65,536 volumes.
-        """
+        """Return the number of each name, shape (len(names),); new names take the next numbers."""
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         if len(self._numbers) > MOST_VOLUMES:
             raise SsdgymError(f"{self._path}: the trace has more than {MOST_VOLUMES} volumes; split it.")

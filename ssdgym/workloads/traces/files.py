@@ -77,11 +77,7 @@ _PACKERS: tuple[tuple[bytes, str, Callable[[], _Unpacker]], ...] = (
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file in pieces of at most 1 MiB.
-
-    Raises:
-        SsdgymError: the file cannot be read, is cut off, damaged, or unpacks to far too much.
-    """
+    """Yield the unpacked bytes of a file in pieces of at most 1 MiB."""
     lines = 0
     try:
         file = path.open("rb")
@@ -153,11 +149,7 @@ _LONGEST_LINE_BYTES = 1 << 16
 
 
 def find_trace(path: Path) -> Path:
-    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
-
-    Raises:
-        SsdgymError: it is in neither place.
-    """
+    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES."""
     folder = os.environ.get(TRACE_FOLDER)
     candidates = [path, Path(folder) / path] if folder else [path]
     for candidate in candidates:
@@ -168,15 +160,7 @@ def find_trace(path: Path) -> Path:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file of a name in a folder; None without one.
-
-    Args:
-        name: whole name of the file, or its part up to the first dot.
-        folder: where to look.
-
-    Raises:
-        SsdgymError: the folder cannot be read, or has several such files.
-    """
+    """Return the file of a name in a folder; None without one."""
     try:
         files = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
@@ -195,9 +179,6 @@ def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the file in blocks of whole lines, each with the number (from 1) of its first line.
 
     Every line ends with a newline; one is added to the last if it has none.
-
-    Raises:
-        SsdgymError: the file cannot be read or unpacked, or has a line too long for a text trace.
     """
     first_line, rest = 1, b""
     for data in _gathered(path):
@@ -231,15 +212,7 @@ def count_lines(block: bytes) -> int:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first bytes of the unpacked file.
-
-    Args:
-        path: the file.
-        count: how many, fewer of a short file.
-
-    Raises:
-        SsdgymError: the file cannot be read or unpacked.
-    """
+    """Return the first bytes of the unpacked file."""
     start = b""
     for piece in unpacked(path):
         start += piece

@@ -1,18 +1,22 @@
-"""Parse traces line by line."""
+"""Formats with one request on a line, and the records that lines become."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers
+from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, content
+from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES, RECORD, Records
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
 
 class Row(NamedTuple):
-    """The values of one line: numbers as the line has them, or the time in ns."""
+    """The values of one line, the numbers in units of the format."""
 
     time: int
     op: str
@@ -53,7 +57,6 @@ class Lines:
     Attributes:
         number: line numbers.
         time: in ticks of `tick_ns` nanoseconds.
-        tick_ns: length of a tick.
         op: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
         op_text: how the lines name it: the different texts, and the index of each row's.
         offset: in the format's unit.
@@ -79,15 +82,6 @@ class RecordMaker:
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
     ) -> None:
-        """Start before the first block.
-
-        Args:
-            name: of the format.
-            offset_unit: bytes per unit of offsets.
-            size_unit: bytes per unit of sizes.
-            bad: counts bad lines.
-            volumes: numbers the volumes.
-        """
         self._name = name
         self._offset_unit = offset_unit
         self._size_unit = size_unit
@@ -96,11 +90,7 @@ class RecordMaker:
         self._base_ns: int | None = None
 
     def records(self, lines: Lines) -> Records:
-        """Return the records of a block, and count its bad lines.
-
-        Raises:
-            SsdgymError: there are more bad lines than allowed, or too many volumes.
-        """
+        """Return the records of a block, and count its bad lines."""
         checks = self._checks(lines)
         wrong = np.logical_or.reduce([check[0] for check in checks])
         if self._base_ns is None and not wrong.all():
@@ -167,127 +157,180 @@ def _reason(checks: list[_Check], row: int) -> str:
     return text.format(values[row])
 
 
-#: A blank, and digits of a number that surely fits 64 bits, in such expressions.
+#: A blank, and digits of a number that surely fits 64 bits, in expressions for usual lines.
 BLANK = r"[ \t]+"
 DIGITS = r"[0-9]{1,18}"
 
 
-def read_lines(
-    first_line: int,
-    block: bytes,
-    usual: str,
-    passed: str,
-    by_hand: Callable[[bytes], Row | None],
-    op_of: Callable[[str], int],
-    tick_ns: int,
-) -> Lines:
-    """Return the request lines of a block of whole lines.
+class LineFormat(ABC):
+    """A text format with one request on a line; see `TraceFormat`.
 
-    Args:
-        first_line: number of the first line.
-        block: the lines.
-        usual: matches most request lines, with the groups time, op, offset, size, volume; without a group, it
-            is 0 or empty. A group fraction holds nine more digits of the time.
-        passed: matches most lines that are none and may be passed over.
-        by_hand: reads any other line; see `parse_each`.
-        op_of: as in `parse_each`.
-        tick_ns: length of a tick of the times.
+    Lines written as usual are parsed by pyarrow all at once. Any other is parsed by itself, which is slow but
+    says what is wrong with it.
+
+    Attributes:
+        name: what the configuration calls the format.
+        header: the first line, if the format has one; it is recognised in any case.
+        offset_unit, size_unit: bytes per unit.
+        usual: expression for most request lines, with the groups time, op, offset, size, volume; without a
+            group, the value is 0. A group fraction holds nine more digits of the time. Not for a format that
+            overrides `lines_of`.
+        passed: expression for most lines that are no requests and may be passed over.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
-    lines = pa.array(block.split(b"\n")[:-1], pa.binary())
-    groups = pc.extract_regex(lines, usual)
-    has_nul = _mask(pc.match_substring(lines, "\0")) if b"\0" in block else np.zeros(len(lines), bool)
-    is_usual = _mask(pc.is_valid(groups)) & ~has_nul
-    rest = np.flatnonzero(~is_usual & (has_nul | ~_mask(pc.match_substring_regex(lines, passed))))
-    found = _usual_lines(groups.filter(pa.array(is_usual)), op_of, tick_ns)
-    found = replace(found, number=first_line + np.flatnonzero(is_usual))
-    others = zip((first_line + rest).tolist(), lines.take(pa.array(rest)).to_pylist(), strict=True)
-    return _merged(found, parse_each(others, by_hand, op_of, tick_ns))
+    is_binary: ClassVar[bool] = False
 
+    name: str
+    header: bytes | None = None
+    offset_unit: int
+    size_unit: int
+    usual: ClassVar[str] = ""
+    passed: ClassVar[str] = r"^[ \t]*\r?$"
 
-def parse_each(
-    lines: Iterable[tuple[int, bytes]],
-    parse: Callable[[bytes], Row | None],
-    op_of: Callable[[str], int],
-    tick_ns: int = 1,
-) -> Lines:
-    """Return the request lines among lines that pyarrow cannot parse, or not correctly.
+    @property
+    @abstractmethod
+    def tick_ns(self) -> int:
+        """Nanoseconds per unit of times."""
 
-    Args:
-        lines: numbers and lines.
-        parse: reads a line without its end; returns None for one that may be passed over, raises Malformed.
-        op_of: the operation that a text names: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
-        tick_ns: length of a tick of the times.
-    """
-    rows: list[Row] = []
-    numbers: list[int] = []
-    malformed: list[BadLine] = []
-    for number, line in lines:
-        line = line.removesuffix(b"\r")
-        if not line.strip(b" \t"):
-            continue
+    @abstractmethod
+    def row(self, line: bytes) -> Row | None:
+        """Return what a line without its end says; None for one that may be passed over.
+
+        Raises:
+            Malformed: it is no line of the format.
+        """
+
+    @abstractmethod
+    def op(self, text: str) -> int:
+        """Return the operation that a text names: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP."""
+
+    def matches(self, start: bytes) -> int:
+        """See `TraceFormat`."""
+        lines = [line for line in start.split(b"\n") if content(line)]
+        if self.header is None:
+            return sum(map(self._fits, lines))
+        if not lines or content(lines.pop(0)).lower() != self.header.lower():
+            return 0
+        return 1 + sum(map(self._fits, lines))
+
+    def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
+        """See `TraceFormat`."""
+        maker = RecordMaker(self.name, self.offset_unit, self.size_unit, bad, volumes)
+        return map(maker.records, self.lines(path))
+
+    def lines(self, path: Path) -> Iterator[Lines]:
+        """Yield the request lines of a file, block by block."""
+        header = self.header
+        for first_line, block in line_blocks(path):
+            while header is not None and block:
+                line, _, block = block.partition(b"\n")
+                if content(line):
+                    if content(line).lower() != header.lower():
+                        raise SsdgymError(
+                            f"{path}: line {first_line} is not the header '{header.decode()}' of the format "
+                            f"{self.name}; add it or name another format."
+                        )
+                    header = None
+                first_line += 1
+            if block:
+                yield self.lines_of(first_line, block)
+
+    def _fits(self, line: bytes) -> bool:
         try:
-            if b"\0" in line:
-                raise Malformed("holds a NUL")
-            row = parse(line)
-        except Malformed as reason:
-            malformed.append((number, str(reason)))
-            continue
-        if row is not None:
-            rows.append(row)
-            numbers.append(number)
-    times, ops, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
-    op_text = _indexed(ops)
-    return Lines(
-        number=np.array(numbers, np.int64),
-        time=np.array(times, object) if rows else np.zeros(0, np.int64),
-        tick_ns=tick_ns,
-        op=ops_of(op_text, op_of),
-        op_text=op_text,
-        offset=np.array(offsets, np.int64),
-        size=np.array(sizes, np.int64),
-        volume=_indexed(volumes),
-        malformed=malformed,
-    )
+            row = self._checked_row(line)
+        except Malformed:
+            return False
+        return row is None or self.op(row.op) != UNKNOWN_OP
+
+    def _checked_row(self, line: bytes) -> Row | None:
+        if b"\0" in line:
+            raise Malformed("holds a NUL")
+        return self.row(line.removesuffix(b"\r"))
+
+    def lines_of(self, first_line: int, block: bytes) -> Lines:
+        """Return the request lines of a block of whole lines, `first_line` the number of the first."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        lines = pa.array(block.split(b"\n")[:-1], pa.binary())
+        groups = pc.extract_regex(lines, self.usual)
+        has_nul = _mask(pc.match_substring(lines, "\0")) if b"\0" in block else np.zeros(len(lines), bool)
+        is_usual = _mask(pc.is_valid(groups)) & ~has_nul
+        found = self._usual_lines(groups.filter(pa.array(is_usual)), first_line + np.flatnonzero(is_usual))
+        if is_usual.all():
+            return found
+        rest = np.flatnonzero(~is_usual & (has_nul | ~_mask(pc.match_substring_regex(lines, self.passed))))
+        others = zip((first_line + rest).tolist(), lines.take(pa.array(rest)).to_pylist(), strict=True)
+        return _merged(found, self.one_by_one(others))
+
+    def _usual_lines(self, groups: pa.StructArray, number: IntArray) -> Lines:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = [field.name for field in groups.type]
+
+        def whole(name: str) -> IntArray:
+            if name not in names:
+                return np.zeros(len(groups), np.int64)
+            return pc.cast(pc.cast(groups.field(name), pa.string()), pa.int64()).to_numpy()
+
+        def texts(name: str) -> Texts:
+            coded = groups.field(name).dictionary_encode()
+            known = [text.decode() for text in coded.dictionary.to_pylist()]
+            return known, coded.indices.to_numpy().astype(np.int64)
+
+        op_text = texts("op")
+        return Lines(
+            number=number,
+            time=whole("time") * 10**9 + whole("fraction") if "fraction" in names else whole("time"),
+            tick_ns=self.tick_ns,
+            op=self.ops_named(op_text),
+            op_text=op_text,
+            offset=whole("offset"),
+            size=whole("size"),
+            volume=texts("volume"),
+            malformed=[],
+        )
+
+    def one_by_one(self, lines: Iterable[tuple[int, bytes]]) -> Lines:
+        """Return the request lines among numbered lines, each parsed by itself."""
+        rows: list[Row] = []
+        numbers: list[int] = []
+        malformed: list[BadLine] = []
+        for number, line in lines:
+            if not content(line):
+                continue
+            try:
+                row = self._checked_row(line)
+            except Malformed as reason:
+                malformed.append((number, str(reason)))
+                continue
+            if row is not None:
+                rows.append(row)
+                numbers.append(number)
+        times, ops, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
+        op_text = _indexed(ops)
+        return Lines(
+            number=np.array(numbers, np.int64),
+            time=np.array(times, object) if rows else np.zeros(0, np.int64),
+            tick_ns=self.tick_ns,
+            op=self.ops_named(op_text),
+            op_text=op_text,
+            offset=np.array(offsets, np.int64),
+            size=np.array(sizes, np.int64),
+            volume=_indexed(volumes),
+            malformed=malformed,
+        )
+
+    def ops_named(self, op_text: Texts) -> npt.NDArray[np.uint8]:
+        """Return the operation of each row, shape (rows,)."""
+        texts, index = op_text
+        return np.array([self.op(text) for text in texts], np.uint8)[index]
 
 
-def ops_of(op_text: Texts, op_of: Callable[[str], int]) -> npt.NDArray[np.uint8]:
-    """Return the operation of each row, shape (rows,)."""
-    texts, index = op_text
-    return np.array([op_of(text) for text in texts], np.uint8)[index]
-
-
-def _usual_lines(groups: pa.StructArray, op_of: Callable[[str], int], tick_ns: int) -> Lines:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    names = [field.name for field in groups.type]
-
-    def whole(name: str) -> IntArray:
-        if name not in names:
-            return np.zeros(len(groups), np.int64)
-        return pc.cast(pc.cast(groups.field(name), pa.string()), pa.int64()).to_numpy()
-
-    def texts(name: str) -> Texts:
-        coded = groups.field(name).dictionary_encode()
-        known = [text.decode() for text in coded.dictionary.to_pylist()]
-        return known, coded.indices.to_numpy().astype(np.int64)
-
-    time = whole("time") * 10**9 + whole("fraction") if "fraction" in names else whole("time")
-    op_text = texts("op")
-    return Lines(
-        number=np.arange(len(groups)),
-        time=time,
-        tick_ns=tick_ns,
-        op=ops_of(op_text, op_of),
-        op_text=op_text,
-        offset=whole("offset"),
-        size=whole("size"),
-        volume=texts("volume"),
-        malformed=[],
-    )
+def one_volume(rows: int) -> Texts:
+    """Return the only volume of a format without volumes."""
+    return ["0"], np.zeros(rows, np.int64)
 
 
 def _merged(left: Lines, right: Lines) -> Lines:

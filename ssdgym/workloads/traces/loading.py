@@ -19,11 +19,10 @@ from pydantic_core import PydanticKnownError
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, file_hash
-from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.files import find_trace
-from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
+from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.registry import TraceFormat, format_code_hashes, format_names, format_of
 
@@ -49,21 +48,14 @@ class StoredTrace:
     skipped_lines: int
     volumes: Volumes
 
-    def open(self) -> StoredRecords:
+    def open(self) -> RecordCursor:
         """Return the records from the first on."""
-        return StoredRecords(self)
+        return RecordCursor(self)
 
     def records(self, first: int, count: int) -> Records:
         """Return a copy of records, shape (n,).
 
         The file is mapped again each time: a process that plays a long trace holds little of it.
-
-        Args:
-            first: number of the first one, from 0.
-            count: how many, fewer at the end.
-
-        Raises:
-            SsdgymError: the cached trace was changed or removed.
         """
         count = min(count, self.requests - first)
         if count <= 0:
@@ -77,37 +69,10 @@ class StoredTrace:
         return np.array(mapped)
 
 
-class StoredRecords:
-    """A cursor over a parsed trace; see `ssdgym.workloads.traces.record.RecordSource`."""
-
-    def __init__(self, trace: StoredTrace) -> None:
-        """Start with the first record of a trace."""
-        self.volumes = trace.volumes
-        self._trace = trace
-        self._position = 0
-
-    def chunk(self) -> Records:
-        """See `RecordSource`."""
-        records = self._trace.records(self._position, CHUNK)
-        self._position += len(records)
-        return records
-
-
 def stored(
     path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, cache: Path | None = None
 ) -> StoredTrace:
-    """Return the trace in a file from the cache; parse it into the cache if it is not there.
-
-    Args:
-        path: the file.
-        content_hash: SHA-256 of its content.
-        trace_format: its format.
-        skip_bad: bad lines left out before giving up.
-        cache: the folder of parsed traces; by default in ssdgym's own.
-
-    Raises:
-        SsdgymError: the file cannot be parsed, has no request, or the cache cannot be written.
-    """
+    """Return the trace in a file from the cache; parse it into the cache if it is not there."""
     key = _key(content_hash, trace_format, skip_bad)
     folder = (cache or cache_folder() / "traces") / key
     if folder.exists():
@@ -255,7 +220,7 @@ class TraceConfig(PlayedConfig):
         """See `PlayedConfig`."""
         return str(self.path)
 
-    def source(self, seed: int) -> StoredRecords:
+    def source(self, seed: int) -> RecordCursor:
         """See `PlayedConfig`."""
         records = load_trace(self).open()
         records.volumes = replace(records.volumes, overlay=self.volumes == "overlay")
@@ -288,9 +253,6 @@ def load_trace(config: TraceConfig) -> StoredTrace:
     """Return the parsed trace, from the cache if its content has been parsed before.
 
     The content is looked at once per process, as long as the file does not change.
-
-    Raises:
-        SsdgymError: the file is missing, is of no known format, has too many bad lines or no request.
     """
     path = find_trace(config.path)
     known = _load(path, file_stamp(path), config.format, config.skip_bad)
@@ -301,21 +263,13 @@ def load_trace(config: TraceConfig) -> StoredTrace:
 
 
 def trace_hash(config: TraceConfig) -> str:
-    """Return the SHA-256 of the file's content.
-
-    Raises:
-        SsdgymError: the file is missing.
-    """
+    """Return the SHA-256 of the file's content."""
     path = find_trace(config.path)
     return _hash(path, file_stamp(path))
 
 
 def file_stamp(path: Path) -> Stamp:
-    """Return what changes when a trace file changes.
-
-    Raises:
-        SsdgymError: the file is missing.
-    """
+    """Return what changes when a trace file changes."""
     status = find_trace(path).stat()
     return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
 

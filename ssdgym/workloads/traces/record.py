@@ -20,6 +20,7 @@ from ssdgym.requests import (
     Requests,
 )
 from ssdgym.types import IntArray
+from ssdgym.workloads.base import CHUNK
 
 #: One request. `time_ns` counts from the first request of the file and may fall, even below 0, where
 #: the file does; `volume` is an index into `Volumes.names`; `op` one of READ, WRITE, TRIM, FLUSH.
@@ -82,12 +83,7 @@ _LARGEST_TABLE = 1 << 24
 
 
 def volume_pages(volumes: Volumes, page_size: int) -> int:
-    """Return how many pages all volumes reach over together, touched or not.
-
-    Args:
-        volumes: lie one after the other, or over each other.
-        page_size: bytes per page.
-    """
+    """Return how many pages all volumes reach over together, touched or not."""
     pages = _pages_of_each(volumes, page_size)
     return max(pages) if volumes.overlay else sum(pages)
 
@@ -198,6 +194,32 @@ def narrow(requests: Requests) -> Requests:
     return result
 
 
+class NumberedRecords(Protocol):
+    """Records that are kept, by their number."""
+
+    @property
+    def volumes(self) -> Volumes:
+        """What the field `volume` of the records refers to."""
+
+    def records(self, first: int, count: int) -> Records:
+        """Return a copy of `count` records from `first` on, shape (n,); fewer at the end."""
+
+
+class RecordCursor:
+    """A cursor over records that are kept; see `RecordSource`."""
+
+    def __init__(self, kept: NumberedRecords) -> None:
+        self.volumes = kept.volumes
+        self._kept = kept
+        self._position = 0
+
+    def chunk(self) -> Records:
+        """See `RecordSource`."""
+        records = self._kept.records(self._position, CHUNK)
+        self._position += len(records)
+        return records
+
+
 #: Records from one mark to the next at least: few to pass over, and few marks.
 _MARK_EVERY = 1 << 14
 
@@ -218,30 +240,18 @@ class RecordIndex:
         """Return the first record of a window and the one behind its last.
 
         Windows that share an end have no record in common.
-
-        Args:
-            window: where it begins and ends, as shares of the records.
         """
         first, end = (round(share * self.records) for share in window)
         return first, end
 
     def part(self, first: int, end: int) -> RecordPart:
-        """Return the records `first` to `end - 1` as a source.
-
-        Args:
-            first: number of a record.
-            end: number of a record behind it.
-        """
+        """Return the records `first` to `end - 1` as a source."""
         position, source = next(mark for mark in reversed(self.marks) if mark[0] <= first)
         return RecordPart(copy.deepcopy(source), first - position, end - first)
 
 
 def index_records(source: RecordSource) -> RecordIndex:
-    """Read all records of a fresh source once and return where they are.
-
-    Args:
-        source: is used up.
-    """
+    """Read all records of a fresh source once and return where they are."""
     marks: list[tuple[int, RecordSource]] = []
     position = 0
     while True:
@@ -257,13 +267,6 @@ class RecordPart:
     """Some records of a source that follow each other; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, skip: int, count: int) -> None:
-        """Start with the first of them.
-
-        Args:
-            source: the records.
-            skip: how many of them go before.
-            count: how many belong to the part.
-        """
         self.volumes: Volumes = source.volumes
         self._source = source
         self._skip = skip

@@ -75,22 +75,14 @@ class PlayedConfig(WorkloadConfig):
 
     @abstractmethod
     def source(self, seed: int) -> RecordSource:
-        """Return the records from the first on, the transforms not carried out.
-
-        Raises:
-            SsdgymError: they cannot be read or drawn.
-        """
+        """Return the records from the first on, the transforms not carried out."""
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
         """Return what the records depend on beside the configuration: the stamp of a file, and a seed."""
 
     def origin(self) -> dict[str, Any]:
-        """Return the format of the records, and how many `skipped_lines` their file has.
-
-        Raises:
-            SsdgymError: the trace cannot be read.
-        """
+        """Return the format of the records, and how many `skipped_lines` their file has."""
         return {"format": self.kind, "skipped_lines": 0}
 
     def published(self) -> dict[str, float]:
@@ -171,15 +163,7 @@ class PlayedConfig(WorkloadConfig):
         return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return how many different pages the records touch, outside of the window, too.
-
-        Args:
-            page_size: bytes per page.
-            seed: as in `records`.
-
-        Raises:
-            SsdgymError: the trace cannot be read.
-        """
+        """Return how many different pages the records touch, outside of the window, too."""
         return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
@@ -206,13 +190,7 @@ class PlayedConfig(WorkloadConfig):
         )
 
     def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
-        """Return the facts of `RequestStream` about the records on a device.
-
-        Args:
-            logical_pages: of the device.
-            page_size: bytes per page.
-            seed: as in `records`.
-        """
+        """Return the facts of `RequestStream` about the records on a device."""
         return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
 
     def _whole(self) -> PlayedConfig:
@@ -239,7 +217,7 @@ def _surveyed(
     known = survey(config.records(seed), page_size)
     if not known.requests:
         raise _nothing_to_play(config)
-    for array in (known.starts, *known.ranges):
+    for array in known.ranges:
         array.flags.writeable = False
     return known
 

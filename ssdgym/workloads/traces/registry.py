@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -53,6 +53,22 @@ class WritableFormat(TraceFormat, Protocol):
     @property
     def tick_ns(self) -> int:
         """Nanoseconds between two times that can be written."""
+
+    @property
+    def offset_unit(self) -> int:
+        """Bytes per unit of offsets."""
+
+    @property
+    def size_unit(self) -> int:
+        """Bytes per unit of sizes."""
+
+    @property
+    def ops(self) -> Collection[int]:
+        """The operations that can be written; none of a format that is only read."""
+
+    @property
+    def has_volumes(self) -> bool:
+        """Whether requests name their volumes."""
 
     @property
     def constants(self) -> Mapping[str, str]:
@@ -119,25 +135,13 @@ def format_code_hashes(name: str) -> list[str]:
 
 
 def format_of(path: Path, name: str) -> TraceFormat:
-    """Return the format called `name`, or, for `auto`, the one that recognises the file.
-
-    Args:
-        path: the file.
-        name: one of `format_names`.
-
-    Raises:
-        SsdgymError: the file is empty, cannot be read, or is not recognised.
-    """
+    """Return the format called `name`, or, for `auto`, the one that recognises the file."""
     known = None if name == AUTO else format_called(name)
     return recognise(path) if known is None else known
 
 
 def recognise(path: Path) -> TraceFormat:
-    """Return the format that most of the first lines of a file fit.
-
-    Raises:
-        SsdgymError: the file is empty or cannot be read, fits no format, or several equally well.
-    """
+    """Return the format that most of the first lines of a file fit."""
     start = first_bytes(path, _SNIFFED_BYTES)
     if not start:
         raise SsdgymError(f"{path}: the trace is empty; give a file with requests in it.")

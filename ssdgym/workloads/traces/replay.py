@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,18 +25,12 @@ class RangeSet:
     """
 
     def __init__(self) -> None:
-        """Start with no range."""
         self._merged = _nothing()
         self._pending: list[tuple[IntArray, IntArray]] = []
         self._pending_ranges = 0
 
     def add(self, start: IntArray, end: IntArray) -> None:
-        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed.
-
-        Args:
-            start: shape (n,).
-            end: shape (n,).
-        """
+        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed."""
         start, end = _union(start[start < end], end[start < end])
         self._pending.append((start, end))
         self._pending_ranges += len(start)
@@ -86,8 +80,6 @@ class Survey:
         records: how many there are.
         requests: how many of them reach a device: a trim of less than a page does not.
         out_of_order: records with an earlier time than one before them; they take its time.
-        last_ns: arrival of the last request.
-        starts: first page of each volume, shape (volumes,).
         ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
         written: pages that the writes are of, each counted every time.
         written_different: how many different ones.
@@ -96,8 +88,6 @@ class Survey:
     records: int
     requests: int
     out_of_order: int
-    last_ns: int
-    starts: IntArray
     ranges: tuple[IntArray, IntArray]
     written: int
     written_different: int
@@ -120,7 +110,6 @@ class Arrivals:
     """
 
     def __init__(self) -> None:
-        """Start before the first record."""
         self.latest_ns = 0
         self.out_of_order = 0
         self._first_ns: int | None = None
@@ -137,12 +126,7 @@ class Arrivals:
 
 
 def survey(source: RecordSource, page_size: int) -> Survey:
-    """Read all records of a source, in memory that grows only with the ranges touched.
-
-    Args:
-        source: is used up.
-        page_size: bytes per page.
-    """
+    """Read all records of a source, in memory that grows only with the ranges touched."""
     starts = volume_starts(source.volumes, page_size)
     touched, of_writes = RangeSet(), RangeSet()
     arrivals = Arrivals()
@@ -160,8 +144,6 @@ def survey(source: RecordSource, page_size: int) -> Survey:
         records,
         requests,
         arrivals.out_of_order,
-        arrivals.latest_ns,
-        starts,
         touched.ranges(),
         written,
         of_writes.size(),
@@ -180,27 +162,27 @@ def play(
 ) -> ChunkedStream:
     """Start a fresh source on a device.
 
-    Args:
-        source: the records.
-        again: fresh, those that are played from the second lap on; by default the same.
-        compact: numbers their pages; None: page numbers are taken modulo the logical pages.
-        loops: how often they are played; None: for ever.
-        logical_pages: of the device.
-        page_size: bytes per page.
-        report: see `ChunkedStream`.
+    `again` has the records of every lap but the first, by default the same. `compact` numbers their pages;
+    without it, page numbers are taken modulo the logical pages.
     """
-    laps = RecordLaps(source, source if again is None else again, compact, logical_pages, page_size)
+    laps = partial(_lap, source, again or source, compact, logical_pages, page_size)
     return ChunkedStream(Loops(laps, loops), report)
 
 
-def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
-    """Return the facts about records that are played on a device; see `RequestStream`.
+def _lap(
+    first: RecordSource,
+    again: RecordSource,
+    compact: Compact | None,
+    logical_pages: int,
+    page_size: int,
+    number: int,
+) -> _Played:
+    source = copy.deepcopy(again if number else first)
+    return _Played(source, compact, logical_pages, page_size)
 
-    Args:
-        known: the records.
-        addresses: `compact` or `fold`.
-        logical_pages: of the device.
-    """
+
+def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
+    """Return the facts about records that are played on a device; see `RequestStream`."""
     is_folded = addresses == "fold"
     return {
         "requests": known.records,
@@ -228,43 +210,8 @@ def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
     return touched.size()
 
 
-class RecordLaps:
-    """Laps over the same records, the first from another of them on; see `ssdgym.workloads.base.Circuit`."""
-
-    def __init__(
-        self,
-        first: RecordSource,
-        again: RecordSource,
-        compact: Compact | None,
-        logical_pages: int,
-        page_size: int,
-    ) -> None:
-        """Take the records.
-
-        Args:
-            first: fresh, those of the first lap.
-            again: fresh, those of every other one.
-            compact: numbers their pages; None: page numbers are taken modulo the logical pages.
-            logical_pages: of the device.
-            page_size: bytes per page.
-        """
-        self._sources = first, again
-        self._compact = compact
-        self._logical_pages = logical_pages
-        self._page_size = page_size
-
-    def lap(self, number: int) -> _Played:
-        """See `Circuit`."""
-        source = copy.deepcopy(self._sources[number > 0])
-        return _Played(source, self._compact, self._logical_pages, self._page_size)
-
-
 class _Played:
-    """Records, once through, as requests of a device.
-
-    Attributes:
-        requests: how many have been played.
-    """
+    """Records, once through, as requests of a device."""
 
     def __init__(
         self, source: RecordSource, compact: Compact | None, logical_pages: int, page_size: int

@@ -258,15 +258,7 @@ class Deviation:
 
 
 def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
-    """Return what is known of a trace or a synthetic trace, for JSON.
-
-    Args:
-        config: the workload.
-        summary: of its records.
-
-    Raises:
-        SsdgymError: the trace cannot be read.
-    """
+    """Return what is known of a trace or a synthetic trace, for JSON."""
     facts = {**config.origin(), **summary.as_dict()}
     if config.is_drawn:
         facts["published"] = [item.as_dict() for item in deviations(config, summary)]
@@ -275,12 +267,7 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def deviations(config: PlayedConfig, summary: RecordSummary) -> list[Deviation]:
-    """Return the published columns of a synthetic trace beside what it generated; nothing for a trace.
-
-    Args:
-        config: the workload; for a part, or after transforms, there is nothing to compare.
-        summary: of its records.
-    """
+    """Return the published columns of a synthetic trace beside what it generated; nothing for a trace."""
     columns = config.published() if config.is_whole else {}
     return [Deviation(column, getattr(summary, column), value) for column, value in columns.items()]
 

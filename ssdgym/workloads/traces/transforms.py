@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, ByteSize, Field, NonNegativeInt, PositiveInt, TypeAdapter
@@ -19,22 +19,19 @@ from ssdgym.workloads.addresses import mixed
 from ssdgym.workloads.traces.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
 
 
-class Transform(Protocol):
-    """One change. Its state is in plain attributes, so that a source can be copied and pickled.
+class Transform:
+    """One change of records. Its state is in plain attributes, so that a source can be copied and pickled."""
 
-    Attributes:
-        volumes: what the field `volume` of the records refers to afterwards.
-        is_finished: whether no more records will come out.
-    """
+    #: Whether no more records will come out.
+    is_finished = False
 
-    volumes: Volumes
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether no more records will come out."""
+    def __init__(self, volumes: Volumes) -> None:
+        #: What the field `volume` of the records refers to afterwards.
+        self.volumes = volumes
 
     def __call__(self, records: Records) -> Records:
         """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
+        raise NotImplementedError
 
 
 class TransformBase(Config):
@@ -42,11 +39,7 @@ class TransformBase(Config):
 
     @abstractmethod
     def start(self, volumes: Volumes) -> Transform:
-        """Return the transform of a source that has these volumes.
-
-        Raises:
-            SsdgymError: it does not fit them.
-        """
+        """Return the transform of a source that has these volumes."""
 
 
 #: No request is played later than this; nanoseconds, some 145 years.
@@ -129,9 +122,7 @@ class AlignConfig(TransformBase):
         return _Aligned(self, volumes)
 
 
-class _SomeVolumes:
-    is_finished = False
-
+class _SomeVolumes(Transform):
     def __init__(self, config: VolumesConfig, volumes: Volumes) -> None:
         missing = [name for name in config.keep if name not in volumes.names]
         if missing:
@@ -155,37 +146,30 @@ class _SomeVolumes:
         return records
 
 
-class _SomeOps:
-    is_finished = False
-
+class _SomeOps(Transform):
     def __init__(self, config: OnlyConfig, volumes: Volumes) -> None:
-        self.volumes = volumes
+        super().__init__(volumes)
         self._is_kept = np.array([name in config.ops for name in OP_NAMES])
 
     def __call__(self, records: Records) -> Records:
         return records[self._is_kept[records["op"]]]
 
 
-class _Head:
+class _Head(Transform):
     def __init__(self, config: HeadConfig, volumes: Volumes) -> None:
-        self.volumes = volumes
+        super().__init__(volumes)
         self._left = config.requests
-
-    @property
-    def is_finished(self) -> bool:
-        return self._left == 0
 
     def __call__(self, records: Records) -> Records:
         records = records[: self._left]
         self._left -= len(records)
+        self.is_finished = self._left == 0
         return records
 
 
-class _ScaledTime:
-    is_finished = False
-
+class _ScaledTime(Transform):
     def __init__(self, config: ScaleTimeConfig, volumes: Volumes) -> None:
-        self.volumes = volumes
+        super().__init__(volumes)
         self._factor = config.factor
 
     def __call__(self, records: Records) -> Records:
@@ -199,9 +183,7 @@ class _ScaledTime:
         return records
 
 
-class _Aligned:
-    is_finished = False
-
+class _Aligned(Transform):
     def __init__(self, config: AlignConfig, volumes: Volumes) -> None:
         self._unit = config.unit_bytes
         self._grows = config.partial == "grow"
@@ -253,9 +235,7 @@ class ScaleSpaceConfig(TransformBase):
         return _ScaledSpace(self, volumes)
 
 
-class _ScaledSpace:
-    is_finished = False
-
+class _ScaledSpace(Transform):
     def __init__(self, config: ScaleSpaceConfig, volumes: Volumes) -> None:
         self._factor = config.factor
         self._region_bytes = int(config.region_bytes)
@@ -310,15 +290,6 @@ class Transformed:
     """A source whose records have gone through transforms; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
-        """Start with the first record.
-
-        Args:
-            source: the records before.
-            configs: the transforms, in this order.
-
-        Raises:
-            SsdgymError: a transform does not fit the volumes.
-        """
         self._source = source
         self._transforms: list[Transform] = []
         self.volumes = source.volumes
@@ -365,14 +336,3 @@ def parse_transform(text: str) -> TransformConfig:
         return load_config(_ADAPTER, {**data, "kind": match[1]}, "transforms")
     except SsdgymError as error:
         raise SsdgymError(f"transform {text!r}: {str(error).partition(': ')[2]}") from None
-
-
-__all__ = [
-    "AnyTransformConfig",
-    "HeadConfig",
-    "OnlyConfig",
-    "ScaleSpaceConfig",
-    "TransformConfig",
-    "Transformed",
-    "parse_transform",
-]

@@ -7,9 +7,9 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,35 +18,11 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.delimited import DelimitedFormat
 from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.files import zstd
 from ssdgym.workloads.traces.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.record import Records, RecordSource, Volumes
 from ssdgym.workloads.traces.registry import WritableFormat, format_called, formats
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a format can hold.
-
-    Attributes:
-        name: of the format.
-        tick_ns: its clock.
-        offset_unit, size_unit: in bytes.
-        ops: the operations it has.
-        has_volumes: it has a column for volumes.
-    """
-
-    name: str
-    tick_ns: int
-    offset_unit: int
-    size_unit: int
-    ops: frozenset[int]
-    has_volumes: bool
 
 
 @dataclass(frozen=True)
@@ -60,16 +36,8 @@ class Values:
     volume: npt.NDArray[np.uint16]
 
 
-def values(blocks: Iterable[Records], limits: Limits) -> Iterator[Values]:
-    """Yield the requests in the units of a format; times count from the first request.
-
-    Args:
-        blocks: the requests.
-        limits: what the format can hold.
-
-    Raises:
-        SsdgymError: the format cannot hold one of them.
-    """
+def values(blocks: Iterable[Records], target: WritableFormat) -> Iterator[Values]:
+    """Yield the requests in the units of a format; times count from the first request."""
     number, base_ns, only = 1, 0, -1
     for records in blocks:
         if not len(records):
@@ -77,40 +45,40 @@ def values(blocks: Iterable[Records], limits: Limits) -> Iterator[Values]:
         if number == 1:
             base_ns, only = int(records["time_ns"][0]), int(records["volume"][0])
         elapsed = records["time_ns"] - base_ns
-        _check(records, elapsed, number, only, limits)
+        _check(records, elapsed, number, only, target)
         number += len(records)
         yield Values(
-            elapsed // limits.tick_ns,
-            records["offset_bytes"] // limits.offset_unit,
-            records["size_bytes"].astype(np.int64) // limits.size_unit,
+            elapsed // target.tick_ns,
+            records["offset_bytes"] // target.offset_unit,
+            records["size_bytes"].astype(np.int64) // target.size_unit,
             records["op"],
             records["volume"],
         )
 
 
-def _check(records: Records, elapsed: IntArray, number: int, only: int, limits: Limits) -> None:
-    name = limits.name
+def _check(records: Records, elapsed: IntArray, number: int, only: int, target: WritableFormat) -> None:
+    name = target.name
     offset, size = records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
     checks = (
         (
-            ~np.isin(records["op"], list(limits.ops)),
+            ~np.isin(records["op"], list(target.ops)),
             lambda row: (
                 f"is a {OP_NAMES[records['op'][row]]}, which the format {name} does not have; keep other "
                 "operations only by the transform only"
             ),
         ),
         (
-            (records["volume"] != only) & (not limits.has_volumes),
+            (records["volume"] != only) & (not target.has_volumes),
             lambda row: (
                 f"is on another volume, and the format {name} has one; keep one by the transform volumes"
             ),
         ),
         (
-            elapsed % limits.tick_ns != 0,
+            elapsed % target.tick_ns != 0,
             lambda row: (
                 f"comes {elapsed[row]} ns after the first, and the clock of the format {name} has ticks of "
-                f"{limits.tick_ns} ns; round times (--round-times)"
+                f"{target.tick_ns} ns; round times (--round-times)"
             ),
         ),
         (
@@ -118,16 +86,16 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, limits: 
             lambda row: "comes more than 10 years from the first; leave it out",
         ),
         (
-            is_access & (offset % limits.offset_unit != 0),
+            is_access & (offset % target.offset_unit != 0),
             lambda row: (
-                f"starts at byte {offset[row]}, and the format {name} counts in {limits.offset_unit} bytes; "
+                f"starts at byte {offset[row]}, and the format {name} counts in {target.offset_unit} bytes; "
                 "use the transform align"
             ),
         ),
         (
-            is_access & (size % limits.size_unit != 0),
+            is_access & (size % target.size_unit != 0),
             lambda row: (
-                f"has {size[row]} bytes, and the format {name} counts in {limits.size_unit} bytes; use the "
+                f"has {size[row]} bytes, and the format {name} counts in {target.size_unit} bytes; use the "
                 "transform align"
             ),
         ),
@@ -139,13 +107,7 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, limits: 
 
 
 def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
-    """Return how volumes are written: by their names, or by their numbers where names do not do.
-
-    Args:
-        volumes: which.
-        refused: characters that no name may hold.
-        numbers: names must be numbers.
-    """
+    """Return how volumes are written: by their names, or by their numbers where names do not do."""
     names = list(volumes.names)
     fit = all(
         name.isascii() and name.isprintable() and not set(name) & set(refused + ' \t"#') for name in names
@@ -156,95 +118,9 @@ def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
 
 
 def texts_of(codes: npt.NDArray[np.integer], texts: Mapping[int, str | int]) -> npt.NDArray[np.object_]:
-    """Return the text (number) of each code, shape (n,).
-
-    Args:
-        codes: shape (n,).
-        texts: by code.
-    """
+    """Return the text (number) of each code, shape (n,)."""
     table = np.array([texts.get(code, "") for code in range(max(texts) + 1)], object)
     return table[codes]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WritableDelimitedFormat(DelimitedFormat):
-    """One that can also be written.
-
-    Attributes:
-        op_texts: how operations are written.
-        constants: what is written into the columns that are not read.
-        numbered_volumes: volumes have numbers, not names.
-    """
-
-    op_texts: Mapping[int, str]
-    constants: Mapping[str, str] = field(default_factory=dict)
-    numbered_volumes: bool = True
-
-    def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-        """See `WritableFormat`."""
-        import pyarrow as pa
-        import pyarrow.csv
-
-        names = self._written_volumes(volumes)
-        if self.header is not None:
-            file.write(self.header + b"\n")
-        options = pa.csv.WriteOptions(include_header=False, delimiter=self.separator, quoting_style="none")
-        for block in values(blocks, self._limits):
-            columns = self._written(block, names)
-            table = pa.table({name: columns[name] for name in self.columns})
-            pa.csv.write_csv(table, file, options)
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(
-            self.name,
-            self.tick_ns,
-            self.offset_unit,
-            self.size_unit,
-            frozenset(self.op_texts),
-            bool(self.volume_columns),
-        )
-
-    def _written(self, block: Values, names: list[tuple[str, ...]]) -> dict[str, Any]:
-        time = _decimals(block.ticks, self.time_decimals) if self.time_decimals else block.ticks
-        columns: dict[str, Any] = {"time": time, "offset": block.offset, "size": block.size}
-        columns["op"] = texts_of(block.op, self.op_texts)
-        for number, column in enumerate(self.volume_columns):
-            columns[column] = np.array([parts[number] for parts in names], object)[block.volume]
-        for column, text in self.constants.items():
-            columns[column] = np.full(len(block.ticks), text, object)
-        return columns
-
-    def _written_volumes(self, volumes: Volumes) -> list[tuple[str, ...]]:
-        """Return the volume columns of each volume."""
-        texts = volume_texts(volumes, self.separator, numbers=self.numbered_volumes)
-        if len(self.volume_columns) < 2:
-            return [(text,) for text in texts]
-        split: list[tuple[str, ...]] = [_host_and_disk(text) for text in texts]
-        # Two names may become one; numbers never do.
-        distinct = len(set(split)) == len(split)
-        return split if distinct else [(str(number), "0") for number in range(len(texts))]
-
-
-def _host_and_disk(name: str) -> tuple[str, str]:
-    host, _, disk = name.rpartition("_")
-    return (host, disk) if host and disk.isdigit() else (name, "0")
-
-
-def _decimals(ticks: IntArray, places: int) -> pa.Array:
-    """Return the text of whole numbers whose last `places` digits are behind the point.
-
-    The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    whole, fraction = np.divmod(np.abs(ticks), 10**places)
-    sign = pa.array(np.where(ticks < 0, "-", ""))
-    digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.string()), places, "0")
-    return pc.binary_join_element_wise(
-        pc.binary_join_element_wise(sign, pc.cast(pa.array(whole), pa.string()), ""), digits, "."
-    )
 
 
 @dataclass(frozen=True)
@@ -264,7 +140,7 @@ class Conversion:
 
 def writable_names() -> list[str]:
     """Return the names of the formats that can be written."""
-    return [name for name, known in formats().items() if hasattr(known, "write")]
+    return [name for name, known in formats().items() if getattr(known, "ops", ())]
 
 
 def writable_format(name: str) -> WritableFormat:

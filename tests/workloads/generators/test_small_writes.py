@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
-from ssdgym.config.subpage import subpage_ftl
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, SYNC, WRITE, open_workload
 from ssdgym.workloads.generators.small_writes import SmallWritesConfig
@@ -219,7 +219,7 @@ def test_varmail_makes_the_published_share_of_read_modify_writes() -> None:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_small_writes_of_a_suite_cover_a_tenth_of_the_regions_pages_or_a_fifth_if_uniform(name: str) -> None:
     device, workload = load_device("subftl-tlc"), suite(name)
-    region_blocks = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
+    region_blocks = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
     region_pages = device.geometry.planes * region_blocks * device.geometry.pages_per_block
     assert region_pages == 212_992
     subpages = workload.small_footprint * workload.footprint_pages(device.logical_pages, 4096)

@@ -8,22 +8,10 @@ no requests.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, decimal_time_ns, whole
-from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.lines import (
-    BLANK,
-    DIGITS,
-    SECTOR_BYTES,
-    UNKNOWN_OP,
-    RecordMaker,
-    Row,
-    read_lines,
-)
-from ssdgym.workloads.traces.record import Records
+from ssdgym.workloads.traces.fields import Malformed, decimal_time_ns, whole
+from ssdgym.workloads.traces.lines import BLANK, DIGITS, SECTOR_BYTES, UNKNOWN_OP, LineFormat, Row
 from ssdgym.workloads.traces.registry import register_format
 
 _EVENT = rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){BLANK}[0-9]+{BLANK}[0-9]+{BLANK}"
@@ -39,7 +27,6 @@ _SUMMARY = (
     rf"[ \t]*(?:(?:CPU[0-9]+|Total){BLANK}\(.*\):|(?:PC{BLANK})?(?:Reads?|Writes?){BLANK}[A-Za-z]+\.?:"
     rf"|(?:IO|Timer){BLANK}unplugs:|Throughput{BLANK}\(R/W\):|Events{BLANK}\(.*\):|Skips:)"
 )
-_PASSED = rf"{_OTHER_EVENT}|^{_SUMMARY}"
 _LINE = re.compile(
     rb"[ \t]*([0-9]+,[0-9]+)[ \t]+[0-9]+[ \t]+[0-9]+[ \t]+([0-9]+\.[0-9]+)[ \t]+[0-9]+[ \t]+([A-Za-z]+)"
     rb"(?:[ \t]+(.*))?",
@@ -48,44 +35,37 @@ _LINE = re.compile(
 _ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+([0-9]+)[ \t]+\+[ \t]+([0-9]+)(?=[ \t]|$))?(?=[ \t]|$)")
 
 
-class BlkparseFormat:
+class BlkparseFormat(LineFormat):
     """The text format; see `TraceFormat`."""
 
     name = "blkparse"
-    is_binary = False
     unread = ("CPU", "sequence number", "process", "events other than issued requests")
+    offset_unit = size_unit = SECTOR_BYTES
+    tick_ns = 1
+    usual = _USUAL
+    passed = rf"{_OTHER_EVENT}|^{_SUMMARY}"
 
-    def matches(self, start: bytes) -> int:
-        """See `TraceFormat`."""
-        return sum(1 for line in start.split(b"\n") if _LINE.fullmatch(line.removesuffix(b"\r")))
+    def op(self, text: str) -> int:
+        """See `LineFormat`; the text is the RWBS flags."""
+        for letter, op in (("R", READ), ("W", WRITE), ("D", TRIM), ("F", FLUSH)):
+            if letter in text:
+                return op
+        return UNKNOWN_OP
 
-    def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
-        """See `TraceFormat`."""
-        maker = RecordMaker(self.name, SECTOR_BYTES, SECTOR_BYTES, bad, volumes)
-        for first_line, block in line_blocks(path):
-            yield maker.records(read_lines(first_line, block, _USUAL, _PASSED, _by_hand, _op, tick_ns=1))
-
-
-def _op(rwbs: str) -> int:
-    for letter, op in (("R", READ), ("W", WRITE), ("D", TRIM), ("F", FLUSH)):
-        if letter in rwbs:
-            return op
-    return UNKNOWN_OP
-
-
-def _by_hand(line: bytes) -> Row | None:
-    event = _LINE.fullmatch(line)
-    if event is None:
-        if re.match(_SUMMARY.encode(), line):
+    def row(self, line: bytes) -> Row | None:
+        """See `LineFormat`."""
+        event = _LINE.fullmatch(line)
+        if event is None:
+            if re.match(_SUMMARY.encode(), line):
+                return None
+            raise Malformed("is neither an event nor part of the summary")
+        volume, time, action, rest = event.groups()
+        if action != b"D":
             return None
-        raise Malformed("is neither an event nor part of the summary")
-    volume, time, action, rest = event.groups()
-    if action != b"D":
-        return None
-    issued = _ISSUED.match(rest or b"")
-    if issued is None:
-        raise Malformed("is an issued request without its RWBS flags")
-    return _issued(volume.decode(), time, *issued.groups())
+        issued = _ISSUED.match(rest or b"")
+        if issued is None:
+            raise Malformed("is an issued request without its RWBS flags")
+        return _issued(volume.decode(), time, *issued.groups())
 
 
 def _issued(
@@ -105,6 +85,4 @@ def _issued(
     return Row(time_ns, rwbs, whole(sector, "offset"), whole(sectors, "size"), volume)
 
 
-BLKPARSE = BlkparseFormat()
-
-register_format(BLKPARSE)
+register_format(BlkparseFormat())

@@ -18,21 +18,17 @@ from ssdgym.workloads.traces.lines import (
     scsi_op,
 )
 from ssdgym.workloads.traces.registry import register_format
-from ssdgym.workloads.traces.writing import WritableDelimitedFormat
 
 # MSR Cambridge block traces (Narayanan, Donnelly, Rowstron: Write Off-Loading, FAST 2008; SNIA IOTTA).
 #
 # One request a line: Windows FILETIME (100 ns), host, disk number, Read or Write, offset and size in bytes,
 # response time (100 ns).
 
-MSR = WritableDelimitedFormat(
+MSR = DelimitedFormat(
     name="msr",
     columns=("time", "host", "disk", "op", "offset", "size", "response"),
     op_of=named(READ_WRITE),
     time_unit_ns=100,
-    time_decimals=0,
-    offset_unit=1,
-    size_unit=1,
     volume_columns=("host", "disk"),
     op_texts={READ: "Read", WRITE: "Write"},
     constants={"response": "0"},
@@ -46,8 +42,6 @@ MSR_NO_SIZE = DelimitedFormat(
     op_of=named(READ_WRITE),
     time_unit_ns=100,
     time_decimals=2,
-    offset_unit=1,
-    size_unit=1,
     fixed_size=4096,
 )
 
@@ -61,26 +55,22 @@ register_format(MSR_NO_SIZE)
 # blocks of 512 bytes, 0 for a read and 1 for a write, volume. Alibaba (Li et al., IISWC 2020): device, R or
 # W, offset and length in bytes, time in us.
 
-TENCENT = WritableDelimitedFormat(
+TENCENT = DelimitedFormat(
     name="tencent",
     columns=("time", "offset", "size", "op", "volume"),
     op_of=named(ZERO_READS),
     time_unit_ns=1_000_000_000,
-    time_decimals=0,
     offset_unit=SECTOR_BYTES,
     size_unit=SECTOR_BYTES,
     volume_columns=("volume",),
     op_texts={READ: "0", WRITE: "1"},
 )
 
-ALIBABA = WritableDelimitedFormat(
+ALIBABA = DelimitedFormat(
     name="alibaba",
     columns=("device", "op", "offset", "size", "time"),
     op_of=named(R_W),
     time_unit_ns=1_000,
-    time_decimals=0,
-    offset_unit=1,
-    size_unit=1,
     volume_columns=("device",),
     op_texts={READ: "R", WRITE: "W"},
 )
@@ -94,14 +84,13 @@ register_format(ALIBABA)
 # One request a line: application-specific unit (ASU), first block of 512 bytes, size in bytes, r or w, time
 # in s; optional fields may follow.
 
-SPC = WritableDelimitedFormat(
+SPC = DelimitedFormat(
     name="spc",
     columns=("asu", "offset", "size", "op", "time"),
     op_of=named(R_W),
     time_unit_ns=1_000_000_000,
     time_decimals=9,
     offset_unit=SECTOR_BYTES,
-    size_unit=1,
     volume_columns=("asu",),
     has_more=True,
     op_texts={READ: "r", WRITE: "w"},
@@ -115,14 +104,13 @@ register_format(SPC)
 # A header, then one request a line: version, time in s, SCSI operation code in hexadecimal, size in bytes,
 # first block of 512 bytes.
 
-CLOUDPHYSICS = WritableDelimitedFormat(
+CLOUDPHYSICS = DelimitedFormat(
     name="cloudphysics",
     columns=("version", "time", "op", "size", "offset"),
     op_of=scsi_op,
     time_unit_ns=1_000_000_000,
     time_decimals=9,
     offset_unit=SECTOR_BYTES,
-    size_unit=1,
     op_texts={op: f"{code:x}" for op, code in SCSI_CODES.items()},
     constants={"version": "1"},
     header=b"version,time,op,size,lbn",
@@ -135,14 +123,12 @@ register_format(CLOUDPHYSICS)
 #
 # A header, then one request a line: time and response time in s, R or W, LUN, offset and size in bytes.
 
-SYSTOR17 = WritableDelimitedFormat(
+SYSTOR17 = DelimitedFormat(
     name="systor17",
     columns=("time", "response", "op", "lun", "offset", "size"),
     op_of=named(R_W),
     time_unit_ns=1_000_000_000,
     time_decimals=9,
-    offset_unit=1,
-    size_unit=1,
     volume_columns=("lun",),
     op_texts={READ: "R", WRITE: "W"},
     constants={"response": "0"},
@@ -167,12 +153,11 @@ def _has_decimal_time(start: bytes) -> bool:
     return re.search(rb"(?m)^[ \t]*[0-9]*\.", start) is not None
 
 
-SSDSIM = WritableDelimitedFormat(
+SSDSIM = DelimitedFormat(
     name="ssdsim",
     columns=_COLUMNS,
     op_of=named(ZERO_WRITES),
     time_unit_ns=1,
-    time_decimals=0,
     offset_unit=SECTOR_BYTES,
     size_unit=SECTOR_BYTES,
     volume_columns=("device",),
@@ -180,7 +165,7 @@ SSDSIM = WritableDelimitedFormat(
     op_texts=_TEXTS,
 )
 
-DISKSIM = WritableDelimitedFormat(
+DISKSIM = DelimitedFormat(
     name="disksim",
     columns=_COLUMNS,
     op_of=flag_op,

@@ -23,10 +23,11 @@ from ssdgym.workloads.traces.lines import (
     UNKNOWN_OP,
     Lines,
     RecordMaker,
+    one_volume,
 )
 from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.registry import register_format
-from ssdgym.workloads.traces.writing import Limits, texts_of, values
+from ssdgym.workloads.traces.writing import texts_of, values
 
 #: The layouts by version.
 LAYOUTS = {
@@ -65,13 +66,14 @@ class VscsiFormat:
     is_binary = True
     unread = ("serial", "segments", "version", "response")
     constants: Mapping[str, str] = {"segments": "0", "version": "1"}
-    tick_ns = 1000
+    ops = tuple(SCSI_CODES)
+    has_volumes = False
+    offset_unit, size_unit, tick_ns = SECTOR_BYTES, 1, 1000
 
     def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
         """See `WritableFormat`."""
-        limits = Limits(self.name, self.tick_ns, SECTOR_BYTES, 1, frozenset(SCSI_CODES), has_volumes=False)
         serial = 0
-        for block in values(blocks, limits):
+        for block in values(blocks, self):
             records = np.zeros(len(block.ticks), LAYOUTS[1])
             records["serial"] = (serial + np.arange(len(records))) % 2**32
             records["size"] = block.size
@@ -96,7 +98,7 @@ class VscsiFormat:
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
         """See `TraceFormat`; bad lines are records here."""
         bad.unit = "record"
-        maker = RecordMaker(self.name, SECTOR_BYTES, 1, bad, volumes)
+        maker = RecordMaker(self.name, self.offset_unit, self.size_unit, bad, volumes)
         version, number, rest = None, 1, b""
         for piece in unpacked(path):
             rest += piece
@@ -153,11 +155,9 @@ def _lines(records: np.ndarray, version: int, first: int) -> Lines:
         op_text=([f"{code:02x}" for code in codes], index),
         offset=np.minimum(records["offset"], 2**63 - 1).astype(np.int64),
         size=records["size"].astype(np.int64),
-        volume=(["0"], np.zeros(len(records), np.int64)),
+        volume=one_volume(len(records)),
         malformed=malformed,
     )
 
 
-VSCSI = VscsiFormat()
-
-register_format(VSCSI)
+register_format(VscsiFormat())
