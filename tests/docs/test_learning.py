@@ -139,3 +139,22 @@ def test_ppo_speed__measures_both_in_turns(
     names = [*["ppo", "fast_ppo"] * 2, "median of ppo", "median of fast_ppo"]
     assert [line.partition(":")[0] for line in measured] == names
     assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d; median \d+\.\d\d", ratio)
+
+
+def test_credit_per_page__learns_the_same_by_the_same_seed__and_is_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {"total_steps": 600, "num_envs": 4, "learning_starts": 200, "test_pages": 400, "test_seeds": 2}
+    arguments = [
+        part for name, value in small.items() for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    monkeypatch.setattr(sys, "argv", ["credit_per_page.py", *arguments])
+    script = import_module("credit_per_page")
+    printed = []
+    for _ in range(2):
+        script.main()
+        printed.append([line.split() for line in capsys.readouterr().out.splitlines()[11:]])
+    assert printed[0] == printed[1]
+    table = {name: float(mean) for name, mean, *_ in printed[0]}
+    assert list(table) == ["random", "DQN", *script.PLACEMENTS]
+    assert all(mean > 1.5 for mean in table.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -36,7 +37,8 @@ class CreditBuffer:
         buffer.join(infos)  # after it
 
     It takes the infos of a single environment or of a vector environment, in every mode of autoreset. A
-    decision waits here for as long as its copy is there: at most one for each physical page.
+    decision waits here for as long as its copy is there: at most one for each physical page. Those that were
+    not noted are left out.
 
     Args:
         size: most transitions kept.
@@ -56,7 +58,7 @@ class CreditBuffer:
             np.zeros(size, bool),
         )
         #: What was seen and done, by environment and decision.
-        self._open: dict[int, dict[int, tuple[np.ndarray, int]]] = {}
+        self._open: defaultdict[int, dict[int, tuple[np.ndarray, int]]] = defaultdict(dict)
 
     def note(self, infos: Mapping[str, Any], seen: np.ndarray, actions: Any) -> None:
         """Note what is seen and done at the decisions that are due.
@@ -70,7 +72,7 @@ class CreditBuffer:
         seen = np.array(seen, np.float32).reshape(len(decisions), *self._kept.seen.shape[1:])
         for i, (decision, action) in enumerate(zip(decisions, np.atleast_1d(actions).tolist(), strict=True)):
             if decision == 0:  # a new episode, in which nothing of the last one is settled
-                self._open[i] = {}
+                self._open[i].clear()
             self._open[i][decision] = (seen[i], action)
 
     def join(self, infos: Mapping[str, Any]) -> None:
@@ -79,7 +81,8 @@ class CreditBuffer:
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):
                 for credit in own or ():
-                    self._join(self._open[i], credit)
+                    if credit.decision in self._open[i]:
+                        self._join(self._open[i], credit)
 
     def _join(self, noted: dict[int, tuple[np.ndarray, int]], credit: Credit) -> None:
         kept, row = self._kept, self.joined % len(self._kept.done)

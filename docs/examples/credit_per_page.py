@@ -1,0 +1,204 @@
+"""DQN with credit for each page, in one file, in the style of CleanRL: learn where to write, from scratch.
+
+`python credit_per_page.py --workload zipf80 --price 15` ends with a table of the network and of placements on
+the same device and seeds. Comments that begin with "Here" say what it takes to learn in this environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, fields
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import ssdgym
+from ssdgym.envs.credit import CreditBuffer, Transitions
+from ssdgym.simulator import Simulator
+
+#: What is observed: of the page, and of each stream. Here: not what any placement would choose.
+FEATURES = (
+    *("page_relocated", "page_age", "page_interval", "page_interval_before", "page_updates"),
+    *("page_group_updates", "page_moves", "page_block_age", "page_stream"),
+    *("stream_number", "stream_fill", "stream_valid", "stream_blocks", "stream_age", "stream_intake"),
+    *("stream_relocated", "stream_gap", "stream_holds_page"),
+)
+PLACEMENTS = ("sep_gc", "sepbit", "dac", "fadac(inclusive=1)")
+
+
+@dataclass
+class Args:
+    """The settings of a run; each is an option of the command line."""
+
+    workload: str = "zipf80"
+    price: float = 15.0  # of spare space: see `ssdgym.envs.PlacementEnv`
+    streams: int = 6
+    seed: int = 1
+    total_steps: int = 60_000  # of all environments together
+    num_envs: int = 16
+    buffer_size: int = 200_000  # transitions
+    learning_starts: int = 5_000  # transitions
+    train_every: int = 4  # steps
+    target_every: int = 500  # updates
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    gamma: float = 0.9  # Here: for each move of a page, not for each decision
+    epsilon: float = 0.05  # at the end of its decay
+    decay: float = 0.1  # share of the steps
+    hidden: int = 64
+    test_seeds: int = 4
+    test_pages: int = 20_000  # of the host, after as many that are not measured
+
+
+def make(args: Args, num_envs: int, **options: Any) -> gym.vector.VectorEnv:
+    """Make an environment on the small device without time."""
+    return gym.make_vec(
+        "ssdgym/Placement-v0",
+        num_envs=num_envs,
+        ftl={"timing": "none"},
+        workload=args.workload,
+        streams=args.streams,
+        features=FEATURES,
+        reward="plain",
+        **options,
+    )
+
+
+def seen(observation: dict[str, np.ndarray]) -> np.ndarray:
+    """Return an observation as one scaled row for each environment, page first, then stream by stream."""
+    streams = observation["candidates"].reshape(len(observation["context"]), -1)
+    return np.clip(np.concatenate([observation["context"], streams], axis=1) / 4, -4, 4)
+
+
+class QNetwork(nn.Module):
+    """What a page is going to cost in each stream. Here: by the same weights, and by the stream's number."""
+
+    def __init__(self, page: int, stream: int, streams: int, hidden: int) -> None:
+        super().__init__()
+        self.page, self.streams = page, streams
+        self.register_buffer("numbers", torch.eye(streams))
+        self.layers = nn.Sequential(
+            nn.Linear(page + stream + streams, hidden),
+            *(nn.ReLU(), nn.Linear(hidden, hidden)),
+            *(nn.ReLU(), nn.Linear(hidden, 1)),
+        )
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return costs (n, streams) of rows (n, page + streams * stream)."""
+        of_page = rows[:, None, : self.page].expand(-1, self.streams, -1)
+        of_streams = rows[:, self.page :].view(len(rows), self.streams, -1)
+        numbers = self.numbers.expand(len(rows), -1, -1)
+        return self.layers(torch.cat([of_page, of_streams, numbers], dim=2)).squeeze(2)
+
+    @torch.no_grad()
+    def cheapest(self, rows: np.ndarray) -> np.ndarray:
+        """Return the streams (n,) with the least cost."""
+        return self(torch.as_tensor(rows, dtype=torch.float32)).argmin(dim=1).numpy()
+
+
+def train(args: Args) -> QNetwork:
+    """Learn, and print how it goes."""
+    torch.manual_seed(args.seed)
+    rng = np.random.default_rng(args.seed)
+    # Here: one episode without an end, in the state that the network itself makes.
+    credit = {"kind": "page", "price": args.price}
+    envs = make(args, args.num_envs, horizon=1 << 24, credit=credit)
+    observation, infos = envs.reset(seed=1000 * args.seed)
+    widths = observation["context"].shape[1], observation["candidates"].shape[2]
+    network, target = (QNetwork(*widths, args.streams, args.hidden) for _ in range(2))
+    target.load_state_dict(network.state_dict())
+    optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
+    rows = seen(observation)
+    buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
+    updates, before, begun = 0, np.zeros(2), time.process_time()
+    for step in range(1, args.total_steps + 1):
+        # 1. Take a decision in every environment, at random with a share that falls to `epsilon`.
+        share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
+        actions = network.cheapest(rows)
+        drawn = rng.random(args.num_envs) < share
+        actions[drawn] = rng.integers(args.streams, size=drawn.sum())
+        buffer.note(infos, rows, actions)
+        observation, _, _, _, infos = envs.step(actions)
+        # 2. Here: what earlier decisions have cost is known now, and what went on with their pages.
+        buffer.join(infos)
+        rows = seen(observation)
+        # 3. Learn from decisions whose cost is known.
+        if len(buffer) >= args.learning_starts and step % args.train_every == 0:
+            updates += 1
+            update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
+            if updates % args.target_every == 0:
+                target.load_state_dict(network.state_dict())
+        if step % max(args.total_steps // 10, 1) == 0:
+            now = np.array([infos["host_pages_written"].sum(), infos["relocated_pages"].sum()])
+            host, relocated = now - before
+            before = now
+            seconds = time.process_time() - begun
+            print(f"{step} steps, {seconds:.0f} s, WA {1 + relocated / host:.3f}", flush=True)
+    return network
+
+
+def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitions, gamma: float) -> None:
+    """Move the cost of decisions towards what they have cost up to the next decision about their pages."""
+    with torch.no_grad():
+        following = target(torch.as_tensor(batch.following)).min(dim=1).values.clamp(min=0)
+        # Here: a page that dies beside pages that live on may wait for very long; such outliers are cut.
+        costs = torch.as_tensor(batch.costs).clamp(max=5)
+        wanted = costs + gamma * following * torch.as_tensor(~batch.done)
+    taken = torch.as_tensor(batch.actions)[:, None]
+    expected = network(torch.as_tensor(batch.seen)).gather(1, taken).squeeze(1)
+    loss = nn.functional.smooth_l1_loss(expected, wanted)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def test(args: Args, network: QNetwork | None) -> np.ndarray:
+    """Return the write amplification on test seeds; without a network that of streams at random."""
+    options = {"horizon": args.test_pages, "warmup": args.test_pages, "autoreset_mode": "NextStep"}
+    envs = make(args, args.test_seeds, **options)
+    rng = np.random.default_rng(0)
+    observation, infos = envs.reset(seed=101)
+    found = np.zeros(args.test_seeds)
+    while not found.all():
+        random = rng.integers(args.streams, size=args.test_seeds)
+        actions = random if network is None else network.cheapest(seen(observation))
+        observation, _, _, over, infos = envs.step(actions)
+        for i in np.flatnonzero(over & (found == 0)):
+            found[i] = infos["metrics"]["write_amplification"][i]
+    return found
+
+
+def test_placement(args: Args, placement: str) -> np.ndarray:
+    """Return the write amplification of a placement in the same episodes, with streams of its own."""
+    found = np.zeros(args.test_seeds)
+    for i, seed in enumerate(range(101, 101 + args.test_seeds)):
+        policy = f"cost_benefit(since_close=1)+{placement}"
+        simulator = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy, seed=seed)
+        simulator.precondition(args.workload)
+        lengths = {"host_pages": args.test_pages, "warmup": args.test_pages}
+        found[i] = simulator.run(args.workload, seed=seed, **lengths)["write_amplification"]
+    return found
+
+
+def main() -> None:
+    """Learn, and compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for field in fields(Args):
+        option = "--" + field.name.replace("_", "-")
+        parser.add_argument(option, type=type(field.default), default=field.default)
+    args = Args(**vars(parser.parse_args()))
+    torch.set_num_threads(1)
+    print(f"ssdgym {ssdgym.__version__}, {args}")
+    network = train(args)
+    table = {"random": test(args, None), "DQN": test(args, network)}
+    table |= {placement: test_placement(args, placement) for placement in PLACEMENTS}
+    for name, found in table.items():
+        print(f"{name:20} {found.mean():.3f}  {np.round(found, 3)}")
+
+
+if __name__ == "__main__":
+    main()
