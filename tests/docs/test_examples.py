@@ -93,3 +93,12 @@ def test_yaml__is_a_device_a_workload_or_an_experiment(text: str) -> None:
 def test_links__lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths__named_in_the_text_are_there(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    tops = "ssdgym|tests|docs|configs|baselines|agents|notebooks"
+    # Capitals stand for names of one's own, and are in ids of environments.
+    for name in re.findall(rf"`((?:{tops})/[a-z0-9_./-]*)`", text):
+        assert any((ROOT / f"{name}{ending}").exists() for ending in ("", ".py", ".yaml")), name
