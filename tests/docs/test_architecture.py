@@ -24,13 +24,6 @@ def section(title: str) -> str:
     return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
 
 
-def test_rooms__are_those_of_the_engine() -> None:
-    named = set(re.findall(r"^\| `(\w+)(?:/|\.py)` \|", section("Rooms of the engine"), re.MULTILINE))
-    rooms = {path.name for path in ENGINE.iterdir() if (path / "__init__.py").exists()}
-    files = {path.stem for path in ENGINE.glob("*.py")} - {"__init__"}
-    assert named == rooms | files
-
-
 def test_contract__names_entries() -> None:
     for name in re.findall(r"^\| `(\w+)` \|", section("The contract"), re.MULTILINE):
         assert hasattr(entries, name), name
