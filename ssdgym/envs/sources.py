@@ -17,9 +17,9 @@ from ssdgym.policy import Policy, device_for
 from ssdgym.requests import REQUEST, WRITE, Requests
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_requests
-from ssdgym.workloads.base import ChunkedStream, Loops, RequestStream, WorkloadConfig
+from ssdgym.workloads.base import Loops, RequestStream, WorkloadConfig
 from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
-from ssdgym.workloads.stream import check_addresses, footprint_pages, load_workload, open_on
+from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
 Ftl = FtlConfig | dict[str, Any] | None
@@ -83,7 +83,7 @@ def sized_to_traces(
     whole = device_for(model, ftl, policy)  # what is wrong whatever the size is said first
     for trace in traces:
         check_addresses(trace, whole)
-    pages, label = max((footprint_pages(t, model.host_unit_bytes, seed), t.label) for t in traces)
+    pages, label = max((t.touched_pages(model.host_unit_bytes, seed), t.label) for t in traces)
     # On a small device the blocks that it keeps free or open are more than its over-provisioning.
     reason = ""
     for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
@@ -142,7 +142,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
     if at_end == "truncate" or played.is_endless:
         stream = open_on(played, device, seed)
     else:
-        stream = ChunkedStream(Loops(_StreamLaps(played, device, seed), None), dict)
+        stream = RequestStream(Loops(_StreamLaps(played, device, seed), None), dict)
     return EpisodeRequests(stream, device, config)
 
 

@@ -17,7 +17,7 @@ from ssdgym.workloads import generators, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import page_writes
 from ssdgym.workloads.registry import workload_kind
-from ssdgym.workloads.stream import footprint_pages, load_workload, open_workload
+from ssdgym.workloads.stream import load_workload, open_workload
 from ssdgym.workloads.traces import formats  # noqa: F401
 from ssdgym.workloads.traces.registry import register_format
 
@@ -33,7 +33,6 @@ __all__ = [
     "WRITE",
     "RequestStream",
     "WorkloadConfig",
-    "footprint_pages",
     "load_workload",
     "open_workload",
     "page_writes",

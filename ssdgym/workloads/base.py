@@ -25,28 +25,6 @@ StartAt = Literal["first", "random"]
 _WORKLOAD_STREAM = 3
 
 
-class RequestStream(Protocol):
-    """A workload on its way into a device.
-
-    Attributes:
-        report: facts about the workload as a whole: `footprint_pages`, and for traces and synthetic traces
-            `requests`, `trace_pages`, `out_of_order`, `trims_below_a_page`, `skipped_lines`, and of the
-            `written_pages` the `rewritten_pages`, which it has written before (by its own addresses);
-            for tenants how many `tenants`, and the sums over them, but for the first two of these.
-            Computing them may read all of a trace.
-    """
-
-    @property
-    def report(self) -> dict[str, int]:
-        """Facts about the workload as a whole."""
-
-    def next(self, max_requests: int) -> Requests:
-        """Return the next 1 to `max_requests` requests, shape (n,), dtype REQUEST; empty at the end.
-
-        The requests do not depend on the portions in which they are taken.
-        """
-
-
 class WorkloadConfig(Config):
     """Base of all workloads: the requests of a host, and when they arrive.
 
@@ -67,16 +45,12 @@ class WorkloadConfig(Config):
         return True
 
     @abstractmethod
-    def never_writes(self) -> bool:
-        """Return whether no page is written, as far as the configuration shows; that of a trace does not."""
-
     def writes_nothing(self) -> bool:
         """Return whether no page is written at all, so that no number of host pages is ever reached.
 
         Raises:
             SsdgymError: a trace cannot be read.
         """
-        return self.never_writes()
 
     def assumptions(self) -> tuple[str, ...]:
         """Return the fields that no source gives, sorted; results made with the workload name them."""
@@ -150,8 +124,8 @@ class Source(Protocol):
         """Return the next requests, shape (n,); an empty array at the end and ever after."""
 
 
-class ChunkedStream:
-    """A stream that hands out the requests of a source in portions of any size."""
+class RequestStream:
+    """A workload on its way into a device: the requests of a source, in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
         # Called on demand only, as it may take a while; can be pickled.
@@ -162,7 +136,13 @@ class ChunkedStream:
 
     @property
     def report(self) -> dict[str, int]:
-        """Facts about the workload as a whole, such as `footprint_pages`."""
+        """Facts about the workload as a whole; computing them may read all of a trace.
+
+        `footprint_pages`, and for traces and synthetic traces `requests`, `trace_pages`, `out_of_order`,
+        `trims_below_a_page`, `skipped_lines`, and of the `written_pages` the `rewritten_pages`, which it has
+        written before (by its own addresses); for tenants how many `tenants`, and the sums over them, but for
+        the first two of these.
+        """
         return self._make_report()
 
     def next(self, max_requests: int) -> Requests:

@@ -17,8 +17,8 @@ from ssdgym.requests import REQUEST, WRITE, Requests
 from ssdgym.workloads.base import (
     CHUNK,
     NO_REQUESTS,
-    ChunkedStream,
     Loops,
+    RequestStream,
     StartAt,
     WorkloadConfig,
     drawn_start,
@@ -40,8 +40,8 @@ class PythonWorkload(WorkloadConfig):
 
     kind: Literal["python"] = "python"
 
-    def never_writes(self) -> bool:
-        """See `WorkloadConfig`."""
+    def writes_nothing(self) -> bool:
+        """See `WorkloadConfig`; what a function gives is only known when it does."""
         return False
 
 
@@ -102,10 +102,10 @@ class ArrayWorkload(PythonWorkload):
         """Return the same requests played for ever."""
         return self.model_copy(update={"loops": None})
 
-    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""
         first = drawn_start(len(self.requests.array), seed) if self.start == "random" else 0
-        return ChunkedStream(Loops(partial(_ArrayLap, self.requests, first), self.loops), self._report)
+        return RequestStream(Loops(partial(_ArrayLap, self.requests, first), self.loops), self._report)
 
     def _report(self) -> dict[str, int]:
         return {"requests": len(self.requests.array)}
@@ -161,9 +161,9 @@ class FunctionWorkload(PythonWorkload):
         """See `WorkloadConfig`; that a function ends is only known when it does."""
         return False
 
-    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""
-        return ChunkedStream(_Called(self.function, seed, logical_pages), partial(dict[str, int]))
+        return RequestStream(_Called(self.function, seed, logical_pages), partial(dict[str, int]))
 
 
 class _Called:

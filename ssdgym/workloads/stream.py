@@ -115,19 +115,3 @@ def check_addresses(config: WorkloadConfig, device: DeviceConfig) -> None:
             f"addresses would make of pages from all over {config.label}; set addresses to fold, and for a "
             "small device use the transform scale_space."
         )
-
-
-def footprint_pages(config: PlayedConfig, page_size: int, seed: int = 0) -> int:
-    """Return how many different pages a trace or a synthetic trace touches, a window or not.
-
-    A device of that many logical pages holds it with `addresses: compact`.
-
-    Args:
-        config: the workload.
-        page_size: bytes per page.
-        seed: of a synthetic trace.
-
-    Raises:
-        SsdgymError: the trace cannot be read.
-    """
-    return config.touched_pages(page_size, seed)

@@ -14,7 +14,6 @@ from ssdgym.requests import FLUSH, Requests
 from ssdgym.workloads.base import (
     CHUNK,
     NO_REQUESTS,
-    ChunkedStream,
     RequestStream,
     StartAt,
     Weight,
@@ -81,10 +80,6 @@ class TenantsConfig(WorkloadConfig):
         """See `WorkloadConfig`."""
         return any(part.is_endless for part in self.parts())
 
-    def never_writes(self) -> bool:
-        """See `WorkloadConfig`."""
-        return all(part.never_writes() for part in self.parts())
-
     def writes_nothing(self) -> bool:
         """See `WorkloadConfig`; beside tenants that go on for ever, the writes of the others do not count."""
         endless = [part for part in self.parts() if part.is_endless]
@@ -102,7 +97,7 @@ class TenantsConfig(WorkloadConfig):
         )
         return self.model_copy(update={"tenants": tenants})
 
-    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """Start every tenant on its own part of the logical space, with a seed of its own.
 
         Args:
@@ -130,7 +125,7 @@ class TenantsConfig(WorkloadConfig):
             except SsdgymError as error:
                 raise SsdgymError(f"tenant {name}: {error}") from None
             streams.append(_Tenant(stream, first, tenant.hint))
-        return ChunkedStream(Merged(streams), partial(_report, streams))
+        return RequestStream(Merged(streams), partial(_report, streams))
 
     def _bounds(self, logical_pages: int) -> list[int]:
         """Return where the parts of the tenants start, and where the last one ends."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
@@ -16,6 +14,7 @@ from ssdgym.requests import READ, REQUEST, Requests
 from ssdgym.workloads import RequestStream, load_workload, open_workload, page_writes
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
+from tests.workloads.taking import each_clone
 
 TEN = page_writes(range(10), interarrival_ns=100)
 
@@ -90,7 +89,7 @@ def test_function__that_returns_a_list_of_arrays__plays_them() -> None:
     np.testing.assert_array_equal(taken(stream, 10), TEN)
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@each_clone
 @pytest.mark.parametrize("position", [0, 3, 8])
 def test_function__a_copy_of_its_stream_goes_on_like_the_original(clone: Any, position: int) -> None:
     """Though a generator can be copied by nobody: the function is called again."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,11 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import FLUSH, READ, REQUEST, TRIM, WRITE, RequestStream, open_workload
+from ssdgym.workloads import FLUSH, READ, TRIM, WRITE, RequestStream, open_workload
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 from ssdgym.workloads.traces.recorded import PlayedConfig
+from tests.workloads.taking import each_clone, take
 
 LOGICAL_PAGES = 1000
 KINDS: dict[str, dict[str, Any]] = {
@@ -55,15 +54,6 @@ def config(kind: str, **changes: Any) -> WorkloadConfig:
 
 def opened(workload: WorkloadConfig, seed: int = 1, logical_pages: int = LOGICAL_PAGES) -> RequestStream:
     return open_workload(workload, logical_pages=logical_pages, page_size=4096, seed=seed)
-
-
-def take(stream: RequestStream, requests: int, portion: int = 10_000) -> np.ndarray:
-    """Return the next requests; fewer if the stream ends."""
-    portions = [np.zeros(0, REQUEST)]
-    while requests and len(got := stream.next(min(portion, requests))):
-        portions.append(got)
-        requests -= len(got)
-    return np.concatenate(portions)
 
 
 workloads = st.builds(
@@ -113,7 +103,7 @@ def test_same_seed_same_requests_and_another_seed_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@each_clone
 def test_a_copy_goes_on_like_its_original(kind: str, clone: Any) -> None:
     stream = opened(config(kind, **(BUSY if kind in PAGED else BUSY_BY_BYTES)))
     stream.next(1234)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,10 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import FLUSH, REQUEST, RequestStream, open_workload
+from ssdgym.workloads import FLUSH, RequestStream, open_workload
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.tenants import TenantsConfig
+from tests.workloads.taking import each_clone, take
 
 LOGICAL_PAGES = 1000
 SLOW = {"kind": "uniform", "interarrival_ns": 1e6, "arrivals": "poisson"}
@@ -33,14 +32,6 @@ def tenant_of(requests: np.ndarray) -> np.ndarray:
 
 def opened(workload: Any, seed: int = 1) -> RequestStream:
     return open_workload(workload, logical_pages=LOGICAL_PAGES, page_size=4096, seed=seed)
-
-
-def take(stream: RequestStream, requests: int, portion: int = 10_000) -> np.ndarray:
-    portions = [np.zeros(0, REQUEST)]
-    while requests and len(got := stream.next(min(portion, requests))):
-        portions.append(got)
-        requests -= len(got)
-    return np.concatenate(portions)
 
 
 @pytest.fixture
@@ -113,7 +104,7 @@ def test_tenants_have_seeds_of_their_own() -> None:
     assert (first["arrival_ns"] != second["arrival_ns"]).any()
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@each_clone
 def test_a_copy_goes_on_like_its_original(clone: Any, trace: Path) -> None:
     stream = opened(
         tenants(FAST, SLOW, {"kind": "trace", "format": "msr", "path": str(trace), "loops": None})
@@ -145,8 +136,8 @@ def test_what_they_write_and_whether_they_end_is_known_beforehand(trace: Path) -
     reads, ends = {**SLOW, "read_fraction": 1.0}, {**SLOW, "requests": 5}
     assert tenants(ends, SLOW).is_endless
     assert not tenants(ends, ends, {"kind": "trace", "format": "msr", "path": str(trace)}).is_endless
-    assert tenants(reads, reads).never_writes()
-    assert not tenants(reads, SLOW).never_writes()
+    assert tenants(reads, reads).writes_nothing()
+    assert not tenants(reads, SLOW).writes_nothing()
     assert tenants(reads, reads).writes_nothing()
     recorded = {"kind": "trace", "format": "msr", "path": str(trace)}
     assert tenants(reads, recorded).writes_nothing()  # once the trace has ended

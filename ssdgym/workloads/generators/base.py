@@ -51,7 +51,7 @@ class RegionConfig(PacedConfig):
             raise ValueError("needs start + footprint to be at most 1")
         return self
 
-    def never_writes(self) -> bool:
+    def writes_nothing(self) -> bool:
         """See `WorkloadConfig`."""
         return self.read_fraction >= 1
 
@@ -79,7 +79,7 @@ class AccessConfig(RegionConfig):
             raise ValueError("needs read_fraction + trim_fraction to be at most 1")
         return self
 
-    def never_writes(self) -> bool:
+    def writes_nothing(self) -> bool:
         """See `WorkloadConfig`."""
         return self.read_fraction + self.trim_fraction >= 1
 

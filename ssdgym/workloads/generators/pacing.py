@@ -11,7 +11,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.requests import FLUSH, WRITE, Requests
 from ssdgym.types import IntegerArray
-from ssdgym.workloads.base import NO_REQUESTS, ChunkedStream, Source, WorkloadConfig, seeds_of
+from ssdgym.workloads.base import NO_REQUESTS, RequestStream, Source, WorkloadConfig, seeds_of
 
 Number = Annotated[int, Field(ge=1, lt=2**31)]
 
@@ -69,12 +69,12 @@ class PacedConfig(WorkloadConfig):
         """See `WorkloadConfig`."""
         return self.interarrival_ns > 0
 
-    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""
         pattern_seed, pace_seed = seeds_of(seed).spawn(2)
         source = self.source(logical_pages, page_size, pattern_seed)
         report = partial(self._report, logical_pages, page_size)
-        return ChunkedStream(Paced(source, self, pace_seed), report)
+        return RequestStream(_Paced(source, self, pace_seed), report)
 
     def _report(self, logical_pages: int, page_size: int) -> dict[str, int]:
         return {"footprint_pages": self.footprint_pages(logical_pages, page_size)}
@@ -97,7 +97,7 @@ class PacedConfig(WorkloadConfig):
         """Return the logical pages within reach of the workload."""
 
 
-class Paced:
+class _Paced:
     """Accesses of a source with arrival times, an end, and flushes."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
@@ -108,7 +108,6 @@ class Paced:
         self._writes = 0
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.base.Source`."""
         if self._left == 0:
             return NO_REQUESTS
         requests = self._source.chunk()[: self._left]

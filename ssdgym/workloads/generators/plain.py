@@ -11,7 +11,7 @@ from ssdgym.config.loading import Config
 from ssdgym.requests import REQUEST, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import align
-from ssdgym.workloads.base import CHUNK, ChunkedStream, Weight
+from ssdgym.workloads.base import CHUNK, RequestStream, Weight
 from ssdgym.workloads.generators.base import AccessConfig, Accesses
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
@@ -23,12 +23,12 @@ class UniformConfig(AccessConfig):
 
     kind: Literal["uniform"] = "uniform"
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> UniformPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> _UniformPicker:
         """See `AccessConfig`."""
-        return UniformPicker(footprint, rng)
+        return _UniformPicker(footprint, rng)
 
 
-class UniformPicker:
+class _UniformPicker:
     """Every page of the footprint with the same probability."""
 
     def __init__(self, footprint: int, rng: np.random.Generator) -> None:
@@ -36,7 +36,6 @@ class UniformPicker:
         self._rng = rng
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
         pages = self._rng.integers(self._footprint, size=len(sizes), dtype=np.int32)
         return align(pages, sizes, self._footprint)
 
@@ -47,12 +46,12 @@ class SequentialConfig(AccessConfig):
 
     kind: Literal["sequential"] = "sequential"
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> SequentialPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> _SequentialPicker:
         """See `AccessConfig`."""
-        return SequentialPicker(footprint)
+        return _SequentialPicker(footprint)
 
 
-class SequentialPicker:
+class _SequentialPicker:
     """Each request starts where the last one ended; one that reaches over the end is split there."""
 
     def __init__(self, footprint: int) -> None:
@@ -60,7 +59,6 @@ class SequentialPicker:
         self._position = 0
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
         end = self._position + np.cumsum(sizes, dtype=np.int64)
         self._position = int(end[-1]) % self._footprint
         return (end - sizes) % self._footprint
@@ -93,13 +91,13 @@ class MixedConfig(PacedConfig):
         """See `WorkloadConfig`."""
         return tuple(component.workload for component in self.components)
 
-    def never_writes(self) -> bool:
+    def writes_nothing(self) -> bool:
         """See `WorkloadConfig`."""
-        return all(part.never_writes() for part in self.parts())
+        return all(part.writes_nothing() for part in self.parts())
 
-    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> MixedAccesses:
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _MixedAccesses:
         """See `PacedConfig`."""
-        return MixedAccesses(self, logical_pages, seed)
+        return _MixedAccesses(self, logical_pages, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`; where components overlap, pages count once."""
@@ -110,21 +108,20 @@ class MixedConfig(PacedConfig):
         return covered
 
 
-class MixedAccesses:
+class _MixedAccesses:
     """An endless source whose every request comes from one component, drawn by weight."""
 
     def __init__(self, config: MixedConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
         own, *children = seed.spawn(1 + len(config.components))
         self._rng = np.random.Generator(np.random.PCG64(own))
         self._components = [
-            ChunkedStream(Accesses(component.workload, logical_pages, child), report=dict)
+            RequestStream(Accesses(component.workload, logical_pages, child), report=dict)
             for component, child in zip(config.components, children, strict=True)
         ]
         weights = np.cumsum([component.weight for component in config.components])
         self._distribution = weights / weights[-1]
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.base.Source`."""
         requests = np.zeros(CHUNK, REQUEST)
         chosen = np.searchsorted(self._distribution, self._rng.random(CHUNK), side="right")
         for number, component in enumerate(self._components):

@@ -40,12 +40,12 @@ class ZipfConfig(RatedConfig):
         rates[scrambled_pages(footprint, self.layout_seed)] = by_rank
         return rates
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> ZipfPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> _ZipfPicker:
         """See `AccessConfig`."""
-        return ZipfPicker(self, footprint, rng)
+        return _ZipfPicker(self, footprint, rng)
 
 
-class ZipfPicker:
+class _ZipfPicker:
     """Pages by the rank of their popularity, for any exponent."""
 
     def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
@@ -54,7 +54,6 @@ class ZipfPicker:
         self._rng = rng
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
         return align(self._places.at(self._rng.random(len(sizes))), sizes, self._footprint)
 
 
@@ -111,12 +110,12 @@ class HotColdConfig(RatedConfig):
         rates[:hot] = self.hot_access / max(hot, 1)
         return rates
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> TwoClassPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> _TwoClassPicker:
         """See `AccessConfig`."""
-        return TwoClassPicker(self, footprint, rng)
+        return _TwoClassPicker(self, footprint, rng)
 
 
-class TwoClassPicker:
+class _TwoClassPicker:
     """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
 
     def __init__(
@@ -133,7 +132,6 @@ class TwoClassPicker:
         self._rng = rng
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
         return align(self.draw(len(sizes)), sizes, self._footprint)
 
     def draw(self, count: int) -> IntegerArray:
@@ -156,12 +154,12 @@ class DriftingConfig(AccessConfig):
     )
     shift_pages: Number = Field(description="Pages by which the hot set moves each time.")
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> DriftingPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> _DriftingPicker:
         """See `AccessConfig`."""
-        return DriftingPicker(self, footprint, rng)
+        return _DriftingPicker(self, footprint, rng)
 
 
-class DriftingPicker(TwoClassPicker):
+class _DriftingPicker(_TwoClassPicker):
     """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
@@ -171,7 +169,6 @@ class DriftingPicker(TwoClassPicker):
         self._pages_accessed = 0
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
         accessed = self._pages_accessed + np.cumsum(sizes, dtype=np.int64)
         self._pages_accessed = int(accessed[-1])
         origin = (accessed - sizes) // self._shift_every_pages * self._shift_pages

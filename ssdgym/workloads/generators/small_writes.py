@@ -83,9 +83,9 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
             raise ValueError(f"needs large_bytes to be at least full_page_bytes, not {min(self.large_bytes)}")
         return self
 
-    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> SmallWrites:
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _SmallWrites:
         """See `PacedConfig`."""
-        return SmallWrites(self, logical_pages, page_size, seed)
+        return _SmallWrites(self, logical_pages, page_size, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`; pages that are reached in part count."""
@@ -93,7 +93,7 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
         return -(-(first + size) // page_size) - first // page_size
 
 
-class SmallWrites:
+class _SmallWrites:
     """An endless source of small and large accesses; every `arrival_ns` is 0.
 
     Operations, kinds, sizes, places, alignments and synchrony are drawn from a generator each: two
@@ -122,7 +122,6 @@ class SmallWrites:
         self._offsets = _Offsets(config.aligned_fraction, self._units_per_page, offsets)
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.base.Source`."""
         is_small = self._is_small.toss(CHUNK)
         is_read = self._is_read.toss(CHUNK)
         requests = np.zeros(CHUNK, WIDE_REQUEST)

@@ -43,10 +43,10 @@ class Writer(Protocol):
 class StructuredConfig(RegionConfig):
     """Fields of every such pattern."""
 
-    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Structured:
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _Structured:
         """See `PacedConfig`."""
         first, pages = self._range(logical_pages)
-        return Structured(self, first, pages, seed)
+        return _Structured(self, first, pages, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`."""
@@ -70,7 +70,7 @@ class StructuredConfig(RegionConfig):
         """Return what writes."""
 
 
-class Structured:
+class _Structured:
     """An endless source of a program's requests, with reads between them; every `arrival_ns` is 0."""
 
     def __init__(
@@ -83,7 +83,6 @@ class Structured:
         self._reads = reads
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.base.Source`."""
         requests = self._writer.batch()
         if self._read_fraction > 0:
             requests = self._with_reads(requests)
@@ -132,12 +131,12 @@ class BtreeConfig(StructuredConfig):
         """See `StructuredConfig`."""
         return 4 + int(np.ceil(2 / self.journal))
 
-    def writer(self, pages: int, rng: np.random.Generator) -> BtreeWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> _BtreeWriter:
         """See `StructuredConfig`."""
-        return BtreeWriter(self, pages, rng)
+        return _BtreeWriter(self, pages, rng)
 
 
-class BtreeWriter:
+class _BtreeWriter:
     """The journal lies at the start of the footprint, then the inner nodes, then the leaves."""
 
     def __init__(self, config: BtreeConfig, pages: int, rng: np.random.Generator) -> None:
@@ -150,7 +149,6 @@ class BtreeWriter:
         self._updates = 0
 
     def batch(self) -> Requests:
-        """See `Writer`."""
         config, update = self._config, self._updates + np.arange(CHUNK)
         self._updates += CHUNK
         leaf = self._leaf(CHUNK, self._rng)
@@ -166,7 +164,7 @@ class BtreeWriter:
         return requests[np.argsort(when, kind="stable")]
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """See `Writer`: leaves, by the popularity of their keys."""
+        """Return leaves, drawn by the popularity of their keys."""
         return self._journal + self._inner + self._leaf(count, rng)
 
     def _leaf(self, count: int, rng: np.random.Generator) -> IntegerArray:
@@ -187,12 +185,12 @@ class LogConfig(StructuredConfig):
         """See `StructuredConfig`."""
         return self.metadata_pages + self.append_pages
 
-    def writer(self, pages: int, rng: np.random.Generator) -> TwoAreasWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> _TwoAreasWriter:
         """See `StructuredConfig`."""
-        return TwoAreasWriter(pages, self.metadata_pages, self.metadata_access, self.append_pages, rng)
+        return _TwoAreasWriter(pages, self.metadata_pages, self.metadata_access, self.append_pages, rng)
 
 
-class TwoAreasWriter:
+class _TwoAreasWriter:
     """Writes single pages at random at the start of the footprint, and runs round and round behind them."""
 
     def __init__(
@@ -213,7 +211,6 @@ class TwoAreasWriter:
         self._next = 0
 
     def batch(self) -> Requests:
-        """See `Writer`."""
         is_random = self._rng.random(CHUNK) < self._random_access
         run = (self._next + np.cumsum(~is_random) - 1) % self._runs
         self._next = (self._next + int((~is_random).sum())) % self._runs
@@ -222,7 +219,7 @@ class TwoAreasWriter:
         return requests_of(WRITE, lpn, np.where(is_random, 1, self._run_pages), np.where(is_random, 0, 1))
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """See `Writer`: any page of the footprint."""
+        """Return pages from anywhere in the footprint."""
         return rng.integers(self._pages, size=count)
 
 
@@ -251,12 +248,12 @@ class LsmConfig(StructuredConfig):
         tables = self.first_level * (1 + self.ratio) + self.ratio + 2
         return (2 + int(np.ceil(tables / _FILLED))) * self.table_pages
 
-    def writer(self, pages: int, rng: np.random.Generator) -> LsmWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> _LsmWriter:
         """See `StructuredConfig`."""
-        return LsmWriter(self, pages)
+        return _LsmWriter(self, pages)
 
 
-class LsmWriter:
+class _LsmWriter:
     """The journal has two tables' pages at the start of the footprint; tables have places behind it."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
@@ -269,7 +266,7 @@ class LsmWriter:
         self._written = 0
 
     def batch(self) -> Requests:
-        """See `Writer`: the journal of a table, its flush, and the compactions that follow."""
+        """Return the pages of the journal for a table, its flush, and the compactions that follow."""
         count = self._config.table_pages
         journal = (self._written + np.arange(count)) % self._journal_pages
         self._written += count
@@ -280,7 +277,7 @@ class LsmWriter:
         return np.concatenate(parts)
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """See `Writer`: any page of any table, of the journal while there is none."""
+        """Return pages of any tables, of the journal while there is none."""
         tables = np.array([table for level in self._levels for table in level], np.int64)
         if not len(tables):
             return rng.integers(self._journal_pages, size=count)
@@ -338,7 +335,7 @@ class ObjectCacheConfig(StructuredConfig):
         """See `StructuredConfig`."""
         return int(np.ceil(max(2 / self.small, (self.region_pages + 1) / (1 - self.small))))
 
-    def writer(self, pages: int, rng: np.random.Generator) -> TwoAreasWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> _TwoAreasWriter:
         """See `StructuredConfig`."""
         small = max(int(self.small * pages), 1)
-        return TwoAreasWriter(pages, small, self.small_access, self.region_pages, rng)
+        return _TwoAreasWriter(pages, small, self.small_access, self.region_pages, rng)

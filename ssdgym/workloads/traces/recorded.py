@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 from ssdgym.config.fields import is_whole
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import WRITE
-from ssdgym.workloads.base import ChunkedStream, Share, StartAt, WorkloadConfig, drawn_start
+from ssdgym.workloads.base import RequestStream, Share, StartAt, WorkloadConfig, drawn_start
 from ssdgym.workloads.traces.record import RecordIndex, RecordSource, index_records
 from ssdgym.workloads.traces.replay import Survey, play, report_on, survey
 from ssdgym.workloads.traces.transforms import AnyTransformConfig, TransformConfig, Transformed
@@ -94,10 +94,6 @@ class PlayedConfig(WorkloadConfig):
         """See `WorkloadConfig`."""
         return self.loops is None
 
-    def never_writes(self) -> bool:
-        """See `WorkloadConfig`."""
-        return False
-
     def writes_nothing(self) -> bool:
         """See `WorkloadConfig`."""
         source = self.records(0)
@@ -166,7 +162,7 @@ class PlayedConfig(WorkloadConfig):
         """Return how many different pages the records touch, outside of the window, too."""
         return self._whole()._survey(page_size, seed).pages
 
-    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""
         compact = None
         if self.addresses == "compact":

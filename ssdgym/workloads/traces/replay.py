@@ -12,7 +12,7 @@ import numpy as np
 from ssdgym.requests import WRITE, Requests
 from ssdgym.types import IntArray
 from ssdgym.workloads.addresses import split_at_end
-from ssdgym.workloads.base import NO_REQUESTS, ChunkedStream, Loops
+from ssdgym.workloads.base import NO_REQUESTS, Loops, RequestStream
 from ssdgym.workloads.traces.record import Compact, RecordSource, narrow, to_pages, volume_starts
 
 _FEW = 1 << 16
@@ -159,14 +159,14 @@ def play(
     logical_pages: int,
     page_size: int,
     report: Callable[[], dict[str, int]],
-) -> ChunkedStream:
+) -> RequestStream:
     """Start a fresh source on a device.
 
     `again` has the records of every lap but the first, by default the same. `compact` numbers their pages;
     without it, page numbers are taken modulo the logical pages.
     """
     laps = partial(_lap, source, again or source, compact, logical_pages, page_size)
-    return ChunkedStream(Loops(laps, loops), report)
+    return RequestStream(Loops(laps, loops), report)
 
 
 def _lap(

@@ -57,53 +57,46 @@ def values(blocks: Iterable[Records], target: WritableFormat) -> Iterator[Values
 
 
 def _check(records: Records, elapsed: IntArray, number: int, only: int, target: WritableFormat) -> None:
-    name = target.name
     offset, size = records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
+    # Which requests are wrong, why, and the value that goes into the reason.
     checks = (
         (
             ~np.isin(records["op"], list(target.ops)),
-            lambda row: (
-                f"is a {OP_NAMES[records['op'][row]]}, which the format {name} does not have; keep other "
-                "operations only by the transform only"
-            ),
+            "is a {}, which the format {target.name} does not have; keep other operations only by the "
+            "transform only",
+            np.array(OP_NAMES)[records["op"]],
         ),
         (
             (records["volume"] != only) & (not target.has_volumes),
-            lambda row: (
-                f"is on another volume, and the format {name} has one; keep one by the transform volumes"
-            ),
+            "is on another volume, and the format {target.name} has one; keep one by the transform volumes",
+            records["volume"],
         ),
         (
             elapsed % target.tick_ns != 0,
-            lambda row: (
-                f"comes {elapsed[row]} ns after the first, and the clock of the format {name} has ticks of "
-                f"{target.tick_ns} ns; round times (--round-times)"
-            ),
+            "comes {} ns after the first, and the clock of the format {target.name} has ticks of "
+            "{target.tick_ns} ns; round times (--round-times)",
+            elapsed,
         ),
-        (
-            np.abs(elapsed) > TEN_YEARS_NS,
-            lambda row: "comes more than 10 years from the first; leave it out",
-        ),
+        (np.abs(elapsed) > TEN_YEARS_NS, "comes more than 10 years from the first; leave it out", elapsed),
         (
             is_access & (offset % target.offset_unit != 0),
-            lambda row: (
-                f"starts at byte {offset[row]}, and the format {name} counts in {target.offset_unit} bytes; "
-                "use the transform align"
-            ),
+            "starts at byte {}, and the format {target.name} counts in {target.offset_unit} bytes; use the "
+            "transform align",
+            offset,
         ),
         (
             is_access & (size % target.size_unit != 0),
-            lambda row: (
-                f"has {size[row]} bytes, and the format {name} counts in {target.size_unit} bytes; use the "
-                "transform align"
-            ),
+            "has {} bytes, and the format {target.name} counts in {target.size_unit} bytes; use the "
+            "transform align",
+            size,
         ),
     )
-    for wrong, reason in checks:
+    for wrong, text, values in checks:
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise SsdgymError(f"request {number + row} {reason(row)}, or choose another format.")
+            reason = text.format(values[row], target=target)
+            raise SsdgymError(f"request {number + row} {reason}, or choose another format.")
 
 
 def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:

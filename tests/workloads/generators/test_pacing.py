@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import FLUSH, REQUEST, WRITE, open_workload
+from ssdgym.workloads import FLUSH, WRITE, open_workload
 from ssdgym.workloads.stream import load_workload
+from tests.workloads.taking import take
 
 
 def drawn(**fields: Any) -> np.ndarray:
     workload = load_workload({"kind": "uniform", **fields})
     stream = open_workload(workload, logical_pages=100, page_size=4096, seed=5)
-    portions = [np.zeros(0, REQUEST)]
-    while len(portion := stream.next(1000)):
-        portions.append(portion)
-    return np.concatenate(portions)
+    return take(stream)
 
 
 def test_by_default_everything_arrives_at_once() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import REQUEST, WRITE, open_workload
+from ssdgym.workloads import WRITE, open_workload
 from ssdgym.workloads.generators.skewed import zipf_distribution
 from ssdgym.workloads.stream import load_workload
+from tests.workloads.taking import take
 
 PAGES = 1000
 
@@ -18,10 +19,7 @@ PAGES = 1000
 def drawn(data: dict[str, Any], requests: int, logical_pages: int = PAGES) -> np.ndarray:
     workload = load_workload({**data, "requests": requests})
     stream = open_workload(workload, logical_pages=logical_pages, page_size=4096, seed=11)
-    portions = [np.zeros(0, REQUEST)]
-    while len(portion := stream.next(requests)):
-        portions.append(portion)
-    return np.concatenate(portions)
+    return take(stream)
 
 
 def test_uniform__every_page_is_as_likely() -> None:

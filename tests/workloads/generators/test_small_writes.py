@@ -10,9 +10,10 @@ import pytest
 from ssdgym.config.device import load_device
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, SYNC, WRITE, open_workload
+from ssdgym.workloads import PARTIAL_HEAD, PARTIAL_TAIL, READ, SYNC, WRITE, open_workload
 from ssdgym.workloads.generators.small_writes import SmallWritesConfig
 from ssdgym.workloads.stream import load_workload
+from tests.workloads.taking import take
 
 PARTIAL = PARTIAL_HEAD | PARTIAL_TAIL
 LOGICAL_BYTES = 1 << 26
@@ -22,11 +23,7 @@ PUBLISHED = {"sysbench": 99.7, "varmail": 95.3, "postmark": 99.9, "ycsb": 19.3, 
 
 def drawn(workload: Any, requests: int = 50_000, page_size: int = 16384, seed: int = 3) -> np.ndarray:
     stream = open_workload(workload, logical_pages=LOGICAL_BYTES // page_size, page_size=page_size, seed=seed)
-    portions = [np.zeros(0, REQUEST)]
-    while requests and len(portion := stream.next(requests)):
-        portions.append(portion)
-        requests -= len(portion)
-    return np.concatenate(portions)
+    return take(stream, requests)
 
 
 def small_writes(**fields: Any) -> Any:
@@ -152,7 +149,7 @@ def test_a_device_smaller_than_a_full_page_is_refused() -> None:
 def test_what_it_writes_and_whether_it_ends_is_known_beforehand() -> None:
     assert small_writes().is_endless
     assert not small_writes(requests=5).is_endless
-    assert small_writes(read_fraction=1).never_writes()
+    assert small_writes(read_fraction=1).writes_nothing()
     assert not small_writes(read_fraction=0.9).writes_nothing()
 
 

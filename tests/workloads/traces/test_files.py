@@ -63,12 +63,6 @@ def test_the_packing_is_told_by_the_first_bytes(packing: str, tmp_path: Path) ->
     assert whole(write(tmp_path, PACKERS[packing](TEXT))) == TEXT
 
 
-@each_packing
-def test_members_follow_each_other(packing: str, tmp_path: Path) -> None:
-    pack = PACKERS[packing]
-    assert whole(write(tmp_path, pack(TEXT[:1234]) + pack(b"") + pack(TEXT[1234:]))) == TEXT
-
-
 @each_packer
 def test_a_file_that_is_cut_off_names_the_line(packing: str, tmp_path: Path) -> None:
     first, second = (PACKERS[packing](part) for part in (TEXT[:20_000], TEXT[20_000:]))
@@ -77,18 +71,6 @@ def test_a_file_that_is_cut_off_names_the_line(packing: str, tmp_path: Path) -> 
     assert TEXT[:20_000].count(b"\n") < line <= 5000
     assert said.startswith(f"line {line} is where the ")
     assert said.endswith(" data is cut off or damaged; get the file again.")
-
-
-@each_packer
-def test_what_follows_the_last_member_is_no_trace(packing: str, tmp_path: Path) -> None:
-    assert "is cut off or damaged" in failure(write(tmp_path, PACKERS[packing](TEXT) + b"more"))
-
-
-@each_packer
-def test_a_bomb_is_refused(packing: str, tmp_path: Path) -> None:
-    pack = PACKERS[packing]
-    said = failure(write(tmp_path, pack(b"\n" * (8 << 20)) * 9))
-    assert "has unpacked to more than 500 times its size; unpack it yourself if it is a trace" in said
 
 
 def test_blocks_are_whole_lines_with_the_number_of_their_first(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.record import Records
 from ssdgym.workloads.traces.transforms import TransformConfig, Transformed, parse_transform
+from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import PAGE, ArraySource, drain, make_records, record_arrays
 
 
@@ -103,7 +102,7 @@ def test_a_chunk_of_which_nothing_is_left_is_passed_over(after: str) -> None:
     assert len(drain(transformed(records, "only(ops=write)", after))) == 1
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda source: pickle.loads(pickle.dumps(source))])
+@each_clone
 def test_a_copy_goes_on_like_its_original(clone: Any) -> None:
     records = make_records([(i, i * PAGE, PAGE, 0, WRITE) for i in range(20)])
     source = transformed(records, "scale_time(factor=2)", "head(requests=11)")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import WRITE, RequestStream, footprint_pages, open_workload
+from ssdgym.workloads import WRITE, RequestStream, open_workload
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 
@@ -42,10 +42,10 @@ def opened(path: Path, logical_pages: int = 50, **fields: Any) -> RequestStream:
 
 
 def test_footprint_pages_is_the_device_that_just_fits(trace: Path) -> None:
-    pages = footprint_pages(TraceConfig(path=trace), PAGE)
+    pages = TraceConfig(path=trace).touched_pages(PAGE)
     assert pages == 4
     assert opened(trace, logical_pages=pages).report["footprint_pages"] == 4
-    assert footprint_pages(TraceConfig(path=trace), 2 * PAGE) == 3
+    assert TraceConfig(path=trace).touched_pages(2 * PAGE) == 3
     with pytest.raises(SsdgymError, match=r"trace.csv: the trace touches 4 pages but the device has 3"):
         opened(trace, logical_pages=3)
 

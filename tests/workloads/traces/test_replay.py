@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from functools import partial
 from typing import Any
 
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from ssdgym.workloads import FLUSH, PARTIAL_TAIL, REQUEST, TRIM, WRITE, RequestStream
 from ssdgym.workloads.traces.record import Records
 from ssdgym.workloads.traces.replay import play, report_on, survey
+from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import PAGE, ArraySource, make_records, record_arrays
 
 #: Three writes: pages 10..12, half of page 100, page 11.
@@ -134,7 +133,7 @@ def test_trims_of_less_than_a_page_are_counted_and_flushes_pass_through() -> Non
     assert stream.report["trims_below_a_page"] == 1
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@each_clone
 @pytest.mark.parametrize("position", [0, 2, 4, 5])
 def test_a_copy_goes_on_like_its_original(clone: Any, position: int) -> None:
     stream = played(THREE, loops=4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +17,7 @@ from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.statistics import summarize
 from ssdgym.workloads.traces.transforms import Transformed, parse_transform
 from tests.workloads.synthetic.configs import small
+from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import ArraySource, drain, make_records
 
 MIB = 1 << 20
@@ -133,7 +132,7 @@ def test_another_seed_keeps_other_regions() -> None:
     assert kept_units(volumes, 8, 0) == kept_units(volumes, 8, 0) != kept_units(volumes, 8, 1)
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda source: pickle.loads(pickle.dumps(source))])
+@each_clone
 def test_a_copy_goes_on_like_its_original(clone: Callable[[Transformed], Transformed]) -> None:
     source = scaled(
         make_records([(time, time * MIB, MIB, 0, (WRITE, FLUSH)[time % 2]) for time in range(40)]), 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -15,10 +13,11 @@ from pydantic import Field
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
-from ssdgym.workloads import READ, WRITE, footprint_pages, open_workload
+from ssdgym.workloads import READ, WRITE, open_workload
 from ssdgym.workloads.traces import record as parts
 from ssdgym.workloads.traces.record import Records, index_records
 from ssdgym.workloads.traces.recorded import PlayedConfig
+from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import PAGE, ArraySource, drain, make_records, record_arrays
 
 #: Where a trace is cut for training, validation and test.
@@ -127,7 +126,7 @@ def test_part__begins_at_a_mark__not_at_the_first_record(monkeypatch: pytest.Mon
     assert len(read) < 10
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@each_clone
 @pytest.mark.parametrize("position", [0, 2, 7])
 def test_a_copy__goes_on_like_its_original(clone: Any, position: int) -> None:
     config = Numbered(count=20, window=(0.5, 1.0), start=7, loops=None)
@@ -143,7 +142,7 @@ def test_facts__requests_are_of_the_window__the_size_of_a_device_is_of_the_whole
     config = Numbered(count=20, window=(0.5, 0.8))
     stream = open_workload(config, logical_pages=20, page_size=PAGE, seed=0)
     assert (stream.report["requests"], stream.report["footprint_pages"]) == (6, 6)
-    assert footprint_pages(config, PAGE) == 20
+    assert config.touched_pages(PAGE) == 20
     assert not config.writes_nothing()
     assert Numbered(count=20, window=(0.55, 0.6)).writes_nothing()
 
