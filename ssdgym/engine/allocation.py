@@ -1,7 +1,5 @@
 """Page allocation: the die and the plane of a page of the host, where the FTL is free to choose them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import quotient, remainder

@@ -67,17 +67,11 @@ TUPLES = 4
 
 @entry
 def bind_device(state, i, rules, external, pairs, address):
-    """Store a device with who takes its decisions, for entries to find.
+    """Store a device with who takes its decisions at an address, for entries to find.
 
-    It stays good as long as the arrays it is made of, and until the parameters of the device change.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
-        external: the set of kinds taken outside, bit `1 << kind`.
-        pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
-        address: of room for `TUPLES` tuples.
+    `rules` (kinds,) RULE and the bit set `external` say who takes them; `pairs` (MAX_PAIRS,) is scratch.
+    There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters of the
+    device change.
     """
     bind(state, i, rules, external, pairs, address)
 
@@ -179,11 +173,7 @@ def _loop_address(family: Family, timed: int) -> int:
 
 
 def loop_addresses(state: State) -> np.ndarray:
-    """Return the addresses of the loops a batch needs.
-
-    Returns:
-        Shape (2,) int64: untimed, in time; 0 for one it does not need.
-    """
+    """Return the addresses, (2,) int64, of the loops a batch needs, untimed and in time; 0 for none."""
     family = family_of(state)
     addresses = np.zeros(2, np.int64)
     for timed in np.unique(state.params["timed"]):
@@ -215,17 +205,10 @@ _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 
 
 def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
-    """Carry out the decision that is due.
+    """Carry out the decision that is due; return OK, or a negative error with the device as it was.
 
-    Args:
-        state: the batch.
-        i: number of the device in it.
-        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
-        chosen: (MAX_PAIRS,) ERASE_PAIR, the erase set where one is asked for.
-        action: number of the choice where anything else is asked for.
-
-    Returns:
-        OK, or a negative error with the device as it was.
+    The erase set is in `chosen` (MAX_PAIRS,) where one is asked for, else `action` is the number of the
+    choice.
     """
     memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)
     bind_device(state, i, rules, 0, chosen, memory.ctypes.data)
@@ -242,12 +225,7 @@ def _format(dev):
 
 
 def format_device(state: State, i: int) -> None:
-    """Turn a device, zeroed arrays but for its parameters, into an empty one.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-    """
+    """Turn a device, zeroed arrays but for its parameters, into an empty one."""
     call_on(_format, state, i)
 
 
@@ -257,15 +235,7 @@ def _count_lost(dev):
 
 
 def count_lost(state: State, i: int) -> int:
-    """Count mapped logical pages whose physical page does not hold their newest version.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-
-    Returns:
-        Their number.
-    """
+    """Count mapped logical pages whose physical page does not hold their newest version."""
     return int(call_on(_count_lost, state, i))
 
 
@@ -275,13 +245,5 @@ def _first_fault(dev):
 
 
 def first_fault(state: State, i: int) -> int:
-    """Find the first of the family's invariants that a device breaks. Slow.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-
-    Returns:
-        The number of the fault among the family's `faults`, 0 for none.
-    """
+    """Return the number, among `FAULTS`, of the first invariant that a device breaks; 0 for none. Slow."""
     return int(call_on(_first_fault, state, i))

@@ -45,10 +45,7 @@ def beside(params, mask):
 
 @inlined
 def neighbours_of(params, mask):
-    """Return the sub-blocks that have to be emptied although they are not erased.
-
-    Under software isolation they are those beside.
-    """
+    """Return the sub-blocks that are not erased and have to be emptied: those beside (software isolation)."""
     if params.isolation == SOFTWARE:
         return beside(params, mask)
     return NONE
@@ -220,17 +217,10 @@ def _wipe(dev, sub):
 
 @kernel
 def erase_part(dev, block, first, count, tolerance):
-    """Erase sub-blocks of a block, one beside the other, and disturb those next to them.
+    """Erase `count` sub-blocks of a block from its `first` on, and disturb those next to them.
 
-    Args:
-        dev: the device.
-        block: that is erased in part, or as a whole.
-        first: the first of the sub-blocks, within the block.
-        count: of them.
-        tolerance: disturbances that data survives; -1 for any number.
-
-    Returns:
-        The pages that were programmed, those of them that were invalid, and valid pages destroyed beside.
+    Data survives `tolerance` disturbances, -1 for any number. Returned are the pages that were programmed,
+    those of them that were invalid, and valid pages destroyed beside.
     """
     params = dev.params[0]
     base = block * np.int64(params.sub_blocks)

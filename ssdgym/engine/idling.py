@@ -40,13 +40,7 @@ def _invalid_of_round(dev, plane):
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Write what an idle die would go on with.
-
-    Args:
-        dev: the device, or the view that rules have.
-        die: number of the die.
-        seen: DIE_SEEN to write to.
-    """
+    """Write to DIE_SEEN what an idle die would go on with. Rules call it with their view."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0

@@ -4,8 +4,6 @@ Without time, one page after the other is carried out, and GC whenever it is due
 transaction, an idle die takes the next command, and the clock goes on to the next event or arrival.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane
@@ -41,8 +39,7 @@ def is_at_horizon(dev):
 def do_work(dev):
     """Carry out a step of what goes before the next page, such as GC.
 
-    Returns:
-        OK, AGAIN, NO_WORK where there is none, a decision that is due, or an error.
+    Returns OK, AGAIN, NO_WORK where there is none, a decision that is due, or an error.
     """
     return np.int64(NO_WORK)
 
@@ -84,8 +81,7 @@ def has_window(dev):
 def start_next(dev, requests):
     """Start the next request if it may have arrived.
 
-    Returns:
-        OK where something was done, AGAIN where nothing was, a decision that is due, or an error.
+    Returns OK where something was done, AGAIN where nothing was, a decision that is due, or an error.
     """
 
 
@@ -98,9 +94,8 @@ def admit_page(dev, request):
 def dispatch_once(dev, die_number):
     """Start what an idle die does next, if anything.
 
-    Returns:
-        OK, AGAIN where nothing was started but the die's queues have changed, a decision that is due, or an
-        error.
+    Returns OK, AGAIN where nothing was started but the die's queues have changed, a decision that is due, or
+    an error.
     """
 
 
@@ -158,10 +153,7 @@ def _offer_write(dev):
 
 @inlined
 def _known_arrival(dev, requests):
-    """Return when the next request arrives, for rules that need it.
-
-    It is -1 in a closed loop, and NEVER if no more arrive.
-    """
+    """Return when the next request arrives, for rules that need it: -1 in a closed loop, NEVER for none."""
     control = dev.control[0]
     if dev.params[0].queue_depth > 0:
         return np.int64(-1)

@@ -86,15 +86,7 @@ class ObservationBuffers(NamedTuple):
     def allocate(
         cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0
     ) -> ObservationBuffers:
-        """Allocate arrays for several devices, the device as first axis.
-
-        Args:
-            count: number of devices.
-            candidates: K.
-            columns: features of a candidate.
-            entries: of the context.
-            proposers: number of them.
-        """
+        """Allocate arrays for several devices, the device as first axis."""
         return cls(
             sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
             features=np.zeros((count, candidates, columns), np.float32),
@@ -125,12 +117,7 @@ class Shared(NamedTuple):
 
     @classmethod
     def allocate(cls, views: ObservationBuffers, requests: int) -> Shared:
-        """Allocate the arrays.
-
-        Args:
-            views: where observations go, arrays with the device as first axis.
-            requests: m.
-        """
+        """Allocate the arrays for these views and up to so many requests of each device."""
         count = len(views.mask)
         devices, addresses, which, counts, status = np.zeros((5, count), np.int64)
         return cls(
@@ -181,11 +168,7 @@ def clear_view(dev, view):
 
 
 def observer_by_kind(arrays: Arrays) -> Any:
-    """Make the `observe` of a family with an observer for each of its kinds of decisions.
-
-    Args:
-        arrays: of the family.
-    """
+    """Make the `observe` of a family with an observer for each of its kinds of decisions."""
     observer_at = function_at(types.FunctionType(observer_type(arrays)))
 
     @inlined
@@ -199,11 +182,7 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 
 def observer_type(arrays: Arrays) -> Any:
-    """Return numba's signature of what describes a decision: (device, spec, view, plane).
-
-    Args:
-        arrays: of the family of the devices.
-    """
+    """Return numba's signature of what describes a decision of a family: (device, spec, view, plane)."""
     spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
     view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
     return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)

@@ -25,14 +25,9 @@ _describe_streams, _describe_page = describing_kernels("stream", "page")
 
 @inlined
 def look_at_page(dev, plane, lpn, source, page):
-    """Write which page is placed, and where its data is up to now.
+    """Write to PAGE_SEEN which page is placed in a plane, and where its data is up to now.
 
-    Args:
-        dev: the device, or the view that rules have.
-        plane: that the page goes to.
-        lpn: the logical page.
-        source: the page that it is relocated from, or -1 for a page of the host.
-        page: PAGE_SEEN to write to.
+    It is relocated from page `source`, -1 for a page of the host. Rules call it with their view.
     """
     held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane

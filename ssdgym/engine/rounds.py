@@ -1,7 +1,5 @@
 """GC rounds: when a plane needs one, who chooses what is erased, and how a round starts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.manager import withdraw_block

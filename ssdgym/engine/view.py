@@ -119,7 +119,7 @@ def view_of_blocks(state, i):
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
-    """Give a plain-Python rule its view of a device; records have attributes (`view.block[b].invalid`).
+    """Return what a plain-Python rule sees of device `i`, whose records have attributes.
 
     Args:
         state: the batch.
@@ -128,7 +128,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         role: whose memory it is, `victim`, `place` or `idle`.
 
     Returns:
-        The view: record arrays that share memory with the device, read-only but for the rule's own records.
+        Record arrays that share memory with the device, read-only but for the rule's own records.
     """
     memory = memory or Memory()
     lengths = _lengths(state.params[i, 0])

@@ -43,11 +43,7 @@ class Recording:
     slowest: int = 1 << 14
 
     def __post_init__(self) -> None:
-        """Check the counts.
-
-        Raises:
-            SsdgymError: one of them is no whole number, or is below 0.
-        """
+        """Check the counts."""
         for name, count in vars(self).items():
             if not is_whole(count) or not 0 <= count <= _MOST_RECORDED:
                 raise SsdgymError(
@@ -56,18 +52,7 @@ class Recording:
 
 
 def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
-    """Return a device's constants as the engine reads them.
-
-    Args:
-        device: the configuration.
-        seed: of the device's own draws.
-
-    Returns:
-        Shape (1,), dtype PARAMS.
-
-    Raises:
-        SsdgymError: the device cannot run full, or its times are too long.
-    """
+    """Return a device's constants as the engine reads them, (1,) PARAMS; refuse one that cannot run full."""
     family = family_of(device)
     family.check(device)
     _check_times(device)
@@ -158,11 +143,7 @@ def _too_large(sizes: Sizes) -> str:
 
 
 def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
-    """Return zeroed arrays.
-
-    Raises:
-        SsdgymError: they are more than the machine has memory for.
-    """
+    """Return zeroed arrays, unless they are more than the machine has memory for."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     try:
         state = family.engine.arrays.allocate(len(devices), sizes)
@@ -176,16 +157,7 @@ def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Siz
 
 
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
-    """Make empty devices of one family in one batch, its arrays as long as the largest needs.
-
-    Args:
-        devices: their configurations, at least one.
-        seeds: of their draws, as many.
-        recording: how many latencies each keeps.
-
-    Raises:
-        SsdgymError: the devices are of several families, cannot run full, or need too much memory.
-    """
+    """Make empty devices of one family in one batch, its arrays as long as the largest needs."""
     mappings = dict.fromkeys(device.ftl.mapping for device in devices)
     if len(mappings) > 1:
         raise SsdgymError(
@@ -259,13 +231,7 @@ def read_only(state: State) -> State:
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Make a device the saved one, in place; where its arrays are longer, the rest is zero.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        saved: a batch of one.
-    """
+    """Make a device the saved one, a batch of one, in place; where its arrays are longer the rest is 0."""
     for array, source in zip(state, saved, strict=True):
         if array.shape[1:] == source.shape[1:]:
             # As bytes: numpy copies records with padding field by field.
@@ -304,16 +270,7 @@ def fits(saved: State, state: State) -> bool:
 
 
 def check_snapshot(snapshot: Any, state: State, name: str) -> None:
-    """Raise if a device cannot go back to a snapshot.
-
-    Args:
-        snapshot: a `Snapshot`, or what a caller has taken for one.
-        state: the device, a batch of one.
-        name: of the device, for the error.
-
-    Raises:
-        SsdgymError: it is none, has been changed since it was made, or is of another device.
-    """
+    """Raise if a device, a batch of one, cannot go back to what a caller has taken for a snapshot of it."""
     if not isinstance(snapshot, Snapshot) or not snapshot.whole:
         raise SsdgymError(
             f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "

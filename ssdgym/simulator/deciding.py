@@ -33,19 +33,7 @@ from ssdgym.threads import OneThread
 def erase_choice(
     block: int | list[tuple[int, int]], mask: int | None, sub_blocks_per_block: int
 ) -> tuple[np.ndarray, int]:
-    """Return an erase set for the engine.
-
-    Args:
-        block: the block to erase, or a list of pairs (block, bit mask of its sub-blocks).
-        mask: of a single block, the sub-blocks to erase; None: all.
-        sub_blocks_per_block: of the device.
-
-    Returns:
-        The set, shape (MAX_PAIRS,) of ERASE_PAIR, ended by a pair without a mask; and OK, or what is wrong.
-
-    Raises:
-        SsdgymError: a list comes with a mask.
-    """
+    """Return the erase set of `Simulator.apply`, ended by a pair without a mask; and OK, or what is wrong."""
     if isinstance(block, list) and mask is not None:
         raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
     whole = (1 << sub_blocks_per_block) - 1
@@ -93,38 +81,20 @@ _NO_CANDIDATE = (
 
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
-    """Return the error for a negative code of the engine.
-
-    Args:
-        status: the code.
-        device: the configuration of the device that failed.
-        policy: label of who takes the decisions.
-        more: what else is known.
-    """
+    """Return the error for a negative code of the engine, and what else is known."""
     merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
     reason = _NO_CANDIDATE if merges else _REASONS[status]
     return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
 
 
 def chosen_by(policy: str, choice: np.ndarray) -> str:
-    """Return what an erase set was that the engine has refused.
-
-    Args:
-        policy: that chose it.
-        choice: the erase set, shape (MAX_PAIRS,) of ERASE_PAIR; its first pair counts.
-    """
+    """Return what an erase set was that the engine has refused, by its first pair."""
     block, mask = int(choice["block"][0]), int(choice["mask"][0])
     return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"
 
 
 def begin_period(state: State, i: int, rule: PlacementRule, future: Future | None = None) -> None:
     """Call the function of a placement whose period is due, and note when it is due next.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        rule: the placement.
-        future: of the run, for an oracle placement; `None` where none is known.
 
     Raises:
         SsdgymError: the function has failed, or does not say when it is due next.
@@ -249,12 +219,7 @@ class DecidedDevice(OneThread):
         self._apply(self._choice)
 
     def _apply(self, choice: np.ndarray, action: int = 0) -> None:
-        """Take the decision that is due.
-
-        Args:
-            choice: the erase set, shape (MAX_PAIRS,) of ERASE_PAIR.
-            action: number of the choice where no erase set is asked for.
-        """
+        """Take the decision that is due, by an erase set or, of another kind, by the number of the choice."""
         status = self._call(apply, self._rules, choice, action)
         if status < 0:
             self._fail(status, choice)

@@ -36,15 +36,9 @@ class Future(NamedTuple):
 
 
 def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: int) -> list[np.ndarray]:
-    """Draw chunks of requests until as much is known as is needed to say when data dies.
+    """Draw chunks of requests, possibly without end, until as much is known as says when data dies.
 
-    Args:
-        chunks: arrays of REQUEST, possibly without end.
-        pages: host pages that are going to be written; `None` for all.
-        logical_pages: of the device.
-
-    Returns:
-        The chunks drawn.
+    So many pages, `None` for all, are going to be written.
     """
     drawn: list[np.ndarray] = []
     left = np.inf if pages is None else pages + BEYOND * logical_pages
@@ -57,13 +51,7 @@ def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: i
 
 
 def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
-    """Return the future of a device that carries out requests in their order.
-
-    Args:
-        chunks: the requests, arrays of REQUEST.
-        logical_pages: of the device.
-        clock: of the device now.
-    """
+    """Return the future of a device, whose clock is given, that carries out requests in their order."""
     lpn, is_write = _pages_of(chunks)
     written = lpn[is_write]
     end = clock + len(written) + BEYOND * logical_pages
@@ -100,15 +88,7 @@ def deaths_after(
 
 
 def check_order(device: DeviceConfig, who: str) -> None:
-    """Raise if pages may be written in another order than the requests', from which the future is read.
-
-    Args:
-        device: its configuration.
-        who: needs the order.
-
-    Raises:
-        SsdgymError: the device has time, or a write buffer.
-    """
+    """Raise if pages may be written in another order than the requests', from which the future is read."""
     if device.ftl.timing != "none":
         raise SsdgymError(
             f"device {device.name}: {who} knows the future, which is known in untimed runs only; set "

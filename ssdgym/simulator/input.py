@@ -27,15 +27,7 @@ NO_HORIZON = 2**62
 
 
 def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
-    """Return a copy of requests, checked: what becomes of the array while it is played does not matter then.
-
-    Args:
-        requests: shape (m,), dtype REQUEST; of any layout, read-only or of a file.
-        device: that is to carry them out.
-
-    Raises:
-        SsdgymError: as `check_requests`.
-    """
+    """Return a checked copy of requests: what becomes of the array while it is played does not matter."""
     if not isinstance(requests, np.ndarray):
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
     if requests.dtype == REQUEST and requests.ndim == 1 and requests.flags.c_contiguous:
@@ -48,16 +40,7 @@ def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
 
 
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> None:
-    """Raise if there are requests that the device cannot carry out, naming the first of them.
-
-    Args:
-        requests: shape (m,), dtype REQUEST.
-        device: in a closed loop, or without time, it does not heed when they arrive.
-
-    Raises:
-        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals
-            out of range or out of order.
-    """
+    """Raise if there are requests (m,) REQUEST that the device cannot carry out, naming the first of them."""
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
     logical_pages, ftl = device.logical_pages, device.ftl
@@ -92,11 +75,6 @@ def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
     """Return the pages of the request in admission that the device has not taken yet.
 
     A flush in admission takes those that the write buffer holds.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        requests: its present input, shape (m,), dtype REQUEST.
     """
     control = state.control[i, 0]
     slot = control["slot"]
@@ -112,11 +90,6 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
 
     If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
     it is no request any more.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        not_admitted: pages of the request in admission that the device has not taken yet.
     """
     control = state.control[i, 0]
     control["cursor"] = 0
@@ -138,17 +111,9 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
 def chunks_of(
     workload: Any, device: DeviceConfig, host_pages: int | None, seed: int, *, start_ns: int
 ) -> Iterator[np.ndarray]:
-    """Return a workload as an iterator of request arrays.
+    """Return whatever `Simulator.run` takes as an iterator of request arrays; refuse what would never end.
 
-    Args:
-        workload: whatever `Simulator.run` takes.
-        device: that is to carry it out.
-        host_pages: after which the run stops; None: at the end of the workload.
-        seed: of the workload's draws.
-        start_ns: from when the times of a named workload count.
-
-    Raises:
-        SsdgymError: the run would never end.
+    The times of a named workload count from `start_ns`.
     """
     if isinstance(workload, np.ndarray):
         return iter([workload])
@@ -174,12 +139,7 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
 
 
 def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
-    """Yield chunks of requests cut behind each request that completes so many written pages once more.
-
-    Args:
-        chunks: arrays of REQUEST.
-        pages: written by the requests of a portion, up to the size of a request; at least 1.
-    """
+    """Yield chunks of requests cut behind each request that completes so many written pages once more."""
     before = 0
     for chunk in chunks:
         written = before + np.cumsum(np.where(chunk["op"] == WRITE, chunk["pages"], 0), dtype=np.int64)
@@ -189,14 +149,6 @@ def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray
 
 
 def check_horizon(pages: int | None, name: str = "host_pages") -> None:
-    """Raise if a number of host pages is none.
-
-    Args:
-        pages: to be written; None for no end.
-        name: of the argument.
-
-    Raises:
-        SsdgymError: it is no whole number, or out of range.
-    """
+    """Raise if a number of host pages, `None` for no end, is no whole number or out of range."""
     if pages is not None and (not is_whole(pages) or not 1 <= pages < NO_HORIZON):
         raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")

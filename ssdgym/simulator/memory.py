@@ -163,12 +163,7 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
 
 
 def table_bytes(device: DeviceConfig, state: State) -> int:
-    """Return the bytes of a device's tables.
-
-    Args:
-        device: its configuration.
-        state: the batch that it is in.
-    """
+    """Return the bytes of a device's tables in a batch."""
     sizes = table_sizes(device)
     arrays = {"groups": "group_size"}
     return sum(size * getattr(state, arrays.get(name, name)).itemsize for name, size in sizes.items())
@@ -183,9 +178,6 @@ def controller_table_bytes(device: DeviceConfig) -> int:
     with one over each 64 of them. The largest rank of a group is found by a scan. Without groups: the winners
     of the plane's trees. And the counters of hotness. Records take whole bytes; ranks are worked out where
     they are compared.
-
-    Args:
-        device: as its policy runs it.
     """
     counters = _hashes(device) * PageFtl.of(device.ftl).hotness.counters_of(device.logical_pages)
     tables = _best_set_bytes(device) + _group_bytes(device) + _tree_bytes(device)

@@ -32,11 +32,6 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     `moved_bytes` is the data that the FTL has moved by itself, and `rmw_share` the share of the host's page
     writes that read the page first. Requests per second are of simulated time, None where none has passed;
     energies are None where the device gives none.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        device: its configuration.
     """
     family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]
@@ -166,13 +161,7 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
 
 
 def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
-    """Return the latencies in ns that were kept one by one, in the order in which requests were started.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        ops: of the requests.
-    """
+    """Return the latencies in ns that were kept one by one, in the order in which requests were started."""
     return state.latency["ns"][i][np.isin(state.latency["op"][i], [op + 1 for op in ops])]
 
 
@@ -181,11 +170,6 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
 
     Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
     kept; otherwise they are the middle of a histogram bin, within 0.8 %, and `exact` is false.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        ops: READ, WRITE or both.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())

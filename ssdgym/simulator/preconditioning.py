@@ -82,12 +82,7 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
 
 
 def fill(sim: Runnable, share: float = 1.0) -> None:
-    """Write logical pages of a new device once, in order.
-
-    Args:
-        sim: the new simulator; its own policy decides, or its family's usual one where it has none.
-        share: of the logical pages, the first ones.
-    """
+    """Write the first logical pages of a new device once, in order, under its own or the usual policy."""
     require_new(sim, "fill")
     policy = sim.policy or get_policy(sim.device.ftl.usual_policy)
     with in_no_time(sim, policy, seed_of(sim)):
@@ -103,18 +98,7 @@ def make_steady(
     settings: Preconditioning | None = None,
     cache: bool = True,
 ) -> PreconditioningReport:
-    """Fill a new device, and overwrite it until garbage collection is steady.
-
-    Args:
-        sim: the new simulator; its own policy does not matter.
-        workload: whose writes overwrite the device; uniform writes by default.
-        seed: of the workload's draws.
-        settings: under which policy, and when the device counts as steady.
-        cache: keep the result on disk, and take it from there.
-
-    Raises:
-        SsdgymError: the device is in use, or the policy of the settings would run another device.
-    """
+    """Fill a new device, and overwrite it until garbage collection is steady, as `Simulator.precondition`."""
     require_new(sim, "precondition")
     seed = whole(seed, "the seed of preconditioning")
     settings, device = settings or Preconditioning(), sim.device
@@ -144,20 +128,10 @@ def make_steady(
 
 
 def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> int:
-    """Write the pages that a workload reads before it writes or trims them to a new device.
+    """Write the pages that a workload reads before it writes or trims them; return how many.
 
     They are written once each, in the order in which they are read first, under the simulator's own policy.
-
-    Args:
-        sim: the new simulator.
-        workload: goes through all its loops.
-        seed: with which it is played afterwards.
-
-    Returns:
-        Host pages written.
-
-    Raises:
-        SsdgymError: the device is in use, or the workload has no end.
+    The workload, which has an end, is played with the same seed afterwards.
     """
     require_new(sim, "precondition")
     if workload.is_endless:
@@ -175,22 +149,11 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
 
 
 def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) -> int:
-    """Write uniformly random single pages to a new device until every plane has collected.
+    """Write uniformly random single pages to a new device until every plane has collected; return how many.
 
-    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
-    Whether the planes have collected is looked at after every 256th of the logical space.
-
-    Args:
-        sim: the new simulator.
-        seed: of the pages that are drawn.
-        greedily: collect whole blocks greedily and put all pages in one stream instead, so that all policies
-            start with the same device; the placement starts afterwards.
-
-    Returns:
-        Host pages written.
-
-    Raises:
-        SsdgymError: the device is in use, or some of its planes are never written.
+    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself;
+    or, greedily, whole blocks are collected and all pages put in one stream, so that all policies start with
+    the same device. Whether the planes have collected is looked at after every 256th of the logical space.
     """
     require_new(sim, "warm up")
     device = sim.device
@@ -212,12 +175,7 @@ def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) 
 
 
 def require_new(sim: Runnable, verb: str) -> None:
-    """Raise if a device has data of its own, or commands under way.
-
-    Args:
-        sim: holds the device.
-        verb: what was to be done, for the error.
-    """
+    """Raise if a device has data of its own, or commands under way; the verb says what was to be done."""
     control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")

@@ -75,11 +75,8 @@ class PreconditioningReport:
 def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, settings: dict[str, Any]) -> str:
     """Name a steady state by all that it depends on, the sources of ssdgym included.
 
-    Args:
-        device: every field counts, but those named above.
-        workload: whose writes overwrite the device.
-        seed: of its draws.
-        settings: of the preconditioning; `policy` is the label of the policy that decides.
+    Every field of the device counts, but those named above; `settings` are those of the preconditioning, with
+    the label of the policy that decides.
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
@@ -124,15 +121,9 @@ def _path(key: str) -> Path:
 
 
 def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
-    """Take over a preconditioned device from disk.
+    """Take over a preconditioned device from disk; return what made it, None for none.
 
-    Args:
-        state: the batch.
-        i: the number of the device.
-        key: name of the state on disk.
-
-    Returns:
-        What made it; None if there is none, or if its checksum does not fit (it is then removed).
+    One whose checksum does not fit is removed.
     """
     path = _path(key)
     try:
@@ -161,14 +152,7 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
 
 
 def save_preconditioned(state: State, i: int, key: str, report: PreconditioningReport) -> None:
-    """Keep a preconditioned device on disk; where that cannot be done, warn.
-
-    Args:
-        state: the batch.
-        i: the number of the device.
-        key: name of the state on disk.
-        report: what made it.
-    """
+    """Keep a preconditioned device, and what made it, on disk; where that cannot be done, warn."""
     family = family_of_state(state)
     own = {*family.fixed, *family.scratch, *_CLEARED}
     arrays = {name: array[i] for name, array in state._asdict().items() if name not in own}

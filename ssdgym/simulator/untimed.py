@@ -57,13 +57,7 @@ class Runnable(Protocol):
 
 @contextmanager
 def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None]:
-    """Let a device run without time, under another policy and seed, while the context lasts.
-
-    Args:
-        sim: holds the device; no transaction is under way there.
-        policy: takes the decisions.
-        seed: of the device's own draws.
-    """
+    """Let a device without transactions under way run without time, under another policy and seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
@@ -80,11 +74,7 @@ def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None
 def in_one_stream(sim: Runnable) -> Iterator[None]:
     """Let a device put all pages in stream 0, without block groups, and start its own placement afterwards.
 
-    Args:
-        sim: holds the device.
-
-    Raises:
-        SsdgymError: the device is of another family, or its placement is a rule, which has to see every page.
+    A placement that is a rule is refused: it has to see every page.
     """
     placement, params = PageFtl.of(sim.device.ftl).placement, sim.arrays.params[0, 0]
     if params["placement"] == BY_RULE:
@@ -113,16 +103,7 @@ _MOST_DAYS = 36_500
 
 
 def pass_days(sim: Runnable, days: int) -> None:
-    """Let the data on a device grow older by whole days.
-
-    Args:
-        sim: holds the device, whose input is used up afterwards.
-        days: 1 to 36,500.
-
-    Raises:
-        SsdgymError: data does not age in the device's family, something is under way, or there is no rule for
-            decisions.
-    """
+    """Let the data on a device grow older by whole days, as `Simulator.pass_days`; its input is used up."""
     if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
         raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
     if sim.policy is None:
@@ -147,12 +128,7 @@ _PAGES_AT_ONCE = 1 << 20
 
 
 def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the pages of which the first request is a read, once each, in the order of these reads.
-
-    Args:
-        stream: a workload from its first request on, to its end.
-        logical_pages: size of the logical space.
-    """
+    """Yield the pages of which the first request of a workload is a read, in the order of these reads."""
     is_new = np.ones(logical_pages, bool)
     while len(requests := stream.next(_CHUNK)):
         requests = requests[requests["op"] != FLUSH]

@@ -1,7 +1,5 @@
 """The audit: logical pages have their newest data, blocks are in bundles or pools, and all counts add up."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, is_erased, is_valid, locate, may_be_merged, plane_of_bundle

@@ -1,7 +1,5 @@
 """Bundles: which logical pages are mapped together, which blocks hold them, and which are merged first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.state import SUPERBLOCK, UPDATE

@@ -1,7 +1,5 @@
 """The block family: its empty devices, its loops, and how its decisions are described and carried out."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine import loop

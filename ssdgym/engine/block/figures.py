@@ -1,7 +1,5 @@
 """The figures of a decision: what each candidate costs, and whether there is room for it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, valid_pages

@@ -1,7 +1,5 @@
 """Jobs: when the blocks of a bundle are merged, how, and how far a job goes on before the host does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, review, victim_of
@@ -52,8 +50,7 @@ def begin_job(dev, plane, bundle, cause, urgent):
 def demand_job(dev, plane, bundle, cause):
     """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
 
-    Returns:
-        OK, or OUT_OF_SPACE where there is nothing to merge.
+    Returns OK, or OUT_OF_SPACE where there is nothing to merge.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1
@@ -104,10 +101,7 @@ def _count_plan(dev, plane, answer):
 
 @inlined
 def _set_share(dev, plane, cost_ns):
-    """Set how many commands each page of the host pays for: all before the pool can be empty.
-
-    Only jobs that are spread heed it.
-    """
+    """Set how many commands each page of the host pays for, if jobs are spread, until the pool is empty."""
     job = dev.job[plane]
     copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
     commands = (cost_ns + copy_ns - 1) // copy_ns
@@ -219,11 +213,9 @@ def _phases_of(dev, plane, done):
 
 @kernel
 def job_command(dev, plane):
-    """Plan a job, or begin its next command.
+    """Plan a job, or begin its next command; return a status, what the command is, and its phases.
 
-    Returns:
-        (status, what the command is, its phases): OK, a decision that is due, or an error; -1 for no command
-        where it has only been planned.
+    The status is OK, a decision that is due, or an error; the command is -1 where it has only been planned.
     """
     nothing = Phases(np.int64(0), np.int64(NO_PHASE), np.int64(0))
     if dev.job[plane].phase == UNPLANNED:

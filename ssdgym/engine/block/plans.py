@@ -1,7 +1,5 @@
 """Plans of partial erases, and pages moved out of their way."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import (

@@ -1,7 +1,5 @@
 """The scheduler: what an idle die does next, a job, a read or a write of the host."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import locate, plane_of_page

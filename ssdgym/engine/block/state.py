@@ -1,7 +1,5 @@
 """Arrays of the block family, their records, and the codes that these hold."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, Array, Arrays

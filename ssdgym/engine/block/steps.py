@@ -1,7 +1,5 @@
 """The steps of a merge, by copies or in place."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import (

@@ -1,7 +1,5 @@
 """How the block family starts and admits requests in time, and what an ended command is for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.scheduler import queue_read, queue_write, read_ended

@@ -1,7 +1,5 @@
 """How the block family carries out pages of requests without time, counting only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import locate, plane_of_bundle

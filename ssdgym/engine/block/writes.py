@@ -1,7 +1,5 @@
 """Pages of the host: where they go, and reads of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.block.bundles import (

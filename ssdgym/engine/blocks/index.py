@@ -1,7 +1,5 @@
 """The index of blocks by valid pages, the tables kept beside it, and their audit."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels

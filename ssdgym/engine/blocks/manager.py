@@ -1,7 +1,5 @@
 """Blocks of a plane: which pages are written next, and what programs and erases change in them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import (

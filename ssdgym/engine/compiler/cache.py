@@ -84,8 +84,7 @@ def compile_cache_folder() -> Path:
 def enable_cache(dispatcher: Any) -> None:
     """Keep what a function is compiled to in the engine's cache folder, if that can be written.
 
-    Args:
-        dispatcher: the compiled function. One typed at a prompt has no file: it is compiled in each process.
+    One typed at a prompt has no file: it is compiled in each process.
     """
     if Path(inspect.getfile(dispatcher.py_func)).is_file() and _is_writable(compile_cache_folder()):
         dispatcher._cache = _Cache(dispatcher.py_func)

@@ -48,12 +48,7 @@ _MEANINGS = (
 
 
 def reason_of(error: Exception, file: str) -> str:
-    """Return what is wrong with a function, and in which line.
-
-    Args:
-        error: what the compiler raised.
-        file: that the function is in.
-    """
+    """Return what is wrong with a function of a file, and in which line, by what the compiler raised."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = f"there is no field {text}" if isinstance(error, KeyError) else _meaning(text)
     name = file.rpartition("/")[2]
@@ -147,12 +142,7 @@ def _refuse_item(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 
 
 def checked_array(array: types.Array, *, writable: bool) -> types.Array:
-    """Return the type that a checked rule sees in place of an array's.
-
-    Args:
-        array: numba's type of an array.
-        writable: whether the rule may write to it.
-    """
+    """Return the type that a checked rule sees in place of an array's, which it may write to or not."""
     dtype = array.dtype
     if isinstance(dtype, types.Record):
         dtype = (CheckedRecord if writable else DeviceRecord)(dtype)

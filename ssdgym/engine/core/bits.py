@@ -81,16 +81,10 @@ def below(bits, n):
 
 
 def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
-    """Make the kernels of a doubly linked list; every operation is O(1).
+    """Make the kernels (append, remove) of a doubly linked list, both O(1).
 
-    Args:
-        head: field of the record that holds the list: its first item, -1 for none.
-        tail: its last item.
-        following: field of an item: the one behind it.
-        previous: the one before it.
-
-    Returns:
-        (append, remove), both called with the items, the record that holds the list, and a number of an item.
+    `head` and `tail` are fields of the record that holds the list, `following` and `previous` of an item; -1
+    is none. Both are called with the items, the record that holds the list, and the number of an item.
     """
 
     @inlined
@@ -121,16 +115,10 @@ def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[A
 
 
 def queue_kernels(head: str, tail: str, following: str) -> tuple[Any, Any]:
-    """Make the kernels of a queue.
+    """Make the kernels (push, pop) of a queue; the fields are named as in `list_kernels`.
 
-    Args:
-        head: field of the record that holds the queue: its first item, -1 for none.
-        tail: its last item.
-        following: field of an item: the one behind it.
-
-    Returns:
-        (push, pop): push is called with the items, the record that holds the queue, and a number of an item;
-        pop with the items and that record of a queue that is not empty, and returns the number of its head.
+    `push` is called with the items, the record that holds the queue, and the number of an item; `pop` with
+    the items and that record of a queue that is not empty, and returns the number of its head.
     """
 
     @inlined

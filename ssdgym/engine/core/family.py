@@ -110,15 +110,7 @@ class Arrays:
         self.bind_device = inlined(namespace["bind_device"])
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
-        """Allocate zeroed arrays.
-
-        Args:
-            devices: number of devices of the batch.
-            sizes: lengths by name.
-
-        Returns:
-            The batch, to be made devices of by the family's `format`.
-        """
+        """Allocate zeroed arrays of so many devices, to be made devices of by the family's `format`."""
         return self.state(
             **{
                 name: np.zeros((devices, *(sizes[n] if isinstance(n, str) else n for n in a.shape)), a.dtype)

@@ -126,14 +126,9 @@ def _array_of(context: Any, builder: Any, wanted: Any, pointer: Any, count: Any)
 
 
 def record_behind(items: np.dtype, distance: int) -> Any:
-    """Return an intrinsic that finds the record whose address stands behind the parameters of a rule.
+    """Return an intrinsic that finds a record of these items by the parameters of a rule.
 
-    Args:
-        items: of the record.
-        distance: of the address from where the parameters begin, in bytes.
-
-    Returns:
-        The intrinsic, which takes the parameters and returns an array of one record.
+    Its address stands so many bytes behind where they begin. The intrinsic returns an array of one record.
     """
     kept = types.Array(from_dtype(items), 1, "C")
 
@@ -151,12 +146,7 @@ def record_behind(items: np.dtype, distance: int) -> Any:
 
 
 def scratch_of(items: np.dtype, count: int) -> Any:
-    """Return an intrinsic that makes an array on the stack, for as long as the calling function runs.
-
-    Args:
-        items: of the array.
-        count: how many; they are not cleared.
-    """
+    """Return an intrinsic that makes an array on the stack, not cleared, while the calling function runs."""
     kept = types.Array(from_dtype(items), 1, "C")
 
     @intrinsic
@@ -237,7 +227,7 @@ def rule_address(
     names: tuple[str, ...] = (),
     checked: bool = False,
 ) -> tuple[int, Any]:
-    """Compile a rule or one of its hooks for the arguments that it takes.
+    """Compile a rule or one of its hooks; return the address of the code, and an object to keep alive.
 
     Args:
         function: to compile.
@@ -247,9 +237,6 @@ def rule_address(
         memory: records the rule keeps.
         names: of its parameters.
         checked: raise an error where it reads out of range, changes the device, or does not end.
-
-    Returns:
-        The address of the code, and an object to keep alive as long as it is used.
 
     Raises:
         ValueError: with numba's reason, if it cannot be compiled so.

@@ -108,17 +108,11 @@ def shared(function: Callable) -> Any:
 
 
 def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
-    """Make a kernel of which FTL families have versions of their own.
+    """Make a kernel of which FTL families have versions of their own, added by `@stub.of(CLASS)`.
 
     The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
-    code of one family never reaches another. Versions are added by `@stub.of(CLASS)`.
-
-    Args:
-        stub: names the operation, its arguments and what it does.
-        optional: a family without a version runs the body of the stub; else that is an error at compile time.
-
-    Returns:
-        The operation, to be called from kernels.
+    code of one family never reaches another. Where a family without a version runs the body of the stub, the
+    operation is `optional`; else that is an error at compile time.
     """
     if stub is None:
         return functools.partial(operation, optional=optional)
@@ -151,18 +145,11 @@ def entry(function: Callable) -> Any:
 
 
 def compiled_address(function: Callable, signature: Any, *, checked: bool = False) -> tuple[int, Any]:
-    """Compile a function for a signature and return the address of its code.
+    """Compile a function for a signature; return the address of its code, and an object to keep alive.
 
     Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
-    calls in another file.
-
-    Args:
-        function: plain or compiled.
-        signature: types of its arguments and of what it returns.
-        checked: raise an error where an index is out of range or a loop does not end.
-
-    Returns:
-        The address, and an object to keep alive as long as it is used.
+    calls in another file. Code that is `checked` raises an error where an index is out of range or a loop
+    does not end.
 
     Raises:
         ValueError: with numba's reason, if the function cannot be compiled for that signature.
@@ -174,14 +161,7 @@ def compiled_address(function: Callable, signature: Any, *, checked: bool = Fals
 
 
 def address_of(dispatcher: Any, signature: Any) -> int:
-    """Return the address of the code of a kernel, compiled for a signature.
-
-    Args:
-        dispatcher: the kernel, to be kept alive as long as the address is used.
-        signature: types of its arguments and of what it returns.
-
-    Returns:
-        The address.
+    """Return the address of the code of a kernel, to be kept alive meanwhile, compiled for a signature.
 
     Raises:
         ValueError: with numba's reason, if it cannot be compiled for that signature.

@@ -1,7 +1,5 @@
 """Records of what an observation is made of: features are functions of them, called by address."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import typeof, types
 

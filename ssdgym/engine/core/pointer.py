@@ -117,18 +117,7 @@ def _load_pointed(context: Any, builder: Any, pointer: Pointer, value: Any, name
 
 
 def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int) -> Any:
-    """Load a field of a stored tuple, telling the compiler that it never changes.
-
-    Args:
-        context: of numba's code generation.
-        builder: of LLVM's instructions.
-        pointer: to the tuple, of LLVM's type of a byte's pointer.
-        stored: numba's type of the tuple.
-        place: number of the field.
-
-    Returns:
-        The field's value.
-    """
+    """Load field number `place` of a stored tuple, telling the compiler that it never changes."""
     field = stored.types[place]
     # By its distance in bytes: the type of the tuple is long, and LLVM reads what is written here as text.
     begin = builder.gep(

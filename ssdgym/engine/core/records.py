@@ -1,7 +1,5 @@
 """Records that FTL families share: what a device is made of, and the codes their fields hold."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.enums import Allocation, EraseUnit, Isolation, MultiPlane

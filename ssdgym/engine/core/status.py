@@ -1,7 +1,5 @@
 """What a call of the engine comes back with: why it has stopped, or, below 0, why it refuses or gives up."""
 
-from __future__ import annotations
-
 OK, INPUT_ENDED, HORIZON = 0, 1, 2
 #: From here on: this number plus the kind of the decision that is due outside.
 FIRST_DECISION = 3

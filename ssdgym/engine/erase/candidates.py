@@ -3,8 +3,6 @@
 Policies propose the first; the rest are filled up by rank and at random.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid

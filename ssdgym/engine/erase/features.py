@@ -102,14 +102,9 @@ def _count_updates(dev, block, mask, stride, tally):
 
 @inlined
 def count_candidate(dev, erase_set, pairs, stride, tally):
-    """Count what a candidate has.
+    """Count what a candidate of so many pairs has, and write it to a CANDIDATE.
 
-    Args:
-        dev: the device.
-        erase_set: (MAX_PAIRS,) ERASE_PAIR.
-        pairs: how many of them are used.
-        stride: of how many pages of a block one is looked at, to count its updates; 0 for none.
-        tally: the CANDIDATE to write to.
+    To count updates one of `stride` pages of a block is looked at; 0 for none.
     """
     _clear(tally)
     tally.pairs = pairs
@@ -125,16 +120,7 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
 
 @inlined
 def sum_up(dev, plane, mask, tallies, taken, decision):
-    """Write what a decision is about as a whole.
-
-    Args:
-        dev: the device.
-        plane: that collects.
-        mask: (K,) int8, which candidates may be chosen.
-        tallies: (K,) CANDIDATE.
-        taken: the TAKEN of the device's last decision.
-        decision: the DECISION to write to.
-    """
+    """Write what a decision is about as a whole."""
     control = dev.control[0]
     erases, count = 0.0, 0
     for k in range(mask.shape[0]):

@@ -3,8 +3,6 @@
 The rules are those of the device, and that there is room for what has to be moved first.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block

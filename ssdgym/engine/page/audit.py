@@ -1,7 +1,5 @@
 """The audit: every logical page has its newest data, and all counts and lists add up."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import check_lists

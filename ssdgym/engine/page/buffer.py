@@ -3,8 +3,6 @@
 The page written longest ago leaves first. Without a buffer every kernel here returns at once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels

@@ -3,8 +3,6 @@
 Of background GC also how far idle dies go with it, who decides that, and where the host may interrupt it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
@@ -102,10 +100,9 @@ def _ask(dev, die_number, plane):
 
 @kernel
 def idle_plane(dev, die_number):
-    """Decide what a die does that has nothing to do.
+    """Return the plane that a die goes on to collect that has nothing to do.
 
-    Returns:
-        The plane it goes on to collect, -1 to stay idle, or PENDING for a decision that is due.
+    It is -1 to stay idle, PENDING for a decision that is due.
     """
     die = dev.die[die_number]
     if not die.idle:

@@ -84,12 +84,7 @@ def _adopt(dev):
 
 
 def adopt_placement(state: State, i: int) -> None:
-    """Let the placement of a device start, which was written in stream 0 alone and without block groups.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-    """
+    """Start the placement of a device that was written in stream 0 alone and without block groups."""
     call_on(_adopt, state, i)
 
 

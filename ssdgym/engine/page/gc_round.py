@@ -6,8 +6,6 @@ device. A round may span the sibling planes of a die; the plane that leads it ke
 `round_pairs`, and every plane goes through its own ones.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.manager import (
@@ -172,11 +170,7 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let the siblings of plane `first` join its move of `page` to `row`.
-
-    Returns:
-        The pages of the command, or OUT_OF_SPACE.
-    """
+    """Let siblings of plane `first` join its move of `page` to `row`; return the pages or OUT_OF_SPACE."""
     params = dev.params[0]
     pages = 1
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -210,10 +204,7 @@ def move_command(dev, leader):
 
 @kernel
 def finish_round(dev, leader):
-    """Erase the set of a round without valid pages.
-
-    Foreground GC of its planes ends where it has done enough.
-    """
+    """Erase the set of a round without valid pages; GC of its planes ends where it has done enough."""
     params = dev.params[0]
     count = np.int64(dev.plane[leader].round_count)
     for k in range(count):

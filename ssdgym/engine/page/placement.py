@@ -4,8 +4,6 @@
 `hot_to_victims` its GSM+ (section II-B).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, has_room, plane_from_cursor

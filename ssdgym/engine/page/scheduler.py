@@ -1,7 +1,5 @@
 """The scheduler: what an idle die does next, host reads, host writes, foreground or background GC."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
@@ -137,10 +135,7 @@ def _start_read(dev, die_number):
 
 @inlined
 def _plane_of_write(dev, die_number, number):
-    """Return the plane that a write of the die goes to.
-
-    It is -1 if the die has none with room, which static allocation does not need.
-    """
+    """Return the plane that a write of the die goes to; -1 if it is free to choose and none has room."""
     params = dev.params[0]
     if params.allocation == STATIC:
         return remainder(dev.transaction[number].lpn, params.planes)
@@ -149,10 +144,7 @@ def _plane_of_write(dev, die_number, number):
 
 @inlined
 def _has_write(dev, die_number):
-    """Return whether there is a write for the die.
-
-    One that is bound late counts only where a plane has room for it.
-    """
+    """Return whether there is a write for the die; one bound late needs a plane with room."""
     params = dev.params[0]
     if next_write(dev, die_number) < 0:
         return False
@@ -199,11 +191,7 @@ def _start_write(dev, die_number):
 
 @inlined
 def _gc_command(dev, plane_number):
-    """Start the next command of the round that runs on a plane; if none does, start a round.
-
-    Returns:
-        OK, a decision that is due, or an error.
-    """
+    """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     status = ensure_round(dev, plane_number)

@@ -1,7 +1,5 @@
 """Arrays of the page-mapping family."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, ERASE_SETS, Array, Arrays

@@ -1,7 +1,5 @@
 """How the page family starts and admits requests in time, and what an ended command is for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch

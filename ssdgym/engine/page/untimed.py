@@ -1,7 +1,5 @@
 """How the page family carries out pages of requests without time, counting only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, emptiest_plane, pass_die, pass_plane

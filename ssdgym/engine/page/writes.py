@@ -3,8 +3,6 @@
 Everything here happens at one instant; time is the business of [`timed`][ssdgym.engine.page.timed].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import has_room, plane_from_cursor
@@ -42,11 +40,7 @@ def prefetch_requests(dev, requests):
 
 @inlined
 def host_program(dev, plane, stream, lpn, version):
-    """Program a host page with the version it was admitted with.
-
-    Returns:
-        Its page number, -1 when out of space.
-    """
+    """Program a host page with the version it was admitted with; return its page, -1 when out of space."""
     control = dev.control[0]
     prefetch_host(dev, plane)
     logical = dev.logical[lpn]
@@ -184,8 +178,7 @@ def _pad(dev, plane, stream, lpn, row):
 def join_writes(dev, die_number, plane, row, first):
     """Let the writes behind the first one join its command, each in a plane of its own.
 
-    Returns:
-        The pages of the command, or a negative number when out of space.
+    Returns the pages of the command, or a negative number when out of space.
     """
     params = dev.params[0]
     members = _bit_of(params, plane)

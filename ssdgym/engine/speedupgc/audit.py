@@ -1,7 +1,5 @@
 """The audit of best sets and block groups: by exhaustive search, and by counting."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, full_mask

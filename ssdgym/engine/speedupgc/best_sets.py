@@ -4,8 +4,6 @@ The benefit of an erase set is the invalid pages it wins over the time that take
 the cost is that of its moves, the valid pages to relocate, and of the erase.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import GOLDEN, NONE, ONE, below, full_mask, has, mix
@@ -104,10 +102,9 @@ def _group_of(params, degree):
 
 @inlined
 def count_update(dev, lpn):
-    """Raise the counters of a page that the host writes, and halve all when the period is over.
+    """Count a write of a page by the host, and halve all counters when the period is over.
 
-    Returns:
-        The hotness group of the page, counted from 1; 0 for a cold page.
+    Returns its hotness group, counted from 1; 0 for a cold page.
     """
     params = dev.params[0]
     control = dev.control[0]
@@ -155,10 +152,8 @@ def _better_run(dev, block, gain, moves_before):
 
     The excess is `invalid * cost - gain * its cost`, where `cost` is that of `moves_before`. A run `a..b`
     exceeds by `end(b) - start(a)` with sums over the sub-blocks before them, so one pass finds the best start
-    for every end. Of equals, the shorter run is found, then the lower one.
-
-    Returns:
-        First and last sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
+    for every end. Of equals, the shorter run is found, then the lower one. Returned are first and last
+    sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
     """
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
@@ -198,10 +193,7 @@ def _best_run(dev, block, gain, moves):
     """Find the best run of a block, from the invalid pages and moves of one of its sets.
 
     Each pass finds the run that exceeds the benefit of the one before most. The pass after which none does
-    has broken the ties (Dinkelbach's method, exact in integers).
-
-    Returns:
-        Mask, invalid pages, moves.
+    has broken the ties (Dinkelbach's method, exact in integers). Returned are mask, invalid pages, moves.
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
@@ -233,11 +225,7 @@ def _cannot_gain(dev, base, mask, s, gain, moves, best_gain, best_cost):
 
 @inlined
 def _best_prefix(dev, block):
-    """Find the best beginning of a block's sub-blocks in falling order of invalid pages.
-
-    Returns:
-        Mask, invalid pages, moves.
-    """
+    """Find mask, invalid pages, moves of the best beginning of the sub-blocks by falling invalid pages."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     mask, best = NONE, NONE
@@ -260,10 +248,9 @@ def _best_prefix(dev, block):
 
 @inlined
 def _find_best(dev, block, guess):
-    """Find the best erase set of a block, from any set of it: the nearer to the best, the sooner.
+    """Find mask, invalid pages, moves of the best set of a block from any set of it; zeros for none.
 
-    Returns:
-        Mask, invalid pages, moves; zeros without an invalid page.
+    The nearer that set is to the best, the sooner it is found.
     """
     params = dev.params[0]
     if dev.block[block].invalid == 0:

@@ -4,8 +4,6 @@ Each group is a pair of heaps of blocks, and two sets of bits for its blocks tha
 are counted from 0 here, and from 1 in `docs/engine.md`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE

@@ -1,7 +1,5 @@
 """The audit: every sector has its newest data, pages and regions keep their rules, and all counts add up."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import check_lists

@@ -1,7 +1,5 @@
 """The write buffer: groups that wait, in the order in which they came, and how their sectors leave."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels, quotient
@@ -88,10 +86,9 @@ def trim_sector(dev, group, s):
 
 @kernel
 def way_out(dev, group, mask):
-    """Decide how these sectors of a group leave the buffer.
+    """Decide how these sectors of a group leave the buffer: GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE.
 
-    Returns:
-        GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE; PENDING where that has to be decided outside.
+    It is PENDING where that has to be decided outside.
     """
     kind = dev.subpage[0].kind
     if kind == FGM:

@@ -4,8 +4,6 @@ Where whole pages are mapped a page moves with the slots of it that are valid, e
 page. Where every sector is mapped by itself (`fgm`) the valid slots of several pages are gathered in one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.manager import erase, vacate

@@ -1,7 +1,5 @@
 """Flash pages and their slots: what they hold, which are valid, and pages of the main area being written."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import ANYTHING
@@ -236,10 +234,9 @@ def count_page(dev, page, live):
 
 @kernel
 def take_page(dev, plane, live, relocated):
-    """Take the next page of the main area of a plane for `live` valid slots, the first of it or any.
+    """Take the next page of the main area of a plane for `live` valid slots; return it, -1 for none.
 
-    Returns:
-        Its number; -1 when out of space.
+    These are the first of it or any.
     """
     params = dev.params[0]
     subpage = dev.subpage[0]

@@ -1,7 +1,5 @@
 """Transactions in time: what waits for a die, and what is done when it has ended."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor

@@ -1,7 +1,5 @@
 """The region of small writes: passes over its blocks, and their collection."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.blocks.index import join_pool, leave_pool
@@ -215,10 +213,9 @@ def _note_updated(dev, lpn):
 
 @kernel
 def program_subpage(dev, plane, number, lpn, version):
-    """Program a sector that a write carries, and that is still new, to a region that is ready for it.
+    """Program a sector that a write carries, and that is still new; return OK or OUT_OF_ORDER.
 
-    Returns:
-        OK or OUT_OF_ORDER.
+    Its region is ready for it.
     """
     accept(dev, lpn, version)
     _note_updated(dev, lpn)
@@ -380,8 +377,7 @@ def _erase_victim(dev, plane):
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns:
-        MOVED, ERASED, EVICTED or WAITS; PENDING where a decision is due outside; an error.
+    Returns MOVED, ERASED, EVICTED or WAITS; PENDING where a decision is due outside; an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)

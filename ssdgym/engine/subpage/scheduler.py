@@ -1,7 +1,5 @@
 """The scheduler: what an idle die does next, and the writes that wait for it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
@@ -90,11 +88,7 @@ def _start_read(dev, die_number):
 
 @inlined
 def _gc_command(dev, plane_number):
-    """Start the next command of the round that runs on a plane; if none does, start a round.
-
-    Returns:
-        OK, a decision that is due, or an error.
-    """
+    """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     status = ensure_round(dev, plane_number)
@@ -115,9 +109,8 @@ def _gc_command(dev, plane_number):
 def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
 
-    Returns:
-        OK, _NOTHING_TO_DO where it waits, AGAIN where it has queued something first, a decision that is
-        due, or an error.
+    Returns OK, _NOTHING_TO_DO where it waits, AGAIN where it has queued something first, a decision that is
+    due, or an error.
     """
     waits = np.int64(_NOTHING_TO_DO)
     while True:

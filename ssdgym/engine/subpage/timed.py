@@ -1,7 +1,5 @@
 """How the sub-page family starts and admits requests in time, and what an ended command is for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -179,11 +177,7 @@ def _is_over(dev):
 
 @inlined
 def start_next(dev, requests):
-    """Start a request that may have arrived, or, for one of a flush, do what it waits for.
-
-    Returns:
-        OK where something was done, AGAIN where nothing was, or the decision that is due.
-    """
+    """Start a request that may have arrived, or, for one of a flush, do what it waits for."""
     params = dev.params[0]
     control = dev.control[0]
     request = requests[control.cursor]

@@ -1,7 +1,5 @@
 """How the sub-page family carries out parts of requests without time, counting only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor

@@ -1,7 +1,5 @@
 """Writes of pages to the main area: what they carry, and what of it is still new when they are programmed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, emptiest_plane, pass_die, pass_plane
@@ -30,16 +28,9 @@ from ssdgym.requests import SYNC
 
 @inlined
 def begin_write(dev, number, kind, group, mask, slot, pages):
-    """Fill in a write.
+    """Fill in a write of a group, which brings the sectors of a mask from the buffer.
 
-    Args:
-        dev: the device.
-        number: of its transaction.
-        kind: of the write.
-        group: that it is of, or that its first sector is of.
-        mask: the sectors of the group that it brings from the buffer.
-        slot: of the request that waits for it, or -1.
-        pages: of that request.
+    So many pages of the request in a slot, -1 for none, wait for it.
     """
     write = dev.transaction[number]
     write.group = group

@@ -1,7 +1,5 @@
 """Events of a device in time, and the flash commands that they end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels, remainder

@@ -62,11 +62,7 @@ class FamilyBuilder(ABC):
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
-        """Raise if the device could not go on once it is full.
-
-        Raises:
-            SsdgymError: naming the field to change.
-        """
+        """Raise, naming the field to change, if the device could not go on once it is full."""
 
     @abstractmethod
     def params(self, device: DeviceConfig) -> Mapping[str, int]:
@@ -93,11 +89,7 @@ class FamilyBuilder(ABC):
         state.counters[i] = 0
 
     def check_ages(self, device: DeviceConfig) -> None:
-        """Raise if nothing changes on a device when days pass.
-
-        Raises:
-            SsdgymError: data does not age in this family.
-        """
+        """Raise if data does not age in this family, so that nothing changes when days pass."""
         raise SsdgymError(
             f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
             "devices of mapping subpage."
@@ -108,11 +100,7 @@ class FamilyBuilder(ABC):
         self.check_ages(device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
-        """Return what the pages of device `i` hold, for pictures of it.
-
-        Raises:
-            SsdgymError: the family has no map of pages.
-        """
+        """Return what the pages of device `i` hold, for pictures of it; raise if there is no map of pages."""
         raise SsdgymError(
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
@@ -138,11 +126,7 @@ class FamilyBuilder(ABC):
         return tuple(name for array in self.counted for name in getattr(sample, array).dtype.names)
 
     def counter(self, state: State, name: str) -> np.ndarray:
-        """Return a counter of every device of a batch, int64 (n,); it changes with the devices.
-
-        Raises:
-            SsdgymError: the devices count no such thing.
-        """
+        """Return a counter of every device of a batch, int64 (n,); it changes with the devices."""
         for array in self.counted:
             records = getattr(state, array)
             if name in records.dtype.names:
@@ -154,22 +138,14 @@ _BUILDERS: dict[str, FamilyBuilder] = {}
 
 
 def register_family(builder: FamilyBuilder) -> None:
-    """Let devices whose FTL has the mapping of a family be built.
-
-    Raises:
-        SsdgymError: another builder has that mapping.
-    """
+    """Let devices whose FTL has the mapping of a family be built."""
     mapping = builder.engine.name
     if type(_BUILDERS.setdefault(mapping, builder)) is not type(builder):
         raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
 
 
 def family_of(device: DeviceConfig) -> FamilyBuilder:
-    """Return the builder of a device's family.
-
-    Raises:
-        SsdgymError: it has none.
-    """
+    """Return the builder of a device's family; raise if it has none."""
     mapping = device.ftl.mapping
     if mapping not in _BUILDERS:
         raise SsdgymError(
