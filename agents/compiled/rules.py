@@ -20,8 +20,7 @@ from ssdgym.engine.core.observed import (
 )
 from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, PLACE, RELOCATE, constants_at
 from ssdgym.engine.erase.features import count_candidate
-from ssdgym.engine.idling import look_at_die
-from ssdgym.engine.placing import look_at_page
+from ssdgym.engine.page.describing import look_at_die, look_at_page
 from ssdgym.policy import blocks_of, choose_block, eligible
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384

@@ -4,10 +4,6 @@ An import may only point down this map, and each array, or field of its records,
 owns it. Tests hold both.
 
 * `stepping`: the step of many devices: apply, advance, observe, reward, shared out to threads.
-* `placing`: how the decisions about streams are described, compiled only where they are.
-* `idling`: how the decision about idle dies is described, likewise.
-* `regions`: how the decision about regions of small writes is described, likewise.
-* `planning`: how the decision about merges is described, likewise.
 * `block`: the family of FTLs that map blocks, or bundles of them, and merge them: where pages go, jobs, the
   plans of partial erases, its audit. Owns `merging`, `logical`, `in_flight`, `bundle`,
   `member`, `frontier`, `job`, `job_plan`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.

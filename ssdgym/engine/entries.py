@@ -17,9 +17,10 @@ from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import HORIZON, NO_DECISION, OK
+from ssdgym.engine.core.status import FAULTS, HORIZON, NO_DECISION, OK
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
+from ssdgym.engine.time.events import format_control
 from ssdgym.requests import REQUEST
 
 
@@ -33,12 +34,26 @@ def bind(state, i, rules, external, pairs, address):
 
 @operation
 def format_arrays(dev):
-    """Turn zeroed arrays, but for the parameters, into an empty device."""
+    """Make arrays of the family, zeroed but for the parameters, those of an empty device."""
 
 
-@operation
+@operation(optional=True)
+def is_written(dev, ppn):
+    """Return whether a page has been written since its erase, where what it holds does not say so."""
+    return True
+
+
+@operation(optional=True)
 def count_lost_pages(dev):
     """Count mapped logical pages whose physical page does not hold their newest version."""
+    lost = 0
+    for lpn in range(dev.params[0].logical_pages):
+        logical = dev.logical[lpn]
+        if logical.ppn >= 0:
+            page = dev.physical[logical.ppn]
+            newest = page.lpn == lpn and page.version == logical.version
+            lost += not (newest and is_written(dev, np.int64(logical.ppn)))
+    return lost
 
 
 @operation
@@ -117,7 +132,7 @@ def advance(
     Returns:
         INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
     """
-    memory, loop = _room(), family_of(state).loops[int(state.params["timed"][i, 0])]
+    memory, loop = _room(), _LOOPS[int(state.params["timed"][i, 0])]
     bind_device(state, i, rules, external, pairs, memory.ctypes.data)
     loop = entry_for(loop, _device_of(state), _REQUESTS, types.boolean)
     return int(loop(memory.ctypes.data, np.ascontiguousarray(requests, REQUEST), last))
@@ -126,20 +141,33 @@ def advance(
 _REQUESTS = typeof(np.zeros(1, REQUEST))
 
 
-def loop_signature(arrays: Arrays) -> Any:
+def _loop_signature(arrays: Arrays) -> Any:
     """Return numba's signature of the loops of a family with these arrays: (device, requests, last)."""
     return types.int64(device_type(arrays), _REQUESTS, types.boolean)
 
 
-def loop_caller(arrays: Arrays) -> Any:
-    """Make the version of the operation `run_loop` for a family with these arrays."""
-    loop_at = function_at(types.FunctionType(loop_signature(arrays)))
+def add_family(
+    name: str, arrays: Arrays, versions: dict[Any, Any], faults: tuple[str, ...] = FAULTS
+) -> Family:
+    """Make an FTL family.
+
+    Args:
+        name: the value of `ftl.mapping` in a device.
+        arrays: of a batch of its devices.
+        versions: the family's versions of operations, which are declared above and in
+            [`loop`][ssdgym.engine.loop].
+        faults: what its audit can find, by number; 0 is none.
+    """
+    loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 
     @inlined
     def call_loop(dev, address, requests, last):
         return loop_at(address)(dev, requests, last)
 
-    return call_loop
+    bind.of(arrays.state)(versions[bind])  # the only one that is called with a batch
+    for declared, version in {**versions, run_loop: call_loop}.items():
+        declared.of(arrays.device)(version)
+    return Family(name, arrays, faults)
 
 
 @entry
@@ -163,13 +191,13 @@ def _refreshed(dev, status):
     return np.int64(status)
 
 
-#: The loops of a family, without time and in time; one may have others.
-LOOPS = (_untimed_loop, _timed_loop)
+#: Without time and in time.
+_LOOPS = (_untimed_loop, _timed_loop)
 
 
 @cache
 def _loop_address(family: Family, timed: int) -> int:
-    return address_of(family.loops[timed], loop_signature(family.arrays))
+    return address_of(_LOOPS[timed], _loop_signature(family.arrays))
 
 
 def loop_addresses(state: State) -> np.ndarray:
@@ -221,6 +249,9 @@ def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: i
 
 @entry
 def _format(dev):
+    for lpn in range(dev.params[0].logical_pages):
+        dev.logical[lpn].ppn = -1
+    format_control(dev)
     format_arrays(dev)
 
 

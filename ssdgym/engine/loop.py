@@ -25,6 +25,47 @@ from ssdgym.engine.time.events import (
     take_event,
     take_ready,
 )
+from ssdgym.engine.time.transactions import (
+    arrived,
+    next_request,
+    note_parts,
+    page_done,
+    pages_done,
+    pass_request,
+    start_request,
+    take_transaction,
+    transaction_done,
+)
+from ssdgym.requests import FLUSH, READ, WRITE
+
+
+@inlined
+def lpn_of(dev, request):
+    """Return the logical page that comes next of a request."""
+    return np.int64(request.lpn) + dev.control[0].offset
+
+
+@operation(optional=True)
+def part_pages(dev, request):
+    """Return how many pages of a request are carried out, or admitted, at once."""
+    return np.int64(1)
+
+
+@operation(optional=True)
+def serve_read(dev, lpn):
+    """Serve a read of a page that a write buffer holds, and count it; return whether one does."""
+    return False
+
+
+@operation
+def host_read(dev, lpn):
+    """Read a mapped page of the host from flash."""
+
+
+@operation
+def trim(dev, request):
+    """Forget the next page of a request, and whatever versions of it are on their way."""
+
 
 # -- without time
 
@@ -44,9 +85,57 @@ def do_work(dev):
     return np.int64(NO_WORK)
 
 
+@operation(optional=True)
+def prefetch_ahead(dev, requests):
+    """Prefetch the memory of requests that are still to come."""
+
+
 @operation
+def do_write(dev, request):
+    """Write the next page of a request; return OK, AGAIN, a decision that is due, or an error."""
+
+
+@operation(optional=True)
+def do_read(dev, request):
+    """Read the next page of a request."""
+    lpn = lpn_of(dev, request)
+    dev.counters[0].host_reads += 1
+    if serve_read(dev, lpn):
+        return
+    if dev.logical[lpn].ppn >= 0:
+        host_read(dev, lpn)
+    else:
+        dev.counters[0].unmapped_reads += 1
+
+
+@operation(optional=True)
+def do_flush(dev):
+    """Write back some of what waits in a write buffer; return whether the flush is over, and a status."""
+    return True, np.int64(OK)
+
+
+@operation(optional=True)
 def do_next(dev, requests):
     """Carry out the next page of the next request; return OK, AGAIN, a decision that is due, or an error."""
+    control = dev.control[0]
+    request = requests[control.cursor]
+    prefetch_ahead(dev, requests)
+    if request.op == FLUSH:
+        over, status = do_flush(dev)
+    else:
+        pages, status = np.int64(part_pages(dev, request)), np.int64(OK)
+        if request.op == WRITE:
+            status = np.int64(do_write(dev, request))
+        elif request.op == READ:
+            do_read(dev, request)
+        else:
+            trim(dev, request)
+        if status == OK:
+            control.offset += pages
+        over = control.offset == request.pages
+    if over:
+        pass_request(control)
+    return status
 
 
 @inlined
@@ -77,17 +166,77 @@ def has_window(dev):
     return dev.control[0].free_transactions > 0
 
 
-@operation
+@operation(optional=True)
 def start_next(dev, requests):
     """Start the next request if it may have arrived.
 
     Returns OK where something was done, AGAIN where nothing was, a decision that is due, or an error.
     """
+    control = dev.control[0]
+    if not arrived(dev.params[0], control, requests[control.cursor]):
+        return np.int64(AGAIN)
+    start_request(dev, requests[control.cursor])
+    return np.int64(OK)
 
 
 @operation
+def queue_read(dev, number):
+    """Queue the read of a transaction, of a mapped page, to its die."""
+
+
+@operation
+def queue_write(dev, number):
+    """Queue the write of a transaction to the die that it is bound to, if it is."""
+
+
+@operation
+def admit_write(dev, request):
+    """Admit the next page of a write; return OK, AGAIN, a decision that is due, or an error."""
+
+
+@operation(optional=True)
+def admit_read(dev, request):
+    """Admit the next page of a read."""
+    lpn, slot = lpn_of(dev, request), np.int64(dev.control[0].slot)
+    dev.counters[0].host_reads += 1
+    if serve_read(dev, lpn):
+        page_done(dev, slot)
+    elif dev.in_flight[lpn] > 0:
+        dev.counters[0].queue_hits += 1
+        page_done(dev, slot)
+    elif dev.logical[lpn].ppn < 0:
+        dev.counters[0].unmapped_reads += 1
+        page_done(dev, slot)
+    else:
+        queue_read(dev, take_transaction(dev, lpn, 0, slot, 0))
+
+
+@operation(optional=True)
+def admit_flush(dev):
+    """Admit the next page that a flush writes back from a write buffer."""
+
+
+@operation(optional=True)
 def admit_page(dev, request):
     """Admit the next page of the started request; return OK, AGAIN, a decision that is due, or an error."""
+    control = dev.control[0]
+    if request.op == FLUSH:
+        admit_flush(dev)
+        return np.int64(OK)
+    pages = np.int64(part_pages(dev, request))
+    if request.op == WRITE:
+        status = np.int64(admit_write(dev, request))
+        if status != OK:
+            return status
+    elif request.op == READ:
+        admit_read(dev, request)
+    else:
+        trim(dev, request)
+        pages_done(dev, np.int64(control.slot), pages)
+    control.offset += pages
+    if control.offset == request.pages:
+        next_request(control)
+    return np.int64(OK)
 
 
 @operation
@@ -99,9 +248,23 @@ def dispatch_once(dev, die_number):
     """
 
 
-@operation
+@inlined
+def read_ended(dev, number):
+    """Finish a read: complete its request, or queue the write it belongs to (read-modify-write)."""
+    if dev.transaction[number].rmw:
+        queue_write(dev, number)
+    else:
+        transaction_done(dev, number)
+
+
+@operation(optional=True)
 def page_ended(dev, die_number, number, command):
     """Finish a transaction whose command, READ_PAGE or WRITE_PAGE, has ended."""
+    note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
+    if command == READ_PAGE:
+        read_ended(dev, number)
+    else:
+        transaction_done(dev, number)
 
 
 @inlined
@@ -124,15 +287,6 @@ def _may_admit(dev, requests):
     if control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
         return False
     return has_window(dev)
-
-
-@inlined
-def _dispatch(dev, die_number):
-    """Start what an idle die does next, if anything; return OK, a decision that is due, or an error."""
-    status = np.int64(AGAIN)
-    while status == AGAIN:
-        status = np.int64(dispatch_once(dev, die_number))
-    return status
 
 
 @inlined
@@ -232,7 +386,9 @@ def run_timed(dev, requests, last):
         if control.ready_count > 0:
             if oracle:
                 control.next_arrival_ns = _known_arrival(dev, requests)
-            status = _dispatch(dev, np.int64(dev.ready[control.ready_head]))
+            die_number, status = np.int64(dev.ready[control.ready_head]), np.int64(AGAIN)
+            while status == AGAIN:
+                status = np.int64(dispatch_once(dev, die_number))
             if status != OK:
                 return status
             take_ready(dev)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
 from ssdgym.engine.core.family import Arrays
-from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
     BUNDLE_SEEN,
@@ -16,6 +18,7 @@ from ssdgym.engine.core.observed import (
     DECISION,
     DIE_SEEN,
     FEATURE,
+    FEATURE_SHAPES,
     OUTSIDE,
     PAGE_SEEN,
     PLAN_SEEN,
@@ -23,6 +26,8 @@ from ssdgym.engine.core.observed import (
     STREAM_SEEN,
     TAKEN,
     WAY_SEEN,
+    decision_feature_at,
+    device_feature_at,
 )
 from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
@@ -59,9 +64,7 @@ class ObservationSpec(NamedTuple):
     answer_columns: Any = np.zeros(0, np.int64)  # of the device's idle rule
     answers: Any = np.zeros(0, ANSWER_SEEN)  # (K,): scratch
     die: Any = np.zeros(1, DIE_SEEN)  # scratch
-    way_features: Any = np.zeros(
-        0, FEATURE
-    )  # they, and those below, stand alone but for those of the decision
+    way_features: Any = np.zeros(0, FEATURE)  # they, and those below, stand alone but for the decision's
     sector_features: Any = np.zeros(0, FEATURE)
     way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
     ways: Any = np.zeros(0, WAY_SEEN)  # (K,): scratch
@@ -167,6 +170,93 @@ def clear_view(dev, view):
     return np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
 
 
+@inlined
+def note_decision(dev, kind, plane, candidates, taken, decision):
+    """Write what a decision is about as a whole; `taken` is the TAKEN of the device's last one."""
+    control = dev.control[0]
+    decision.kind = kind
+    decision.plane = plane
+    decision.candidates = candidates
+    decision.mean_erases = 0.0
+    decision.host_pages = control.clock - taken.clock
+    decision.elapsed_ns = control.now - taken.now
+
+
+@inlined
+def mark_pick(view, j, pick, column):
+    """Note the candidate that proposer `j` has picked, below 0 for none, and mark it in its column."""
+    view.proposed[j] = max(pick, -1)
+    if pick >= 0 and column >= 0:
+        view.features[pick, column] = np.float32(1.0)
+
+
+@inlined
+def checked(spec, column, feature, value):
+    """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
+    if not feature.low <= value <= feature.high:
+        outside = spec.outside[0]
+        if outside.column == 0:
+            outside.column = column + 1
+            outside.value = value
+        return np.float32(0.0)
+    return np.float32(value)
+
+
+@inlined
+def describe_decision(dev, spec, context):
+    """Fill in the features of the decision and of the device, the first entries of the context."""
+    handle = dev.decider.victim_view
+    behind = spec.candidate_features.shape[0]
+    for place in range(spec.context_features.shape[0]):
+        feature = spec.context_features[place]
+        if feature.of_device:
+            value = device_feature_at(feature.address)(handle)
+        else:
+            value = decision_feature_at(feature.address)(handle, spec.decision[0])
+        context[place] = checked(spec, behind + place, feature, value)
+
+
+def describing_kernel(row: str, about: str) -> Any:
+    """Make the kernel that describes a kind of decision, which chooses among fixed answers.
+
+    Args:
+        row: kind of the features of an answer, of `FEATURE_SHAPES`.
+        about: kind of the features of what the decision is about.
+
+    Returns:
+        A kernel called with (device, spec, view of the rules, features of an answer and their first column,
+        answers, how many, features of what it is about and their first entry of the context, what it is
+        about, view to write to).
+    """
+    row_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[row]))
+    about_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[about]))
+
+    @inlined
+    def describe(dev, spec, handle, row_features, first, rows, count, about_features, place, seen, view):
+        describe_decision(dev, spec, view.context)
+        number = first + place
+        for k in range(row_features.shape[0]):
+            feature = row_features[k]
+            call = row_feature_at(feature.address)
+            for answer in range(count):
+                value = call(handle, rows[answer], seen)
+                view.features[answer, first + k] = checked(spec, number + k, feature, value)
+        number += row_features.shape[0]
+        for k in range(about_features.shape[0]):
+            feature = about_features[k]
+            value = about_feature_at(feature.address)(handle, seen)
+            view.context[place + k] = checked(spec, number + k, feature, value)
+
+    return describe
+
+
+def observer_type(arrays: Arrays) -> Any:
+    """Return numba's signature of what describes a decision of a family: (device, spec, view, plane)."""
+    spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
+    view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
+    return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)
+
+
 def observer_by_kind(arrays: Arrays) -> Any:
     """Make the `observe` of a family with an observer for each of its kinds of decisions."""
     observer_at = function_at(types.FunctionType(observer_type(arrays)))
@@ -181,8 +271,11 @@ def observer_by_kind(arrays: Arrays) -> Any:
     return observe_kind
 
 
-def observer_type(arrays: Arrays) -> Any:
-    """Return numba's signature of what describes a decision of a family: (device, spec, view, plane)."""
-    spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
-    view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
-    return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)
+def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
+    """Return what returns the address of the code that describes a decision; it compiles at first use."""
+
+    @cache
+    def compiled() -> tuple[int, Any]:
+        return compiled_address(observe, observer_type(arrays))
+
+    return lambda: compiled()[0]

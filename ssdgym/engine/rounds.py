@@ -3,11 +3,11 @@
 import numpy as np
 
 from ssdgym.engine.blocks.manager import withdraw_block
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
-from ssdgym.engine.erase.legality import check_erase_set
+from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
@@ -87,6 +87,24 @@ def ensure_round(dev, plane_number):
     if dev.plane[plane_number].round_leader >= 0:
         return np.int64(OK)
     return np.int64(choose_victim(dev, plane_number))
+
+
+@operation
+def run_round(dev, leader):
+    """Carry the round that a plane leads to its end in no time; return OK, an error, or the decision due."""
+
+
+@inlined
+def collect(dev):
+    """Carry out one round of foreground GC in no time, where one is due, or return the decision it needs."""
+    control = dev.control[0]
+    number = np.int64(control.gc_plane)
+    status = ensure_round(dev, number)
+    if status == OK:
+        status = np.int64(run_round(dev, number))
+    if status == OK and not gc_unfinished(dev.params[0], dev.plane[number]):
+        control.gc_plane = -1
+    return status
 
 
 @inlined

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.ftl import PageFtl
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
-from ssdgym.engine.idling import idle_describer
 from ssdgym.engine.observation import ObservationSpec
+from ssdgym.engine.page.describing import idle_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting

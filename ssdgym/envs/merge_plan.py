@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.block.describing import merge_describer
 from ssdgym.engine.decisions import KINDS, MERGE
 from ssdgym.engine.observation import ObservationSpec
-from ssdgym.engine.planning import merge_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets
 from ssdgym.envs.features import Setting

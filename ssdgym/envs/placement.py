@@ -11,7 +11,7 @@ from ssdgym.config.fields import is_whole
 from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
-from ssdgym.engine.placing import stream_describer
+from ssdgym.engine.page.describing import stream_describer
 from ssdgym.envs.credit.settled import credit_tracker, price_of
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims

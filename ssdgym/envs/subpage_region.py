@@ -10,7 +10,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, KINDS, REGION
 from ssdgym.engine.observation import ObservationSpec
-from ssdgym.engine.regions import region_describer
+from ssdgym.engine.subpage.describing import region_describer
 from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims

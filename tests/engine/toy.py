@@ -8,22 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.family import COMMON, Array, Arrays, Family
+from ssdgym.engine import entries, loop
+from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
 from ssdgym.engine.decisions import KINDS, PENDING, Decider, decision_code, is_external, request_action
-from ssdgym.engine.entries import (
-    LOOPS,
-    apply_action,
-    bind,
-    count_lost_pages,
-    find_fault,
-    format_arrays,
-    loop_caller,
-    observe,
-    run_loop,
-)
-from ssdgym.engine.loop import do_next
 from ssdgym.requests import WRITE
 
 #: The kind of its decisions.
@@ -88,12 +77,7 @@ def _do_next(dev, requests):
 
 @inlined
 def _format(dev):
-    for lpn in range(dev.params[0].logical_pages):
-        dev.logical[lpn].ppn = -1
-    dev.control[0].horizon = 2**62
-    dev.control[0].decision_plane = -1
-    dev.control[0].slot = -1
-    dev.control[0].answer = -1
+    dev.drawer[:] = 0
 
 
 @inlined
@@ -127,12 +111,17 @@ def _observe(dev, spec, view):
     view.context[0] = dev.counters[0].erases / (dev.control[0].clock + 1.0)
 
 
-TOY = Family("toy", ARRAYS, LOOPS, faults=("none", "a drawer holds more than fits"))
-bind.of(ToyState)(_bind)
-do_next.of(ToyDevice)(_do_next)
-run_loop.of(ToyDevice)(loop_caller(ARRAYS))
-format_arrays.of(ToyDevice)(_format)
-count_lost_pages.of(ToyDevice)(_count_lost)
-find_fault.of(ToyDevice)(_find_fault)
-apply_action.of(ToyDevice)(_settle)
-observe.of(ToyDevice)(_observe)
+TOY = entries.add_family(
+    "toy",
+    ARRAYS,
+    {
+        entries.bind: _bind,
+        entries.format_arrays: _format,
+        entries.count_lost_pages: _count_lost,
+        entries.find_fault: _find_fault,
+        entries.apply_action: _settle,
+        entries.observe: _observe,
+        loop.do_next: _do_next,
+    },
+    faults=("none", "a drawer holds more than fits"),
+)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, is_erased, is_valid, locate, may_be_merged, plane_of_bundle
 from ssdgym.engine.block.state import DATA, NFTL
+from ssdgym.engine.blocks.index import check_pool
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import POOLED
 from ssdgym.engine.core.status import (
@@ -14,22 +15,9 @@ from ssdgym.engine.core.status import (
     BUNDLE_PAGES,
     FREE_PAGES,
     NO_FAULT,
-    POOL,
     SUB_BLOCK_COUNTS,
     VALID_PAGES,
 )
-
-
-@inlined
-def count_lost_in(dev):
-    """Count mapped logical pages whose physical page does not hold their newest version."""
-    lost = 0
-    for lpn in range(dev.params[0].logical_pages):
-        logical = dev.logical[lpn]
-        if logical.ppn >= 0:
-            page = dev.physical[logical.ppn]
-            lost += page.lpn != lpn or page.version != logical.version
-    return lost
 
 
 @kernel
@@ -124,23 +112,6 @@ def _check_lists(dev, number):
 
 
 @kernel
-def _check_pool(dev, number, members):
-    """Check the pool of a plane, and that every other block is in a bundle."""
-    params, plane = dev.params[0], dev.plane[number]
-    length, before = 0, -1
-    block = np.int64(plane.pool_head)
-    while block >= 0 and length <= params.blocks:
-        if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
-            return POOL
-        before = block
-        block = np.int64(dev.block[block].next_pool)
-        length += 1
-    if length != plane.pool_count or before != plane.pool_tail:
-        return POOL
-    return NO_FAULT if length + members == params.blocks else BUNDLE_BLOCKS
-
-
-@kernel
 def _check_plane(dev, number):
     params = dev.params[0]
     free, valid, members = np.int64(0), np.int64(0), np.int64(0)
@@ -159,7 +130,9 @@ def _check_plane(dev, number):
         if fault != NO_FAULT:
             return fault
         members += dev.bundle[bundle].held
-    fault = np.int64(_check_pool(dev, number, members))
+    fault = np.int64(check_pool(dev, number))
+    if fault == NO_FAULT and dev.plane[number].pool_count + members != params.blocks:
+        fault = np.int64(BUNDLE_BLOCKS)
     return fault if fault != NO_FAULT else np.int64(_check_lists(dev, number))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.block.state import SUPERBLOCK, UPDATE
-from ssdgym.engine.blocks.index import join_pool, leave_pool
+from ssdgym.engine.blocks.index import leave_pool
 from ssdgym.engine.core.bits import list_kernels, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import erase_part, leaves_of, lose, program_anywhere
@@ -41,13 +41,6 @@ def page_at(dev, bundle, place):
 def plane_of_bundle(dev, bundle):
     """Return the plane that holds a bundle."""
     return np.int64(remainder(bundle, np.int64(dev.params[0].planes)))
-
-
-@inlined
-def plane_of_page(dev, lpn):
-    """Return the plane that a logical page goes to, wherever it is written."""
-    bundle, _ = locate(dev, lpn)
-    return plane_of_bundle(dev, bundle)
 
 
 # -- the blocks of a bundle
@@ -235,11 +228,3 @@ def erase(dev, bundle, block, node):
     dev.frontier[block] = min(np.int64(dev.frontier[block]), first * params.pages_per_sub_block)
     dev.tally[0].partial_erases += node > 1
     dev.tally[0].spoiled_pages += spoiled
-
-
-@inlined
-def give_back(dev, bundle, slot):
-    """Let an erased block of a bundle join the pool of its plane."""
-    block = block_at(dev, bundle, slot)
-    set_block(dev, bundle, slot, np.int64(-1))
-    join_pool(dev, block)

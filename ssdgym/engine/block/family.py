@@ -2,33 +2,20 @@
 
 import numpy as np
 
-from ssdgym.engine import loop
-from ssdgym.engine.block.audit import count_lost_in, first_fault_of
+from ssdgym.engine import entries, loop
+from ssdgym.engine.block import host
+from ssdgym.engine.block.audit import first_fault_of
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.plans import candidates_of
-from ssdgym.engine.block.scheduler import dispatch_die
-from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, bind_device
-from ssdgym.engine.block.timed import admit_page, page_ended, start_next
-from ssdgym.engine.block.untimed import do_next, do_work
+from ssdgym.engine.block.state import ARRAYS, bind_device
+from ssdgym.engine.block.writes import trim
 from ssdgym.engine.blocks.index import add_block
-from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.status import FAULTS, ILLEGAL_ANSWER
+from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, store_action
-from ssdgym.engine.entries import (
-    LOOPS,
-    apply_action,
-    bind,
-    count_lost_pages,
-    find_fault,
-    format_arrays,
-    loop_caller,
-    observe,
-    run_loop,
-)
 from ssdgym.engine.observation import observer_by_kind
-from ssdgym.engine.time.events import format_control, format_queues
+from ssdgym.engine.time.events import format_queues
 from ssdgym.engine.view import view_of_blocks
 
 
@@ -51,8 +38,6 @@ def _format_plane(dev, number):
 @inlined
 def _format(dev):
     params, merging = dev.params[0], dev.merging[0]
-    for lpn in range(params.logical_pages):
-        dev.logical[lpn].ppn = -1
     for ppn in range(np.int64(params.planes) * params.blocks * params.pages_per_block):
         dev.physical[ppn].lpn = -1
     for place in range(merging.bundles * merging.slots):
@@ -60,7 +45,6 @@ def _format(dev):
     for plane in range(params.planes):
         _format_plane(dev, plane)
     format_queues(dev)
-    format_control(dev)
 
 
 @inlined
@@ -77,17 +61,22 @@ def _apply_action(dev, chosen, action):
     return store_action(dev, action, candidates_of(dev))
 
 
-BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
-bind.of(BlockState)(_bind)
-run_loop.of(BlockDevice)(loop_caller(ARRAYS))
-loop.do_next.of(BlockDevice)(do_next)
-loop.do_work.of(BlockDevice)(do_work)
-loop.admit_page.of(BlockDevice)(admit_page)
-loop.page_ended.of(BlockDevice)(page_ended)
-loop.start_next.of(BlockDevice)(start_next)
-loop.dispatch_once.of(BlockDevice)(dispatch_die)
-format_arrays.of(BlockDevice)(_format)
-count_lost_pages.of(BlockDevice)(count_lost_in)
-find_fault.of(BlockDevice)(first_fault_of)
-apply_action.of(BlockDevice)(_apply_action)
-observe.of(BlockDevice)(observer_by_kind(ARRAYS))
+BLOCK_FAMILY = entries.add_family(
+    "block",
+    ARRAYS,
+    {
+        entries.bind: _bind,
+        entries.format_arrays: _format,
+        entries.find_fault: first_fault_of,
+        entries.apply_action: _apply_action,
+        entries.observe: observer_by_kind(ARRAYS),
+        loop.host_read: host.host_read,
+        loop.trim: trim,
+        loop.do_work: host.do_work,
+        loop.do_write: host.do_write,
+        loop.queue_read: host.queue_read,
+        loop.queue_write: host.queue_write,
+        loop.admit_write: host.admit_write,
+        loop.dispatch_once: host.dispatch_die,
+    },
+)

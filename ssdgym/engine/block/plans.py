@@ -9,7 +9,6 @@ from ssdgym.engine.block.bundles import (
     first_room,
     forget,
     free_slot,
-    give_back,
     is_valid,
     locate,
     program,
@@ -18,6 +17,7 @@ from ssdgym.engine.block.bundles import (
     take_block,
 )
 from ssdgym.engine.block.state import DATA, NFTL, TARGET, UPDATE
+from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.core.bits import NONE, ONE, has
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import check_page, leaves_of, level_of
@@ -268,8 +268,10 @@ def _finish(dev, plane, bundle):
 def erase_emptied(dev, plane, bundle, slot):
     """Erase a block of which nothing is wanted any more; it joins the pool."""
     job = dev.job[plane]
-    done = erase_now(dev, plane, bundle, block_at(dev, bundle, slot), np.int64(1))
-    give_back(dev, bundle, slot)
+    block = block_at(dev, bundle, slot)
+    done = erase_now(dev, plane, bundle, block, np.int64(1))
+    set_block(dev, bundle, slot, np.int64(-1))
+    join_pool(dev, block)
     job.emptied &= ~(np.uint32(1) << np.uint32(slot))
     if job.emptied == 0:
         _finish(dev, plane, bundle)

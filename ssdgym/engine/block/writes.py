@@ -23,6 +23,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.flash import Phases, check_page
+from ssdgym.engine.loop import lpn_of
 
 #: There is no page for a page of the host before a job has ended; it goes on now.
 HAS_TO_WAIT = -100
@@ -115,8 +116,9 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
 
 
 @kernel
-def trim(dev, lpn):
-    """Forget a logical page, and whatever versions of it are on their way."""
+def trim(dev, request):
+    """Forget the next page of a request, and whatever versions of it are on their way."""
+    lpn = lpn_of(dev, request)
     logical = dev.logical[lpn]
     if logical.ppn >= 0:
         bundle, _ = locate(dev, lpn)

@@ -252,12 +252,13 @@ def check_lists(dev, number):
             return BUCKETS
     if length != 0:
         return BUCKETS
-    return _check_pool(dev, plane)
+    return check_pool(dev, number)
 
 
-@inlined
-def _check_pool(dev, plane):
-    params = dev.params[0]
+@kernel
+def check_pool(dev, number):
+    """Check that the pool of a plane is a list of the pooled blocks, and their number."""
+    params, plane = dev.params[0], dev.plane[number]
     before = -1
     length = 0
     block = np.int64(plane.pool_head)

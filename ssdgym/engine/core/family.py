@@ -128,21 +128,17 @@ class Arrays:
 class Family:
     """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
 
-    Its versions of the operations that [`entries`][ssdgym.engine.entries] and [`loop`][ssdgym.engine.loop]
-    declare are added in its `family.py`.
+    It is made by [`add_family`][ssdgym.engine.entries.add_family], with its versions of operations.
 
     Attributes:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
-        loops: the untimed loop and the one in time: entries called by address with (device, requests, last),
-            `LOOPS` of [`entries`][ssdgym.engine.entries] but for a family whose loops begin in their own way.
         faults: what its audit can find, by number; 0 is none.
     """
 
     name: str
     arrays: Arrays
-    loops: tuple[Any, Any]
-    faults: tuple[str, ...] = ("none",)
+    faults: tuple[str, ...]
 
     def __post_init__(self) -> None:
         """Let the entry points find the family by the class of its batches."""

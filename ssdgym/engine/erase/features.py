@@ -5,25 +5,18 @@ The numbers are features: functions of what is counted here, called by address.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
 
 from ssdgym.engine.core.bits import NONE, has, quotient
-from ssdgym.engine.core.kernel import count_bits, function_at, inlined, kernel, prefetch
-from ssdgym.engine.core.observed import (
-    FEATURE_SHAPES,
-    candidate_feature_at,
-    decision_feature_at,
-    device_feature_at,
-)
+from ssdgym.engine.core.kernel import count_bits, inlined, kernel, prefetch
+from ssdgym.engine.core.observed import candidate_feature_at
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.erase.candidates import fill_up, list_all, pairs_of, propose
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.flash import neighbours_of, sub_block_of, valid_in
+from ssdgym.engine.observation import checked, describe_decision, mark_pick, note_decision
 
 #: Logical pages of an aligned group, a power of two: their entries of the map lie beside each other.
 GROUP = 4
@@ -119,32 +112,15 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
 
 
 @inlined
-def sum_up(dev, plane, mask, tallies, taken, decision):
-    """Write what a decision is about as a whole."""
-    control = dev.control[0]
+def _sum_up(dev, plane, spec, view):
+    """Write what the decision is about as a whole."""
     erases, count = 0.0, 0
-    for k in range(mask.shape[0]):
-        if mask[k]:
-            erases += tallies[k].erases / np.float64(tallies[k].sub_blocks)
+    for k in range(view.mask.shape[0]):
+        if view.mask[k]:
+            erases += spec.tallies[k].erases / np.float64(spec.tallies[k].sub_blocks)
             count += 1
-    decision.kind = ERASE
-    decision.plane = plane
-    decision.candidates = count
-    decision.mean_erases = erases / max(count, 1)
-    decision.host_pages = control.clock - taken.clock
-    decision.elapsed_ns = control.now - taken.now
-
-
-@inlined
-def checked(spec, column, feature, value):
-    """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
-    if not feature.low <= value <= feature.high:
-        outside = spec.outside[0]
-        if outside.column == 0:
-            outside.column = column + 1
-            outside.value = value
-        return np.float32(0.0)
-    return np.float32(value)
+    note_decision(dev, ERASE, plane, count, view.taken, spec.decision[0])
+    spec.decision[0].mean_erases = erases / max(count, 1)
 
 
 @inlined
@@ -158,63 +134,6 @@ def _describe_candidates(dev, spec, count, view):
             if view.mask[k]:
                 value = call(handle, spec.tallies[k], spec.decision[0])
                 view.features[k, column] = checked(spec, column, feature, value)
-
-
-@inlined
-def _mark_proposed(spec, view):
-    """Fill in the columns that say which proposer has picked a candidate."""
-    for j in range(spec.proposers.shape[0]):
-        if view.proposed[j] >= 0 and spec.proposed_columns[j] >= 0:
-            view.features[view.proposed[j], spec.proposed_columns[j]] = np.float32(1.0)
-
-
-@inlined
-def describe_decision(dev, spec, context):
-    """Fill in the features of the decision and of the device, the first entries of the context."""
-    handle = dev.decider.victim_view
-    behind = spec.candidate_features.shape[0]
-    for place in range(spec.context_features.shape[0]):
-        feature = spec.context_features[place]
-        if feature.of_device:
-            value = device_feature_at(feature.address)(handle)
-        else:
-            value = decision_feature_at(feature.address)(handle, spec.decision[0])
-        context[place] = checked(spec, behind + place, feature, value)
-
-
-def describing_kernels(row: str, about: str) -> tuple[Any, Any]:
-    """Make the kernels that fill in the columns of a kind of decision that chooses among fixed answers.
-
-    Args:
-        row: kind of the features of an answer, of `FEATURE_SHAPES`.
-        about: kind of the features of what the decision is about.
-
-    Returns:
-        One for the answers, called with (spec, view of the rules, features, place of the first column in
-        the table, number of the first among all columns, answers, how many, what it is about, table to write
-        to); one for the rest, called with (spec, view of the rules, features, place of the first entry,
-        number of it, what it is about, context to write to).
-    """
-    row_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[row]))
-    about_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[about]))
-
-    @inlined
-    def describe_rows(spec, handle, features, first, number, rows, count, about, table):
-        for k in range(features.shape[0]):
-            feature = features[k]
-            call = row_feature_at(feature.address)
-            for answer in range(count):
-                value = call(handle, rows[answer], about)
-                table[answer, first + k] = checked(spec, number + k, feature, value)
-
-    @inlined
-    def describe_about(spec, handle, features, first, number, about, context):
-        for k in range(features.shape[0]):
-            feature = features[k]
-            value = about_feature_at(feature.address)(handle, about)
-            context[first + k] = checked(spec, number + k, feature, value)
-
-    return describe_rows, describe_about
 
 
 @inlined
@@ -249,9 +168,10 @@ def observe_plane(dev, plane, spec, view):
     for j in range(spec.proposers.shape[0]):
         if view.proposed[j] >= 0:
             spec.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
-    sum_up(dev, plane, view.mask, spec.tallies, view.taken, spec.decision[0])
+    _sum_up(dev, plane, spec, view)
     _describe_candidates(dev, spec, count, view)
-    _mark_proposed(spec, view)
+    for j in range(spec.proposers.shape[0]):
+        mark_pick(view, j, np.int64(view.proposed[j]), spec.proposed_columns[j])
     if not view.mask.any():
         view.mask[0] = 1
     describe_decision(dev, spec, view.context)

@@ -24,20 +24,10 @@ from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 
 
 @inlined
-def count_lost_in(dev):
-    """Count mapped logical pages whose physical page does not hold their newest version."""
-    params = dev.params[0]
-    lost = 0
-    for lpn in range(params.logical_pages):
-        logical = dev.logical[lpn]
-        if logical.ppn < 0:
-            continue
-        page = dev.physical[logical.ppn]
-        sub = dev.sub_block[logical.ppn // params.pages_per_sub_block]
-        written = logical.ppn % params.pages_per_sub_block < sub.written
-        if page.lpn != lpn or page.version != logical.version or not written:
-            lost += 1
-    return lost
+def is_written(dev, ppn):
+    """Return whether a page has been written since its erase."""
+    per_sub_block = np.int64(dev.params[0].pages_per_sub_block)
+    return ppn % per_sub_block < dev.sub_block[ppn // per_sub_block].written
 
 
 @kernel

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from ssdgym.engine import loop
+from ssdgym.engine import entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import return_open_block
-from ssdgym.engine.core.family import Family, State
+from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import (
     ERASE,
     IDLE,
@@ -24,40 +23,26 @@ from ssdgym.engine.decisions import (
     hooked_by,
     store_action,
 )
-from ssdgym.engine.entries import (
-    LOOPS,
-    apply_action,
-    bind,
-    call_on,
-    count_lost_pages,
-    find_fault,
-    format_arrays,
-    loop_caller,
-    observe,
-    run_loop,
-)
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
-from ssdgym.engine.page.audit import count_lost_in, first_fault_of
-from ssdgym.engine.page.buffer import format_buffer
-from ssdgym.engine.page.scheduler import dispatch_die
-from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
-from ssdgym.engine.page.timed import admit_page, page_ended, start_next
-from ssdgym.engine.page.untimed import do_next, do_work
-from ssdgym.engine.rounds import start_round
+from ssdgym.engine.page import host
+from ssdgym.engine.page.audit import first_fault_of, is_written
+from ssdgym.engine.page.buffer import format_buffer, serve_read
+from ssdgym.engine.page.gc_round import run_round
+from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
+from ssdgym.engine.page.state import ARRAYS, bind_device
+from ssdgym.engine.page.writes import host_read, host_trim, prefetch_requests
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
-from ssdgym.engine.time.events import format_control, format_queues
+from ssdgym.engine.time.events import format_queues
 from ssdgym.engine.view import whole_view
 
 
 @inlined
-def format_page_device(dev):
-    """Turn zeroed arrays, but for the parameters, into an empty device."""
+def _format(dev):
+    """Make the arrays of the family those of an empty device."""
     params = dev.params[0]
-    for lpn in range(params.logical_pages):
-        dev.logical[lpn].ppn = -1
     pages = np.int64(params.planes) * params.blocks * params.pages_per_block
     for ppn in range(pages):
         dev.physical[ppn].lpn = -1
@@ -71,7 +56,6 @@ def format_page_device(dev):
             form_groups(dev, plane)
     format_buffer(dev)
     format_queues(dev)
-    format_control(dev)
 
 
 @entry
@@ -85,7 +69,7 @@ def _adopt(dev):
 
 def adopt_placement(state: State, i: int) -> None:
     """Start the placement of a device that was written in stream 0 alone and without block groups."""
-    call_on(_adopt, state, i)
+    entries.call_on(_adopt, state, i)
 
 
 _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
@@ -128,7 +112,7 @@ def _refresh_tables(dev):
 def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
-        return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
+        return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
     return store_action(dev, action, answers)
 
@@ -143,18 +127,30 @@ def _observe(dev, spec, view):
         _observer_at(address)(dev, spec, view, plane)
 
 
-PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
-bind.of(PageState)(_bind)
-loop.refresh_tables.of(PageDevice)(_refresh_tables)
-run_loop.of(PageDevice)(loop_caller(ARRAYS))
-loop.do_next.of(PageDevice)(do_next)
-loop.do_work.of(PageDevice)(do_work)
-loop.admit_page.of(PageDevice)(admit_page)
-loop.page_ended.of(PageDevice)(page_ended)
-loop.start_next.of(PageDevice)(start_next)
-loop.dispatch_once.of(PageDevice)(dispatch_die)
-format_arrays.of(PageDevice)(format_page_device)
-count_lost_pages.of(PageDevice)(count_lost_in)
-find_fault.of(PageDevice)(first_fault_of)
-apply_action.of(PageDevice)(_apply_action)
-observe.of(PageDevice)(_observe)
+PAGE = entries.add_family(
+    "page",
+    ARRAYS,
+    {
+        entries.bind: _bind,
+        entries.format_arrays: _format,
+        entries.is_written: is_written,
+        entries.find_fault: first_fault_of,
+        entries.apply_action: _apply_action,
+        entries.observe: _observe,
+        rounds.run_round: run_round,
+        loop.refresh_tables: _refresh_tables,
+        loop.serve_read: serve_read,
+        loop.host_read: host_read,
+        loop.trim: host_trim,
+        loop.prefetch_ahead: prefetch_requests,
+        loop.do_work: host.do_work,
+        loop.do_write: host.do_write,
+        loop.do_flush: host.do_flush,
+        loop.start_next: host.start_next,
+        loop.queue_read: queue_read,
+        loop.queue_write: queue_write,
+        loop.admit_write: host.admit_write,
+        loop.admit_flush: host.admit_flush,
+        loop.dispatch_once: dispatch_die,
+    },
+)

@@ -5,11 +5,12 @@ import numpy as np
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.core.bits import quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
+from ssdgym.engine.loop import read_ended
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
@@ -32,14 +33,16 @@ from ssdgym.engine.time.transactions import (
     pop_read,
     push_read,
     push_write,
-    transaction_done,
 )
 
 
 @inlined
-def queue_read(dev, die_number, transaction):
-    """Queue a page read to its die."""
+def queue_read(dev, transaction):
+    """Queue a page read to the die that holds the page."""
     params = dev.params[0]
+    ppn = np.int64(dev.logical[dev.transaction[transaction].lpn].ppn)
+    prefetch(dev.physical, ppn)
+    die_number = die_of(params, ppn)
     push_read(dev, die_number, transaction)
     charge(dev, die_number, read_phases(params))
     wake(dev, die_number)
@@ -64,15 +67,6 @@ def queue_write(dev, transaction):
     push_write(dev, dev.die[die_number], transaction)
     charge(dev, die_number, write_phases(params, 1))
     wake(dev, die_number)
-
-
-@inlined
-def read_ended(dev, transaction):
-    """Finish a page read: complete its request, or queue the write it belongs to (read-modify-write)."""
-    if dev.transaction[transaction].rmw:
-        queue_write(dev, transaction)
-    else:
-        transaction_done(dev, transaction)
 
 
 @inlined
@@ -119,9 +113,8 @@ def _start_read(dev, die_number):
         dev.counters[0].unmapped_reads += 1 - rmw
         read_ended(dev, number)
         return AGAIN
-    holder = die_of(params, ppn)
-    if holder != die_number:
-        queue_read(dev, holder, number)
+    if die_of(params, ppn) != die_number:
+        queue_read(dev, number)
         return AGAIN
     _read_now(dev, number, lpn)
     pages = np.int64(1)

@@ -1,6 +1,6 @@
 """The page-mapping flash translation layer: what a host page does to the maps.
 
-Everything here happens at one instant; time is the business of [`timed`][ssdgym.engine.page.timed].
+Everything here happens at one instant; time is the business of the scheduler.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, TRIMMED, WRITTEN, is_external, page_event
 from ssdgym.engine.flash import check_page, plane_of
+from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
@@ -73,9 +74,10 @@ def host_read(dev, lpn):
 
 
 @kernel
-def host_trim(dev, lpn):
-    """Forget a logical page, and whatever versions of it are on their way."""
+def host_trim(dev, request):
+    """Forget the next page of a request, and whatever versions of it are on their way."""
     control = dev.control[0]
+    lpn = lpn_of(dev, request)
     drop_page(dev, lpn)
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)

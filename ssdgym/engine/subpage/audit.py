@@ -24,20 +24,10 @@ from ssdgym.engine.subpage.state import FGM, SUBFTL
 
 
 @inlined
-def count_lost_in(dev):
-    """Count mapped sectors whose slot does not hold their newest version."""
-    params = dev.params[0]
-    lost = 0
-    for lpn in range(params.logical_pages):
-        logical = dev.logical[lpn]
-        if logical.ppn < 0:
-            continue
-        held = dev.physical[logical.ppn]
-        page = page_of(dev, np.int64(logical.ppn))
-        written = logical.ppn - page * dev.subpage[0].slots < dev.page_use[page]
-        if held.lpn != lpn or held.version != logical.version or not written:
-            lost += 1
-    return lost
+def is_written(dev, slot):
+    """Return whether a slot has been written since the erase of its page."""
+    page = page_of(dev, slot)
+    return slot - page * dev.subpage[0].slots < dev.page_use[page]
 
 
 @kernel

@@ -2,33 +2,20 @@
 
 import numpy as np
 
-from ssdgym.engine import loop
+from ssdgym.engine import entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
-from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, store_action
-from ssdgym.engine.entries import (
-    LOOPS,
-    apply_action,
-    bind,
-    count_lost_pages,
-    find_fault,
-    format_arrays,
-    loop_caller,
-    observe,
-    run_loop,
-)
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.observation import observer_by_kind
-from ssdgym.engine.rounds import start_round
-from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
+from ssdgym.engine.subpage import host
+from ssdgym.engine.subpage.audit import first_fault_of, is_written
+from ssdgym.engine.subpage.gc_round import run_round
 from ssdgym.engine.subpage.scheduler import dispatch_die
-from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, bind_device
-from ssdgym.engine.subpage.timed import admit_part, has_window, page_ended, start_next
-from ssdgym.engine.subpage.untimed import do_next, do_work, is_at_horizon
-from ssdgym.engine.time.events import format_control, format_queues
+from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, bind_device
+from ssdgym.engine.subpage.writes import trim_part
+from ssdgym.engine.time.events import format_queues
 from ssdgym.engine.view import whole_view
 
 
@@ -79,8 +66,6 @@ def _format_buffer(dev):
 @inlined
 def _format(dev):
     params = dev.params[0]
-    for lpn in range(params.logical_pages):
-        dev.logical[lpn].ppn = -1
     slots = np.int64(params.planes) * params.blocks * dev.subpage[0].block_pages * dev.subpage[0].slots
     for slot in range(slots):
         dev.physical[slot].lpn = -1
@@ -88,7 +73,6 @@ def _format(dev):
         _format_plane(dev, plane)
     _format_buffer(dev)
     format_queues(dev)
-    format_control(dev)
 
 
 @inlined
@@ -102,23 +86,33 @@ def _bind(state, i, rules, external, pairs, address):
 def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
-        return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
+        return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     return store_action(dev, action, 2)
 
 
-SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
-bind.of(SubpageState)(_bind)
-run_loop.of(SubpageDevice)(loop_caller(ARRAYS))
-loop.do_next.of(SubpageDevice)(do_next)
-loop.do_work.of(SubpageDevice)(do_work)
-loop.is_at_horizon.of(SubpageDevice)(is_at_horizon)
-loop.admit_page.of(SubpageDevice)(admit_part)
-loop.page_ended.of(SubpageDevice)(page_ended)
-loop.start_next.of(SubpageDevice)(start_next)
-loop.has_window.of(SubpageDevice)(has_window)
-loop.dispatch_once.of(SubpageDevice)(dispatch_die)
-format_arrays.of(SubpageDevice)(_format)
-count_lost_pages.of(SubpageDevice)(count_lost_in)
-find_fault.of(SubpageDevice)(first_fault_of)
-apply_action.of(SubpageDevice)(_apply_action)
-observe.of(SubpageDevice)(observer_by_kind(ARRAYS))
+SUBPAGE_FAMILY = entries.add_family(
+    "subpage",
+    ARRAYS,
+    {
+        entries.bind: _bind,
+        entries.format_arrays: _format,
+        entries.is_written: is_written,
+        entries.find_fault: first_fault_of,
+        entries.apply_action: _apply_action,
+        entries.observe: observer_by_kind(ARRAYS),
+        rounds.run_round: run_round,
+        loop.part_pages: host.part_pages,
+        loop.trim: trim_part,
+        loop.is_at_horizon: host.is_at_horizon,
+        loop.do_work: host.do_work,
+        loop.do_write: host.do_write,
+        loop.do_read: host.do_read,
+        loop.do_flush: host.do_flush,
+        loop.has_window: host.has_window,
+        loop.start_next: host.start_next,
+        loop.admit_write: host.admit_write,
+        loop.admit_read: host.admit_read,
+        loop.page_ended: host.page_ended,
+        loop.dispatch_once: dispatch_die,
+    },
+)

@@ -278,8 +278,9 @@ def note_rmw(dev, number):
 
 
 @inlined
-def trim_part(dev, group, mask):
-    """Trim the sectors of a part."""
+def trim_part(dev, request):
+    """Trim the sectors of the next part of a request."""
+    group, mask, _ = part_of(dev, request)
     while mask != 0:
         trim_sector(dev, group, lowest_of(mask))
         mask &= mask - 1

@@ -15,10 +15,10 @@ from ssdgym.config.ftl import FtlConfig, PageFtl, register_ftl
 from ssdgym.config.ftl import base as ftl_module
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.engine.core.family import COMMON, Array, Arrays, Family
+from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import Decider
-from ssdgym.engine.entries import bind, format_arrays
+from ssdgym.engine.entries import add_family, bind, format_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
@@ -51,11 +51,10 @@ class LogFtl(FtlConfig):
 ARRAYS = Arrays(
     "Log",
     __name__,
-    {name: COMMON[name] for name in ("params", "control", "counters")}
+    {name: COMMON[name] for name in ("params", "control", "counters", "logical")}
     | {"log": Array(np.int32, ("log_blocks",))},
 )
 bind_device = ARRAYS.bind_device
-LOG = Family("log", ARRAYS, loops=(None, None))
 
 
 @inlined
@@ -68,8 +67,7 @@ def format_log(dev):  # type: ignore[no-untyped-def]
     dev.log[:] = -1
 
 
-bind.of(ARRAYS.state)(bind_log)
-format_arrays.of(ARRAYS.device)(format_log)
+LOG = add_family("log", ARRAYS, {bind: bind_log, format_arrays: format_log})
 
 
 class LogFamily(FamilyBuilder):

@@ -4,19 +4,13 @@ The numbers are features: functions of what is looked at here, called by address
 such a decision is described.
 """
 
-from __future__ import annotations
-
-from functools import cache
-from typing import Any
-
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, plane_from_cursor
-from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import REGION
-from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
-from ssdgym.engine.observation import observer_type
+from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
@@ -27,7 +21,7 @@ from ssdgym.engine.subpage.writes import together
 #: The answers: the main area, where the group is programmed as a whole; and the region.
 _MAIN, _REGION = range(2)
 _WAYS = 2
-_describe_ways, _describe_sector = describing_kernels("way", "sector")
+_describe = describing_kernel("way", "sector")
 
 
 @inlined
@@ -169,37 +163,6 @@ def _look_at_way_in(dev, seen, way):
     way.pages = seen.region_pages
 
 
-@inlined
-def _look_at_decision(dev, plane, taken, decision):
-    control = dev.control[0]
-    decision.kind = REGION
-    decision.plane = plane
-    decision.candidates = _WAYS
-    decision.mean_erases = 0.0
-    decision.host_pages = control.clock - taken.clock
-    decision.elapsed_ns = control.now - taken.now
-
-
-@inlined
-def _propose(spec, view):
-    """Note what the FTL by itself would do, and mark it."""
-    seen = spec.sector[0]
-    number = seen.updated if seen.collected else np.int64(_REGION)
-    view.proposed[0] = number
-    if spec.way_columns[0] >= 0:
-        view.features[number, spec.way_columns[0]] = np.float32(1.0)
-
-
-@inlined
-def _describe_features(dev, spec, view):
-    """Fill in the columns; other kinds of decisions have none where this one is asked."""
-    handle, seen = dev.decider.victim_view, spec.sector[0]
-    context, features = spec.context_features.shape[0], spec.way_features
-    _describe_ways(spec, handle, features, 0, context, spec.ways, _WAYS, seen, view.features)
-    number = context + features.shape[0]
-    _describe_sector(spec, handle, spec.sector_features, context, number, seen, view.context)
-
-
 def _observe(dev, spec, view, plane):
     """Describe where data of a region goes as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
@@ -213,17 +176,12 @@ def _observe(dev, spec, view, plane):
     _look_at_region(dev, here, seen)
     _look_at_main(dev, seen, spec.ways[_MAIN])
     _look_at_way_in(dev, seen, spec.ways[_REGION])
-    _look_at_decision(dev, here, view.taken, spec.decision[0])
-    _propose(spec, view)
-    describe_decision(dev, spec, view.context)
-    _describe_features(dev, spec, view)
+    note_decision(dev, REGION, here, _WAYS, view.taken, spec.decision[0])
+    # What the FTL by itself would do is marked.
+    mark_pick(view, 0, seen.updated if seen.collected else np.int64(_REGION), spec.way_columns[0])
+    rows, about, place = spec.way_features, spec.sector_features, spec.context_features.shape[0]
+    _describe(dev, spec, dev.decider.victim_view, rows, 0, spec.ways, _WAYS, about, place, seen, view)
 
 
-@cache
-def _compiled() -> tuple[int, Any]:
-    return compiled_address(_observe, observer_type(ARRAYS))
-
-
-def region_describer() -> int:
-    """Return the address of what describes REGION decisions; compiles at first use."""
-    return _compiled()[0]
+#: Returns the address of what describes REGION decisions; compiles at first use.
+region_describer = describer(_observe, ARRAYS)

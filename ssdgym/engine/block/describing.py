@@ -6,21 +6,18 @@ such a decision is described.
 
 from __future__ import annotations
 
-from functools import cache
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at
 from ssdgym.engine.block.plans import AT_DEPTH, MERGE_BLOCKS
 from ssdgym.engine.block.state import ARRAYS
-from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
+from ssdgym.engine.core.kernel import kernel
 from ssdgym.engine.decisions import MERGE, merge_by
-from ssdgym.engine.erase.features import describe_decision, describing_kernels
-from ssdgym.engine.observation import observer_type
+from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
 
-_describe_plans, _describe_bundle = describing_kernels("plan", "bundle")
+_describe = describing_kernel("plan", "bundle")
 
 
 @kernel
@@ -102,33 +99,7 @@ def _propose(dev, spec, view):
         pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
         if 0 <= pick < candidates and dev.figure[pick].allowed:
             pick = np.int64(_first_like(dev, pick))
-            view.proposed[j] = pick
-            if spec.proposed_columns[j] >= 0:
-                view.features[pick, spec.proposed_columns[j]] = np.float32(1.0)
-
-
-@inlined
-def _look_at_decision(dev, taken, decision, count):
-    control = dev.control[0]
-    decision.kind = MERGE
-    decision.plane = dev.case[0].plane
-    decision.candidates = count
-    decision.mean_erases = 0.0
-    decision.host_pages = control.clock - taken.clock
-    decision.elapsed_ns = control.now - taken.now
-
-
-@inlined
-def _describe_features(dev, spec, view, count):
-    """Fill in the columns; other kinds of decisions have none where this one is asked."""
-    handle, seen = dev.decider.victim_view, spec.bundle[0]
-    context, features = spec.context_features.shape[0], spec.plan_features
-    _describe_plans(spec, handle, features, 0, context, spec.plans, count, seen, view.features)
-    for k in range(count):
-        if not view.mask[k]:
-            view.features[k] = np.float32(0.0)
-    number = context + features.shape[0]
-    _describe_bundle(spec, handle, spec.bundle_features, context, number, seen, view.context)
+            mark_pick(view, j, pick, spec.proposed_columns[j])
 
 
 def _observe(dev, spec, view, plane):
@@ -149,17 +120,15 @@ def _observe(dev, spec, view, plane):
         view.mask[k] = dev.figure[k].allowed and _first_like(dev, np.int64(k)) == k
         offered += view.mask[k]
     _look_at_bundle(dev, spec.bundle[0])
-    _look_at_decision(dev, view.taken, spec.decision[0], offered)
-    describe_decision(dev, spec, view.context)
-    _describe_features(dev, spec, view, count)
+    note_decision(dev, MERGE, dev.case[0].plane, offered, view.taken, spec.decision[0])
+    rows, about, place = spec.plan_features, spec.bundle_features, spec.context_features.shape[0]
+    handle, seen = dev.decider.victim_view, spec.bundle[0]
+    _describe(dev, spec, handle, rows, 0, spec.plans, count, about, place, seen, view)
+    for k in range(count):
+        if not view.mask[k]:
+            view.features[k] = np.float32(0.0)
     _propose(dev, spec, view)
 
 
-@cache
-def _compiled() -> tuple[int, Any]:
-    return compiled_address(_observe, observer_type(ARRAYS))
-
-
-def merge_describer() -> int:
-    """Return the address of what describes MERGE decisions; compiles at first use."""
-    return _compiled()[0]
+#: Returns the address of what describes MERGE decisions; compiles at first use.
+merge_describer = describer(_observe, ARRAYS)

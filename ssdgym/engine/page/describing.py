@@ -1,0 +1,192 @@
+"""What the decisions of the page family but ERASE look like to a learner, for which this is compiled.
+
+The numbers are features: functions of what is looked at here, called by address. PLACE and RELOCATE choose
+among write streams for a page; IDLE chooses how far an idle die goes.
+"""
+
+import numpy as np
+
+from ssdgym.engine.blocks.index import most_invalid_block
+from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.records import MAX_PAIRS, MAX_STREAMS
+from ssdgym.engine.decisions import IDLE, IDLE_STEPS, RELOCATE, TO_THE_END, TRACKERS, idle_by_rule, stream_by
+from ssdgym.engine.flash import invalid_in
+from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
+from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
+from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
+from ssdgym.engine.page.state import ARRAYS
+from ssdgym.engine.time.events import NEVER
+
+# -- write streams
+
+_describe_stream = describing_kernel("stream", "page")
+
+
+@inlined
+def look_at_page(dev, plane, lpn, source, page):
+    """Write to PAGE_SEEN which page is placed in a plane, and where its data is up to now.
+
+    It is relocated from page `source`, -1 for a page of the host. Rules call it with their view.
+    """
+    held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
+    page.plane = plane
+    page.lpn = lpn
+    page.relocated = source >= 0
+    page.held = held
+    page.block = quotient(held, dev.params[0].pages_per_block) if held >= 0 else -1
+    page.stream = dev.block[page.block].stream if held >= 0 else -1
+
+
+@inlined
+def _look_at_stream(dev, plane, number, seen):
+    """Write what a stream of the plane holds."""
+    params = dev.params[0]
+    slot = plane * MAX_STREAMS + number
+    sub = np.int64(dev.open_sub_block[slot])
+    seen.number = number
+    seen.streams = params.streams
+    seen.slot = slot
+    seen.own = plane * params.streams + number
+    seen.open = sub >= 0
+    room = np.int64(0)
+    if sub >= 0:
+        # Sub-blocks are written one after the other.
+        block = quotient(sub, params.sub_blocks)
+        room = params.pages_per_block - dev.block[block].written - dev.sub_block[sub].written
+    seen.room = room
+    seen.blocks = dev.stream[slot].blocks
+    seen.valid = dev.stream[slot].valid
+    seen.written = seen.blocks * params.pages_per_block - room
+
+
+@inlined
+def _propose_stream(dev, plane, spec, view):
+    """Mark what the device's placement would choose, and then the trackers that choose."""
+    page = spec.page[0]
+    lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
+    stream = rule_of_relocated(dev, plane, lpn, source) if page.relocated else rule_of_host(dev, plane, lpn)
+    first = spec.proposers.shape[0]
+    mark_pick(view, first, stream, spec.stream_columns[0])
+    j = 1
+    for k in range(TRACKERS, dev.decider.rules.shape[0]):
+        if dev.decider.rules[k].choose != 0:
+            stream = stream_by(dev, k, plane, lpn, source)
+            mark_pick(view, first + j, stream, spec.stream_columns[j])
+            j += 1
+
+
+def _observe_stream(dev, spec, view, plane):
+    """Describe the stream of a page as a decision. Pure: the device stays as it is."""
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    control = dev.control[0]
+    subject, relocated = np.int64(control.decision_subject), control.decision_kind == RELOCATE
+    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
+    look_at_page(dev, plane, lpn, subject if relocated else np.int64(-1), spec.page[0])
+    for stream in range(dev.params[0].streams):
+        view.mask[stream] = 1
+        _look_at_stream(dev, plane, stream, spec.streams[stream])
+    streams = np.int64(dev.params[0].streams)
+    note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
+    _propose_stream(dev, plane, spec, view)
+    first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
+    rows, about = spec.stream_features, spec.page_features
+    seen, handle = spec.page[0], dev.decider.place_view
+    _describe_stream(dev, spec, handle, rows, first, spec.streams, streams, about, place, seen, view)
+
+
+#: Returns the address of what describes PLACE and RELOCATE decisions; compiles at first use.
+stream_describer = describer(_observe_stream, ARRAYS)
+
+
+# -- idle dies
+
+_ANSWERS = len(IDLE_STEPS)
+_describe_idle = describing_kernel("answer", "die")
+
+
+@inlined
+def _invalid_of_round(dev, plane):
+    """Return the invalid pages in what the round of a plane is going to erase there."""
+    leader = np.int64(dev.plane[plane].round_leader)
+    invalid = np.int64(0)
+    for k in range(dev.plane[leader].round_count):
+        pair = dev.round_pairs[leader * MAX_PAIRS + k]
+        if dev.block[pair.block].plane == plane:
+            invalid += invalid_in(dev, np.int64(pair.block), pair.mask)
+    return invalid
+
+
+@inlined
+def look_at_die(dev, die, seen):
+    """Write to DIE_SEEN what an idle die would go on with. Rules call it with their view."""
+    plane = np.int64(background_plane(dev, die, NEVER))
+    seen.number = die
+    seen.collects = plane >= 0
+    seen.plane = plane if plane >= 0 else die  # plane d is one of die d
+    seen.running = 0
+    seen.moves = 0
+    seen.invalid = 0
+    if plane >= 0 and dev.plane[plane].round_leader >= 0:
+        seen.running = 1
+        seen.moves = moves_left(dev, plane)
+        seen.invalid = _invalid_of_round(dev, plane)
+    elif plane >= 0:
+        block = np.int64(most_invalid_block(dev, plane))
+        record = dev.block[block]
+        seen.moves = record.written - record.invalid
+        seen.invalid = record.invalid
+
+
+@inlined
+def _look_at_answer(dev, number, die, seen):
+    """Write what an answer allows of the round that the die would go on with."""
+    steps = np.int64(IDLE_STEPS[number])
+    seen.number = number
+    seen.commands = min(steps, die.moves + 1) if die.collects else np.int64(0)
+    seen.moves = min(seen.commands, die.moves)
+    seen.erases = seen.commands > die.moves
+    seen.nominal_ns = seen.moves * move_ns(dev) + seen.erases * dev.params[0].erase_ns
+
+
+@inlined
+def _answer_of(commands):
+    """Return the number of the largest answer that gives no more commands; a rule that waits gives none."""
+    number = 0
+    for k in range(1, _ANSWERS):
+        if min(commands, TO_THE_END) >= IDLE_STEPS[k]:
+            number = k
+    return number
+
+
+@inlined
+def _propose_idle(dev, spec, view):
+    """Note what the idle rule of the device would answer, and mark it."""
+    if dev.decider.rules[IDLE].choose == 0 or not spec.die[0].collects:
+        return
+    number = _answer_of(np.int64(idle_by_rule(dev, spec.die[0].number, np.int64(-1))))
+    mark_pick(view, 0, number, spec.answer_columns[0])
+
+
+def _observe_idle(dev, spec, view, plane):
+    """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    die, control = spec.die[0], dev.control[0]
+    # At the horizon it is the die that was asked for last.
+    asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
+    look_at_die(dev, np.int64(control.decision_subject) if asked else np.int64(0), die)
+    for number in range(_ANSWERS):
+        view.mask[number] = die.collects or number == 0
+        _look_at_answer(dev, number, die, spec.answers[number])
+    note_decision(dev, IDLE, die.plane, _ANSWERS if die.collects else 1, view.taken, spec.decision[0])
+    _propose_idle(dev, spec, view)
+    first = spec.candidate_features.shape[0] + spec.stream_features.shape[0]
+    place = spec.context_features.shape[0] + spec.page_features.shape[0]
+    rows, about, handle = spec.answer_features, spec.die_features, dev.decider.victim_view
+    _describe_idle(dev, spec, handle, rows, first, spec.answers, _ANSWERS, about, place, die, view)
+
+
+#: Returns the address of what describes IDLE decisions; compiles at first use.
+idle_describer = describer(_observe_idle, ARRAYS)

@@ -1,0 +1,343 @@
+"""How the sub-page family carries out parts of requests without time, and admits them in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, STUCK
+from ssdgym.engine.decisions import PENDING, status_of
+from ssdgym.engine.rounds import collect
+from ssdgym.engine.subpage.buffer import (
+    carry_oldest,
+    drop_entry,
+    gathers,
+    note_partial,
+    promise,
+    set_waiting,
+    waiting_of,
+    way_out,
+)
+from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of
+from ssdgym.engine.subpage.queues import (
+    new_transaction,
+    queue_after_reads,
+    queue_main_write,
+    queue_reads,
+    queue_region_write,
+    write_done,
+)
+from ssdgym.engine.subpage.region import (
+    ADVANCE,
+    COLLECT,
+    WAITS,
+    advance,
+    collect_step,
+    prepare,
+    program_log_page,
+    program_subpage,
+    sweep_step,
+)
+from ssdgym.engine.subpage.scheduler import is_answered, read_ended
+from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
+from ssdgym.engine.subpage.writes import (
+    begin_write,
+    count_reads,
+    needs_place,
+    note_rmw,
+    others_of,
+    part_of,
+    read_page,
+    together,
+    write_now,
+)
+from ssdgym.engine.time.events import READ_PAGE
+from ssdgym.engine.time.transactions import arrived, note_parts, pages_done, start_request
+from ssdgym.requests import FLUSH, SYNC
+
+
+def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
+    """Make the kernels (flush_oldest, write_part) of what comes to the buffer and leaves it.
+
+    Both return OK, or the decision that is needed; `write_part` also AGAIN where something has left first.
+
+    Args:
+        start_list: called with (device, group that has come first), starts a write of what has come first.
+        leave: called with (device, how, group, sectors, slot of a request or -1, its own sectors), starts the
+            writes of sectors that leave the buffer.
+    """
+
+    @inlined
+    def flush_oldest(dev):
+        group = np.int64(dev.entry[dev.buffer[0].head].group)
+        if gathers(dev):
+            start_list(dev, group)
+            return np.int64(OK)
+        mask = waiting_of(dev, group)
+        how = way_out(dev, group, mask)
+        if how < 0:
+            return status_of(dev, how)
+        drop_entry(dev, group)
+        leave(dev, how, group, mask, np.int64(-1), np.int64(0))
+        return np.int64(OK)
+
+    @inlined
+    def write_part(dev, request):
+        group, mask, _ = part_of(dev, request)
+        if needs_place(dev, request, group, mask):
+            status = flush_oldest(dev)
+            return np.int64(AGAIN) if status == OK else status
+        sync = request.flags & SYNC
+        dirty = waiting_of(dev, group) | mask
+        leaves = sync or dirty == full_mask(dev)
+        how = way_out(dev, group, dirty) if leaves else np.int64(0)
+        if how < 0:
+            return status_of(dev, how)
+        promise(dev, group, mask)
+        if leaves:
+            drop_entry(dev, group)
+            leave(dev, how, group, dirty, np.int64(dev.control[0].slot) if sync else np.int64(-1), mask)
+        else:
+            set_waiting(dev, group, dirty)
+        return np.int64(OK)
+
+    return flush_oldest, write_part
+
+
+@inlined
+def part_pages(dev, request):
+    """Return the sectors of the next part of a request: those of one group."""
+    return part_of(dev, request)[2]
+
+
+# -- without time
+
+#: The transaction of the write that is carried out.
+_WRITE = 0
+
+
+@inlined
+def _begin_list(dev, group):
+    """Begin to carry out a write of what has come first."""
+    dev.buffer[0].writing = 1
+    dev.buffer[0].write_plane = -1
+    begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+    carry_oldest(dev, np.int64(_WRITE))
+
+
+@inlined
+def _begin(dev, how, group, mask, slot, own):
+    """Begin to carry out a write of these sectors of a group."""
+    dev.buffer[0].writing = 1
+    dev.buffer[0].write_plane = -1
+    begin_write(dev, np.int64(_WRITE), how, group, mask, np.int64(-1), np.int64(0))
+    note_partial(dev, np.int64(_WRITE), count_sectors(mask))
+    note_rmw(dev, np.int64(_WRITE))
+
+
+_begin_oldest, do_write = _writing_kernels(_begin_list, _begin)
+
+
+@inlined
+def do_read(dev, request):
+    """Read the next part of a request."""
+    group, mask, _ = part_of(dev, request)
+    wanted = count_reads(dev, group, mask)
+    while wanted != 0:
+        read = together(dev, group, wanted)
+        read_page(dev, group, read)
+        wanted &= ~read
+
+
+@inlined
+def do_flush(dev):
+    """Begin to carry out a write of what has come first; return whether the flush is over, and a status."""
+    if dev.buffer[0].count == 0:
+        return True, np.int64(OK)
+    return False, np.int64(_begin_oldest(dev))
+
+
+@inlined
+def _bind_region(dev):
+    """Return the plane to whose region the next part of a write goes."""
+    die_number = np.int64(allocate_die(dev))
+    plane = plane_from_cursor(dev, die_number, 0)
+    pass_die(dev, die_number)
+    pass_plane(dev, plane)
+    return plane
+
+
+@inlined
+def _program_region(dev, plane):
+    """Program what comes next of the write to a region that is ready for it."""
+    buffer = dev.buffer[0]
+    write = dev.transaction[_WRITE]
+    buffer.write_plane = -1
+    if write.kind == LIST_WRITE:
+        program_log_page(dev, plane, np.int64(_WRITE))
+        buffer.writing = 0
+        return np.int64(OK)
+    s = lowest_of(np.int64(write.mask))
+    sector = dev.carried[s]
+    write.mask &= write.mask - 1
+    buffer.writing = write.mask != 0
+    return program_subpage(dev, plane, np.int64(_WRITE), np.int64(sector.lpn), np.int64(sector.version))
+
+
+@kernel
+def _write_to_region(dev):
+    """Carry out the next step of a write to a region; return OK, or the decision it needs."""
+    buffer = dev.buffer[0]
+    if buffer.write_plane < 0:
+        buffer.write_plane = _bind_region(dev)
+    plane = np.int64(buffer.write_plane)
+    outcome = np.int64(prepare(dev, plane))
+    if outcome == ADVANCE:
+        return np.int64(advance(dev, plane))
+    if outcome == COLLECT:
+        status = np.int64(collect_step(dev, plane))
+        if status == PENDING:
+            return status_of(dev, status)
+        return np.int64(STUCK if status == WAITS else OK) if status >= 0 else status
+    return _program_region(dev, plane)
+
+
+@inlined
+def _has_work(dev):
+    buffer = dev.buffer[0]
+    return dev.control[0].gc_plane >= 0 or buffer.sweep_plane >= 0 or buffer.writing
+
+
+@inlined
+def is_at_horizon(dev):
+    """Return whether the run ends here: a write under way is finished first."""
+    return dev.control[0].admitted_pages >= dev.control[0].horizon and not _has_work(dev)
+
+
+@inlined
+def do_work(dev):
+    """Carry out the next step of what is under way: a round, a sweep, or a write."""
+    if not _has_work(dev):
+        return np.int64(NO_WORK)
+    if dev.control[0].gc_plane >= 0:
+        return np.int64(collect(dev))
+    if dev.buffer[0].sweep_plane >= 0:
+        return np.int64(sweep_step(dev))
+    write = dev.transaction[_WRITE]
+    if write.kind == SUBPAGE_WRITE or (write.kind == LIST_WRITE and dev.subpage[0].kind != FGM):
+        return np.int64(_write_to_region(dev))
+    dev.buffer[0].writing = 0
+    return np.int64(write_now(dev, np.int64(_WRITE)))
+
+
+# -- in time
+
+
+@inlined
+def _queue_list(dev, number):
+    """Queue a write of sectors of any groups, to the main area or to the log."""
+    if dev.subpage[0].kind == FGM:
+        queue_main_write(dev, number)
+    else:
+        queue_region_write(dev, number)
+
+
+@inlined
+def _admit_list(dev, group):
+    """Queue a write of what has come first."""
+    number = np.int64(new_transaction(dev))
+    begin_write(dev, number, LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+    carry_oldest(dev, number)
+    dev.buffer[0].host_writes += 1
+    _queue_list(dev, number)
+
+
+@inlined
+def _new_write(dev, how, group, mask, slot, pages):
+    """Begin a write that brings these sectors of a group."""
+    number = np.int64(new_transaction(dev))
+    begin_write(dev, number, how, group, mask, slot, pages)
+    note_partial(dev, number, count_sectors(mask))
+    dev.buffer[0].host_writes += 1
+    return number
+
+
+@kernel
+def _leave(dev, how, group, mask, slot, own):
+    """Queue the writes of sectors that leave the buffer; `own` are those of the request in `slot`."""
+    if how == SUBPAGE_WRITE:
+        while mask != 0:
+            one = mask & -mask
+            waits = own & one != 0
+            number = _new_write(dev, how, group, one, slot if waits else np.int64(-1), np.int64(waits))
+            queue_region_write(dev, number)
+            mask &= mask - 1
+        return
+    number = _new_write(dev, how, group, mask, slot, count_sectors(own))
+    if how == LIST_WRITE:
+        _queue_list(dev, number)
+    else:
+        note_rmw(dev, number)
+        queue_after_reads(dev, number, group, others_of(dev, number))
+
+
+_queue_oldest, _admit_part = _writing_kernels(_admit_list, _leave)
+
+
+@inlined
+def admit_write(dev, request):
+    """Admit the next part of a write, which is done unless it has to reach flash (SYNC)."""
+    status = _admit_part(dev, request)
+    if status == OK and not request.flags & SYNC:
+        pages_done(dev, np.int64(dev.control[0].slot), part_pages(dev, request))
+    return status
+
+
+@inlined
+def admit_read(dev, request):
+    """Admit the next part of a read."""
+    slot = np.int64(dev.control[0].slot)
+    group, mask, count = part_of(dev, request)
+    wanted = count_reads(dev, group, mask)
+    left = count_sectors(wanted)
+    if count > left:
+        pages_done(dev, slot, count - left)
+    queue_reads(dev, group, wanted, HOST_READ, slot, -1)
+
+
+@inlined
+def page_ended(dev, die_number, number, command):
+    """Finish a read or a write whose command has ended."""
+    if dev.transaction[number].request >= 0:
+        note_parts(dev, die_number, number, np.int64(dev.transaction[number].request))
+    if command == READ_PAGE:
+        read_ended(dev, number)
+    else:
+        write_done(dev, number)
+
+
+@inlined
+def start_next(dev, requests):
+    """Start a request that may have arrived; a flush goes on until nothing is on its way to flash."""
+    params = dev.params[0]
+    control = dev.control[0]
+    request = requests[control.cursor]
+    if request.op == FLUSH and (dev.buffer[0].count > 0 or dev.buffer[0].host_writes > 0):
+        here = params.queue_depth > 0 or request.arrival_ns <= control.now
+        if not here or dev.buffer[0].count == 0:
+            return np.int64(AGAIN)
+        return _queue_oldest(dev)
+    if not arrived(params, control, request):
+        return np.int64(AGAIN)
+    start_request(dev, request)
+    return np.int64(OK)
+
+
+@inlined
+def has_window(dev):
+    """Return whether transactions are free for the writes and reads of a part, and no decision goes first."""
+    least = 2 * (np.int64(dev.subpage[0].slots) + 1)
+    return dev.control[0].free_transactions >= least and not is_answered(dev)
