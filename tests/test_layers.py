@@ -161,12 +161,13 @@ COMMON = {"control", "counters", "params", "page_memory", "block_memory", "strea
 EXCEPTIONS = {
     ("blocks/index.py", "plane.dirty_head"): "makes empty devices",
     ("blocks/index.py", "plane.round_leader"): "likewise",
+    ("entries.py", "logical.ppn"): "likewise",
     ("page/family.py", "*"): "likewise",
     ("subpage/family.py", "*"): "likewise",
     ("block/family.py", "*"): "likewise",
     ("block/bundles.py", "block.*"): "counts pages that are programmed in any order",
     ("block/bundles.py", "plane.*"): "counts them, and lists bundles in place of blocks",
-    ("block/writes.py", "plane.valid"): "counts valid pages",
+    ("block/host.py", "plane.valid"): "counts valid pages",
     ("time/transactions.py", "region.write_*"): "appends to the queue that it is given",
 }
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 
-from ssdgym.engine.core.family import State
+from ssdgym.engine.core.family import Arrays, State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import (
@@ -29,11 +29,6 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK,
 )
 from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
-
-#: Arrays that a family does not have: empty ones of the same items, which lie in memory as those of others.
-_NO_PAIRS, _NO_STREAMS, _NO_BUCKETS = np.zeros(0, ERASE_PAIR), np.zeros(0, STREAM), np.zeros(0, BUCKET)
-_NO_BEST, _NO_NUMBERS, _NO_HEAP = np.zeros(0, BEST), np.zeros(0, np.int32), np.zeros(0, HEAP)
-_NO_HOTNESS, _NO_BYTES = np.zeros(0, np.uint64), np.zeros(0, np.uint8)
 
 
 class PolicyView(NamedTuple):
@@ -62,60 +57,52 @@ class PolicyView(NamedTuple):
     memory: Any  # one record
 
 
-@inlined
-def whole_view(state, i, page, block, stream, device):
-    """Return the view of a rule whose memory begins at these bytes; nothing is copied."""
-    return PolicyView(
-        state.params[i],
-        state.control[i],
-        state.counters[i],
-        state.plane[i],
-        state.round_pairs[i],
-        state.die[i],
-        state.block[i],
-        state.sub_block[i],
-        state.stream[i],
-        state.bucket[i],
-        state.logical[i],
-        state.physical[i],
-        state.best[i],
-        state.tree[i],
-        state.group_size[i],
-        state.heap[i],
-        state.hotness[i],
-        state.page_memory[i, page:],
-        state.block_memory[i, block:],
-        state.stream_memory[i, stream:],
-        state.memory[i, device:],
-    )
+#: The items of each array. Those of a rule's memory are bytes to the engine.
+_ITEMS = PolicyView(
+    params=PARAMS,
+    control=CONTROL,
+    counters=COUNTERS,
+    plane=PLANE,
+    round_pairs=ERASE_PAIR,
+    die=DIE,
+    block=BLOCK,
+    sub_block=SUB_BLOCK,
+    stream=STREAM,
+    bucket=BUCKET,
+    logical=LOGICAL,
+    physical=PHYSICAL,
+    best=BEST,
+    tree=np.int32,
+    group_size=np.int32,
+    heap=HEAP,
+    hotness=np.uint64,
+    page_memory=np.uint8,
+    block_memory=np.uint8,
+    stream_memory=np.uint8,
+    memory=np.uint8,
+)
+#: numba's type of the view, for compiling rules.
+VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
 
 
-@inlined
-def view_of_blocks(state, i):
-    """Return the view of a device whose rules see none; what only other families have is empty."""
-    return PolicyView(
-        state.params[i],
-        state.control[i],
-        state.counters[i],
-        state.plane[i],
-        _NO_PAIRS,
-        state.die[i],
-        state.block[i],
-        state.sub_block[i],
-        _NO_STREAMS,
-        _NO_BUCKETS,
-        state.logical[i],
-        state.physical[i],
-        _NO_BEST,
-        _NO_NUMBERS,
-        _NO_NUMBERS,
-        _NO_HEAP,
-        _NO_HOTNESS,
-        _NO_BYTES,
-        _NO_BYTES,
-        _NO_BYTES,
-        _NO_BYTES,
+def view_maker(arrays: Arrays) -> Any:
+    """Make the kernel that returns the view of a rule on devices of a family; nothing is copied.
+
+    It is called with (batch, number of the device, and the bytes at which the memory of the rule begins in
+    each array). Arrays that the family does not have are empty ones, which lie in memory as those of others.
+    """
+    kept = arrays.state._fields
+    starts = {name: f", {part}:" for name, part in MEMORY_FIELDS.items()}
+    namespace: dict[str, Any] = {"__name__": __name__, "PolicyView": PolicyView}
+    rows = []
+    for name, items in _ITEMS._asdict().items():
+        namespace[f"no_{name}"] = np.zeros(0, items)
+        rows.append(f"state.{name}[i{starts.get(name, '')}]" if name in kept else f"no_{name}")
+    exec(
+        f"def view_of(state, i, page, block, stream, device):\n    return PolicyView({', '.join(rows)})\n",
+        namespace,
     )
+    return inlined(namespace["view_of"])
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
@@ -159,30 +146,3 @@ def _lengths(params: np.void) -> dict[str, int]:
         "stream_memory": int(params["planes"]) * int(params["streams"]),
         "memory": 1,
     }
-
-
-_ITEMS = PolicyView(
-    params=PARAMS,
-    control=CONTROL,
-    counters=COUNTERS,
-    plane=PLANE,
-    round_pairs=ERASE_PAIR,
-    die=DIE,
-    block=BLOCK,
-    sub_block=SUB_BLOCK,
-    stream=STREAM,
-    bucket=BUCKET,
-    logical=LOGICAL,
-    physical=PHYSICAL,
-    best=BEST,
-    tree=np.int32,
-    group_size=np.int32,
-    heap=HEAP,
-    hotness=np.uint64,
-    page_memory=np.uint8,
-    block_memory=np.uint8,
-    stream_memory=np.uint8,
-    memory=np.uint8,
-)
-#: numba's type of the view, for compiling rules.
-VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))

@@ -8,7 +8,6 @@ from ssdgym.engine.block.audit import first_fault_of
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.plans import candidates_of
 from ssdgym.engine.block.state import ARRAYS, bind_device
-from ssdgym.engine.block.writes import trim
 from ssdgym.engine.blocks.index import add_block
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
@@ -16,7 +15,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, store_action
 from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import view_of_blocks
+from ssdgym.engine.view import view_maker
 
 
 @kernel
@@ -47,10 +46,13 @@ def _format(dev):
     format_queues(dev)
 
 
+_view_of = view_maker(ARRAYS)
+
+
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules see figures and hook nothing, and the view is for features."""
-    view = store_at(view_of_blocks(state, i), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, 0, 0, 0, 0), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view), address)
 
 
@@ -71,7 +73,7 @@ BLOCK_FAMILY = entries.add_family(
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
         loop.host_read: host.host_read,
-        loop.trim: trim,
+        loop.trim: host.trim,
         loop.do_work: host.do_work,
         loop.do_write: host.do_write,
         loop.queue_read: host.queue_read,

@@ -2,18 +2,20 @@
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import block_at, review, victim_of
-from ssdgym.engine.block.figures import (
+from ssdgym.engine.block.bundles import block_at, erased_pages, review, victim_of
+from ssdgym.engine.block.plans import (
+    MERGE_BLOCKS,
+    candidates_of,
     compacted_slots,
     fill_figures,
     held_slots,
     largest_invalid,
+    look_at,
+    make_draft,
     merged_slots,
-    needs_first_erase,
 )
-from ssdgym.engine.block.plans import COPIED, MERGE_BLOCKS, SCANNED, candidates_of, look_at, make_draft
 from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
-from ssdgym.engine.block.steps import next_step
+from ssdgym.engine.block.steps import COPIED, SCANNED, next_step
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
@@ -148,7 +150,7 @@ def _set_first_erase(dev, plane, answer):
     job.node = 0
     if dev.merging[0].kind == NFTL and answer != MERGE_BLOCKS:
         update = block_at(dev, np.int64(job.bundle), UPDATE)
-        if needs_first_erase(dev, update, np.int64(dev.figure[answer].out_copies)):
+        if dev.figure[answer].out_copies > erased_pages(dev, update):
             job.node, _ = largest_invalid(dev, update)
 
 
@@ -185,20 +187,13 @@ def is_allowed(dev, answer):
 
 
 @inlined
-def _scan_phases(dev, pages):
-    return Phases(
-        pages * np.int64(dev.params[0].read_ns),
-        pages * np.int64(dev.merging[0].spare_ns),
-        np.int64(0),
-    )
-
-
-@inlined
 def _phases_of(dev, plane, done):
     """Return the phases of a step, and count its nominal time by what it is spent on."""
     params, tally = dev.params[0], dev.tally[0]
     if done == SCANNED:
-        phases = _scan_phases(dev, np.int64(dev.job[plane].amount))
+        pages = np.int64(dev.job[plane].amount)
+        spare_ns = np.int64(dev.merging[0].spare_ns)
+        phases = Phases(pages * np.int64(params.read_ns), pages * spare_ns, np.int64(0))
         tally.gc_spare_ns += duration_of(phases)
         return phases
     if done == COPIED:

@@ -1,28 +1,23 @@
-"""The steps of a merge, by copies or in place."""
+"""The steps of a merge, by copies or in place, and what they do to pages and blocks."""
 
 import numpy as np
 
 from ssdgym.engine.block.bundles import (
     block_at,
+    erase,
     erased_pages,
     first_erased,
+    first_room,
+    forget,
+    free_slot,
     is_valid,
     page_at,
+    program,
+    review,
     set_block,
     take_block,
 )
-from ssdgym.engine.block.figures import held_slots
-from ssdgym.engine.block.plans import (
-    GO_ON,
-    MERGE_BLOCKS,
-    SCANNED,
-    copy_page,
-    erase_emptied,
-    erase_now,
-    lowest_of,
-    next_valid,
-    room_for,
-)
+from ssdgym.engine.block.plans import MERGE_BLOCKS, held_slots
 from ssdgym.engine.block.state import (
     BACK,
     CUT,
@@ -37,10 +32,101 @@ from ssdgym.engine.block.state import (
     TARGET,
     UPDATE,
 )
+from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
-from ssdgym.engine.flash import leaves_of
+from ssdgym.engine.flash import check_page, leaves_of, level_of
+
+#: What a step was: a scan of spare areas; a page copied; an erase.
+SCANNED, COPIED, ERASED = range(3)
+#: The phase has nothing left to do; look at the next one.
+GO_ON = 10
+
+
+@kernel
+def copy_page(dev, bundle, source, target):
+    """Relocate a valid page of a bundle."""
+    lpn = np.int64(dev.physical[source].lpn)
+    check_page(dev, lpn, source)
+    forget(dev, bundle, source)
+    program(dev, target, lpn, np.int64(dev.physical[source].version))
+    dev.counters[0].relocated_pages += 1
+    return np.int64(COPIED)
+
+
+@inlined
+def erase_now(dev, plane, bundle, block, node):
+    """Erase a partial block; `amount` is its level then."""
+    erase(dev, bundle, block, node)
+    dev.job[plane].amount = level_of(node)
+    return np.int64(ERASED)
+
+
+@inlined
+def lowest_of(slots):
+    """Return the lowest of some slots, a bit each."""
+    slot = np.int64(0)
+    while not slots >> slot & 1:
+        slot += 1
+    return slot
+
+
+@inlined
+def _finish(dev, plane, bundle):
+    """End the job of a plane, whose last block is being erased."""
+    job = dev.job[plane]
+    if dev.merging[0].kind == NFTL and job.answer == MERGE_BLOCKS:
+        target = block_at(dev, bundle, TARGET)
+        set_block(dev, bundle, TARGET, np.int64(-1))
+        set_block(dev, bundle, DATA, target)
+    job.bundle = -1
+    review(dev, bundle)
+
+
+@inlined
+def erase_emptied(dev, plane, bundle, slot):
+    """Erase a block of which nothing is wanted any more; it joins the pool."""
+    job = dev.job[plane]
+    block = block_at(dev, bundle, slot)
+    done = erase_now(dev, plane, bundle, block, np.int64(1))
+    set_block(dev, bundle, slot, np.int64(-1))
+    join_pool(dev, block)
+    job.emptied &= ~(np.uint32(1) << np.uint32(slot))
+    if job.emptied == 0:
+        _finish(dev, plane, bundle)
+    return done
+
+
+@inlined
+def next_valid(dev, plane, block):
+    """Return the next valid page of a block from the job's place in it on, -1 for none."""
+    job, size = dev.job[plane], np.int64(dev.params[0].pages_per_block)
+    while job.page < size:
+        ppn = block * size + job.page
+        if is_valid(dev, ppn):
+            return ppn
+        job.page += 1
+    return np.int64(-1)
+
+
+@kernel
+def room_for(dev, plane, bundle, slots, emptied):
+    """Return the lowest erased page of a bundle's blocks in some slots, or of a block added to them; -1.
+
+    A block that is added is emptied itself at last where `emptied` says so.
+    """
+    block = first_room(dev, bundle, slots)
+    if block < 0:
+        block = np.int64(take_block(dev, plane))
+        if block < 0:
+            return np.int64(-1)
+        slot = free_slot(dev, bundle)
+        set_block(dev, bundle, slot, block)
+        if emptied:
+            dev.job[plane].emptied |= np.uint32(1) << np.uint32(slot)
+    return np.int64(first_erased(dev, block))
+
 
 # M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
 #
@@ -78,25 +164,17 @@ def next_block(dev, plane):
 
 
 @kernel
-def _next_planned(dev, plane):
-    """Return the next partial block of a job's plan by its number, so the largest first; -1 for none."""
-    job = dev.job[plane]
-    for node in range(job.node + 1, np.int64(2) << np.int64(dev.merging[0].levels)):
-        if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
-            return np.int64(node)
-    return np.int64(-1)
-
-
-@inlined
 def _go_to_next_planned(dev, plane):
-    """Go on with the next partial block of the plan, from its first page on; return whether there is one."""
-    job = dev.job[plane]
-    job.node = _next_planned(dev, plane)
-    if job.node < 0:
-        return False
-    first, _ = leaves_of(np.int64(dev.merging[0].levels), np.int64(job.node))
-    job.page = first * dev.params[0].pages_per_sub_block
-    return True
+    """Go on with the next partial block of the plan, the largest first, from its first page on, if any."""
+    job, levels = dev.job[plane], np.int64(dev.merging[0].levels)
+    for node in range(job.node + 1, np.int64(2) << levels):
+        if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
+            first, _ = leaves_of(levels, np.int64(node))
+            job.node = node
+            job.page = first * dev.params[0].pages_per_sub_block
+            return True
+    job.node = -1
+    return False
 
 
 @inlined

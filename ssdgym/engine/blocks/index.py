@@ -7,40 +7,10 @@ from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
 from ssdgym.engine.core.status import AGE_LIST, BUCKETS, NO_FAULT, POOL
 from ssdgym.engine.flash import block_of, sub_block_of
-from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, PROGRAMMED, reclassify, withdraw
 from ssdgym.engine.speedupgc.heaps import mark_dirty
-
-__all__ = [
-    "ANYTHING",
-    "INVALIDATED",
-    "PROGRAMMED",
-    "block_changed",
-    "block_listed",
-    "block_withdrawn",
-    "prefetch_block",
-    "prefetch_holder",
-]
 
 #: Sub-blocks in a line of memory.
 _PER_LINE = 64 // SUB_BLOCK.itemsize
-
-
-@inlined
-def block_changed(dev, block, change, s):
-    """Bring the tables up to date after a change of a block: of a page in its sub-block `s`, or ANYTHING."""
-    reclassify(dev, block, change, s)
-
-
-@inlined
-def block_listed(dev, block):
-    """Bring the tables up to date after a block's place in the index, or its invalid pages, have changed."""
-    mark_dirty(dev, block)
-
-
-@inlined
-def block_withdrawn(dev, block):
-    """Bring the tables up to date after a block has become a victim."""
-    withdraw(dev, block)
 
 
 @inlined
@@ -97,7 +67,7 @@ def raise_invalid(dev, block):
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
-    block_listed(dev, block)
+    mark_dirty(dev, block)
 
 
 @inlined
@@ -109,7 +79,7 @@ def enter_index(dev, block):
     _append_to_ages(dev.block, plane, block)
     plane.indexed_blocks += 1
     _enter_bucket(dev, block)
-    block_listed(dev, block)
+    mark_dirty(dev, block)
 
 
 @inlined
@@ -121,20 +91,25 @@ def leave_index(dev, block):
     _remove_from_ages(dev.block, plane, block)
     plane.indexed_blocks -= 1
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
-    block_listed(dev, block)
+    mark_dirty(dev, block)
 
 
 @helper
-def most_invalid_block(view, plane):
-    """Return the first block of the bucket with most invalid pages, enough to win some; -1 for none."""
+def _first_below(view, plane, invalid):
+    """Return the first block with so many invalid pages or fewer, enough to win some; -1 for none."""
     params = view.params[0]
-    invalid = view.plane[plane].max_invalid
     while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
         if head >= 0:
             return head
         invalid -= 1
     return -1
+
+
+@helper
+def most_invalid_block(view, plane):
+    """Return the first block of the bucket with most invalid pages, enough to win some; -1 for none."""
+    return _first_below(view, plane, view.plane[plane].max_invalid)
 
 
 @helper
@@ -143,17 +118,8 @@ def next_by_invalid(view, plane, block):
 
     That is its bucket to the end, then the next lower ones.
     """
-    params = view.params[0]
     record = view.block[block]
-    if record.next_bucket >= 0:
-        return record.next_bucket
-    invalid = record.invalid - 1
-    while invalid >= params.least_invalid:
-        head = view.bucket[_bucket_number(params, plane, invalid)].head
-        if head >= 0:
-            return head
-        invalid -= 1
-    return -1
+    return record.next_bucket if record.next_bucket >= 0 else _first_below(view, plane, record.invalid - 1)
 
 
 @inlined

@@ -3,11 +3,6 @@
 import numpy as np
 
 from ssdgym.engine.blocks.index import (
-    ANYTHING,
-    INVALIDATED,
-    block_changed,
-    block_listed,
-    block_withdrawn,
     enter_index,
     join_pool,
     leave_index,
@@ -27,6 +22,8 @@ from ssdgym.engine.flash import (
     program_page,
     sub_block_of,
 )
+from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, reclassify, withdraw
+from ssdgym.engine.speedupgc.heaps import mark_dirty
 
 
 @inlined
@@ -49,7 +46,7 @@ def count_invalid(dev, ppn, change):
     stream_of(dev, record).valid -= 1
     if record.status & INDEXED:
         raise_invalid(dev, block)
-        block_changed(dev, block, change, sub - block * params.sub_blocks)
+        reclassify(dev, block, change, sub - block * params.sub_blocks)
     else:
         record.invalid += 1
     return block
@@ -116,7 +113,7 @@ def open_block(dev, plane, stream, block):
         leave_index(dev, block)
     record.status |= OPEN
     _join_stream(dev, plane, block, stream)
-    block_changed(dev, block, ANYTHING, 0)
+    reclassify(dev, block, ANYTHING, 0)
     block_event(dev, OPENED, plane, block)
     sub = _begin_sub_block(dev, block, _first_writable(dev, block, 0))
     dev.open_sub_block[plane * MAX_STREAMS + stream] = sub
@@ -281,7 +278,7 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     plane.free_pages -= 1
     plane.pool_pages -= 1
     if record.status & INDEXED:
-        block_listed(dev, block)
+        mark_dirty(dev, block)
     else:
         enter_index(dev, block)
     if record.written == params.pages_per_block:
@@ -309,7 +306,7 @@ def withdraw_block(dev, block, valid):
     leave_index(dev, block)
     if dev.block[block].status & POOLED:
         leave_pool(dev, block)
-    block_withdrawn(dev, block)
+    withdraw(dev, block)
     lower_max_invalid(dev, np.int64(dev.block[block].plane))
     block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 
@@ -332,4 +329,4 @@ def erase(dev, block, mask):
         stream = stream_of(dev, record)
         stream.blocks -= 1
         stream.closed_sum -= record.closed_at
-    block_changed(dev, block, ANYTHING, 0)
+    reclassify(dev, block, ANYTHING, 0)

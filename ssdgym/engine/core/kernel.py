@@ -224,6 +224,18 @@ def count_bits(typing_context, word):
 
 
 @intrinsic
+def clear(typing_context, record):
+    """Set all fields of a record to zero."""
+
+    def build(context, builder, signature, arguments):
+        size = context.get_constant(numba.types.intp, signature.args[0].size)
+        cgutils.memset(builder, arguments[0], size, 0)
+        return context.get_dummy_value()
+
+    return numba.types.void(record), build
+
+
+@intrinsic
 def prefetch(typing_context, array, place):
     """Fetch the line of memory where an array's item begins, without waiting for it.
 

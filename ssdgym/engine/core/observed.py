@@ -1,5 +1,7 @@
 """Records of what an observation is made of: features are functions of them, called by address."""
 
+from typing import Any
+
 import numpy as np
 from numba import typeof, types
 
@@ -190,30 +192,25 @@ FEATURE = np.dtype([("address", "i8"), ("of_device", "i8"), ("low", "f8"), ("hig
 #: The first value outside its bounds: which column it is for (counted from 1, context behind candidates).
 OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
 
-_VIEW = types.int64
-CANDIDATE_TYPE = typeof(np.zeros(1, CANDIDATE)).dtype
-DECISION_TYPE = typeof(np.zeros(1, DECISION)).dtype
-STREAM_TYPE = typeof(np.zeros(1, STREAM_SEEN)).dtype
-PAGE_TYPE = typeof(np.zeros(1, PAGE_SEEN)).dtype
-DIE_TYPE = typeof(np.zeros(1, DIE_SEEN)).dtype
-ANSWER_TYPE = typeof(np.zeros(1, ANSWER_SEEN)).dtype
-SECTOR_TYPE = typeof(np.zeros(1, SECTOR_SEEN)).dtype
-WAY_TYPE = typeof(np.zeros(1, WAY_SEEN)).dtype
-BUNDLE_TYPE = typeof(np.zeros(1, BUNDLE_SEEN)).dtype
-PLAN_TYPE = typeof(np.zeros(1, PLAN_SEEN)).dtype
-#: What each kind of feature is called with; the first argument is the handle of what a rule sees.
+
+def _of(about: np.dtype, *more: np.dtype) -> Any:
+    """Return numba's signature of features of records, behind the handle of what a rule sees."""
+    return types.float64(types.int64, *(typeof(np.zeros(1, items)).dtype for items in (about, *more)))
+
+
+#: What each kind of feature is called with.
 FEATURE_SHAPES = {
-    "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
-    "stream": types.float64(_VIEW, STREAM_TYPE, PAGE_TYPE),
-    "page": types.float64(_VIEW, PAGE_TYPE),
-    "answer": types.float64(_VIEW, ANSWER_TYPE, DIE_TYPE),
-    "die": types.float64(_VIEW, DIE_TYPE),
-    "way": types.float64(_VIEW, WAY_TYPE, SECTOR_TYPE),
-    "sector": types.float64(_VIEW, SECTOR_TYPE),
-    "plan": types.float64(_VIEW, PLAN_TYPE, BUNDLE_TYPE),
-    "bundle": types.float64(_VIEW, BUNDLE_TYPE),
-    "decision": types.float64(_VIEW, DECISION_TYPE),
-    "device": types.float64(_VIEW),
+    "candidate": _of(CANDIDATE, DECISION),
+    "stream": _of(STREAM_SEEN, PAGE_SEEN),
+    "page": _of(PAGE_SEEN),
+    "answer": _of(ANSWER_SEEN, DIE_SEEN),
+    "die": _of(DIE_SEEN),
+    "way": _of(WAY_SEEN, SECTOR_SEEN),
+    "sector": _of(SECTOR_SEEN),
+    "plan": _of(PLAN_SEEN, BUNDLE_SEEN),
+    "bundle": _of(BUNDLE_SEEN),
+    "decision": _of(DECISION),
+    "device": types.float64(types.int64),
 }
 
 #: What calls a feature by its address, for the kinds that more than one place computes.

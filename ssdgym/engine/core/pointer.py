@@ -35,26 +35,22 @@ def _word(context, builder, signature, arguments):
     return builder.gep(data, [arguments[1]])
 
 
-@intrinsic
-def add_to(typing_context, words, place, number):
-    """Add to a word, and return what it was before."""
+def _atomic(operation: str) -> Any:
+    """Make the intrinsic that changes a word by another, and returns what it was before."""
 
-    def build(context, builder, signature, arguments):
-        at = _word(context, builder, signature, arguments)
-        return builder.atomic_rmw("add", at, arguments[2], "acq_rel")
+    @intrinsic
+    def change(typing_context, words, place, number):
+        def build(context, builder, signature, arguments):
+            at = _word(context, builder, signature, arguments)
+            return builder.atomic_rmw(operation, at, arguments[2], "acq_rel")
 
-    return types.int64(words, types.int64, types.int64), build
+        return types.int64(words, types.int64, types.int64), build
+
+    return change
 
 
-@intrinsic
-def exchange(typing_context, words, place, number):
-    """Replace a word, and return what it was before; what was written before is seen by who reads it."""
-
-    def build(context, builder, signature, arguments):
-        at = _word(context, builder, signature, arguments)
-        return builder.atomic_rmw("xchg", at, arguments[2], "acq_rel")
-
-    return types.int64(words, types.int64, types.int64), build
+#: Add to a word; replace it. What was written before is seen by who reads it.
+add_to, exchange = _atomic("add"), _atomic("xchg")
 
 
 @intrinsic

@@ -57,15 +57,6 @@ def add_set(sets, count, pairs, length):
     return count + 1
 
 
-@inlined
-def _unit_of(dev, block):
-    """Return what is erased of a block in a set with others: its best set where parts may be erased."""
-    params = dev.params[0]
-    if params.erase_unit == WHOLE_BLOCK:
-        return full_mask(params.sub_blocks)
-    return best_set(dev, block)
-
-
 @kernel
 def _add_legal(dev, plane, sets, count, pairs, length):
     """Add an erase set if it is legal."""
@@ -76,8 +67,11 @@ def _add_legal(dev, plane, sets, count, pairs, length):
 
 @inlined
 def _set_pair(dev, pairs, k, block):
+    """Take a block into a set with others: its best set where parts may be erased."""
+    params = dev.params[0]
     pairs[k].block = block
-    pairs[k].mask = _unit_of(dev, block)
+    whole = params.erase_unit == WHOLE_BLOCK
+    pairs[k].mask = full_mask(params.sub_blocks) if whole else best_set(dev, block)
 
 
 @kernel
@@ -138,13 +132,6 @@ def _add_at_random(dev, plane, sets, count, pairs, most_blocks):
         if length > 0:
             count = _add_legal(dev, plane, sets, count, pairs, length)
     return count
-
-
-@inlined
-def fill_up_together(dev, plane, sets, count, wanted, scratch, most_blocks):
-    """Fill the table up with sets of several blocks of the plane."""
-    count = _add_by_rank(dev, plane, sets, count, wanted, scratch, most_blocks)
-    return _add_at_random(dev, plane, sets, count, scratch, most_blocks)
 
 
 @inlined
@@ -219,7 +206,8 @@ def fill_up(dev, plane, sets, count, spec):
     wanted = count + (sets.shape[0] - count + 1) // 2
     scratch = spec.pairs
     if spec.most_blocks > 1:
-        return fill_up_together(dev, plane, sets, count, wanted, scratch, spec.most_blocks)
+        count = _add_by_rank(dev, plane, sets, count, wanted, scratch, spec.most_blocks)
+        return _add_at_random(dev, plane, sets, count, scratch, spec.most_blocks)
     count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
     return _fill_at_random(dev, plane, sets, count, scratch)
 

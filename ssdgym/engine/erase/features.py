@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, has, quotient
-from ssdgym.engine.core.kernel import count_bits, inlined, kernel, prefetch
+from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel, prefetch
 from ssdgym.engine.core.observed import candidate_feature_at
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
@@ -40,24 +40,6 @@ def _count_pair(dev, block, mask, tally):
     tally.relocated += params.streams > 1 and record.stream == params.gc_stream
     tally.invalidated_at = max(tally.invalidated_at, record.invalidated_at)
     tally.closed_at = max(tally.closed_at, record.closed_at)
-
-
-@inlined
-def _clear(tally):
-    tally.sub_blocks = 0
-    tally.written = 0
-    tally.invalid = 0
-    tally.beside = 0
-    tally.spent = 0
-    tally.erases = 0
-    tally.relocated = 0
-    tally.invalidated_at = 0
-    tally.closed_at = 0
-    tally.proposers = np.uint64(0)
-    tally.sampled = 0
-    tally.updates = 0
-    tally.neighbours = 0
-    tally.neighbour_updates = 0
 
 
 @inlined
@@ -99,7 +81,7 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
 
     To count updates one of `stride` pages of a block is looked at; 0 for none.
     """
-    _clear(tally)
+    clear(tally)
     tally.pairs = pairs
     for k in range(pairs):
         block, mask = np.int64(erase_set[k].block), erase_set[k].mask
@@ -147,7 +129,9 @@ def observe_plane(dev, plane, spec, view):
     count = propose(dev, plane, spec, view.sets, view.proposed)
     if spec.every:
         _locate_proposed(dev, plane, spec, view)
-        _clear_pairs(view.sets, count)
+        for k in range(count):  # those listed have a single pair
+            for j in range(1, MAX_PAIRS):
+                view.sets[k, j].mask = NONE
         count = list_all(dev, plane, view.sets)
     else:
         count = fill_up(dev, plane, view.sets, count, spec)
@@ -175,14 +159,6 @@ def observe_plane(dev, plane, spec, view):
     if not view.mask.any():
         view.mask[0] = 1
     describe_decision(dev, spec, view.context)
-
-
-@inlined
-def _clear_pairs(sets, count):
-    """Make the first `count` sets ones of a single pair."""
-    for k in range(count):
-        for j in range(1, MAX_PAIRS):
-            sets[k, j].mask = NONE
 
 
 @kernel

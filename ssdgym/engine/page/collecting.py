@@ -27,7 +27,6 @@ from ssdgym.engine.time.events import ERASE_SET, NEVER, start_timer, stop_timer
 
 #: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
 _WEIGHT_BITS = 3
-_NO_ANSWER = np.int64(-(2**63))
 
 
 # -- background GC
@@ -81,33 +80,16 @@ def background_plane(view, die_number, below_free):
     return best
 
 
-@inlined
-def _gap_ns(dev):
-    """Return the time to the next arrival, -1 if it is not known."""
-    control = dev.control[0]
-    known = has_oracle(dev) and control.next_arrival_ns >= 0
-    return control.next_arrival_ns - control.now if known else np.int64(-1)
-
-
-@inlined
-def _ask(dev, die_number, plane):
-    """Return the commands an idle die is given, or -ns to call again after; _NO_ANSWER has to wait."""
-    if not is_external(dev, IDLE):
-        return np.int64(idle_by_rule(dev, die_number, _gap_ns(dev)))
-    action = request_action(dev, IDLE, plane, die_number)
-    return _NO_ANSWER if action == PENDING else np.int64(IDLE_STEPS[action])
-
-
 @kernel
 def idle_plane(dev, die_number):
     """Return the plane that a die goes on to collect that has nothing to do.
 
     It is -1 to stay idle, PENDING for a decision that is due.
     """
-    die = dev.die[die_number]
+    control, die = dev.control[0], dev.die[die_number]
     if not die.idle:
         die.idle = 1
-        die.idle_since = dev.control[0].now
+        die.idle_since = control.now
         die.idle_answers = 0
     plane = np.int64(background_plane(dev, die_number, NEVER))
     if plane < 0:
@@ -115,9 +97,15 @@ def idle_plane(dev, die_number):
         return np.int64(-1)
     if die.idle_steps > 0:
         return plane
-    answer = _ask(dev, die_number, plane)
-    if answer == _NO_ANSWER:
-        return np.int64(PENDING)
+    if is_external(dev, IDLE):
+        action = request_action(dev, IDLE, plane, die_number)
+        if action == PENDING:
+            return np.int64(PENDING)
+        answer = np.int64(IDLE_STEPS[action])
+    else:
+        known = has_oracle(dev) and control.next_arrival_ns >= 0
+        gap_ns = control.next_arrival_ns - control.now if known else np.int64(-1)
+        answer = np.int64(idle_by_rule(dev, die_number, gap_ns))
     die.idle_answers += 1
     die_event(dev, ANSWERED, die_number, answer)
     if answer < 0:

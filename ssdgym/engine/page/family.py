@@ -36,7 +36,7 @@ from ssdgym.engine.page.writes import host_read, host_trim, prefetch_requests
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import whole_view
+from ssdgym.engine.view import view_maker
 
 
 @inlined
@@ -75,25 +75,26 @@ def adopt_placement(state: State, i: int) -> None:
 _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
 
 
+_view_of = view_maker(ARRAYS)
+
+
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     params = state.params[i, 0]
-    victim = whole_view(
+    victim = _view_of(
         state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
     )
     view = store_at(victim, address + STORED_BYTES)
     place_view = view
     if params.placement == BY_RULE or rules.shape[0] > TRACKERS:
-        place = whole_view(
+        place = _view_of(
             state, i, params.place_page, params.place_block, params.place_stream, params.place_device
         )
         place_view = store_at(place, address + 2 * STORED_BYTES)
     hooks = hooked_by(rules)
     idle_view = view
     if rules[IDLE].choose != 0:
-        idle = whole_view(
-            state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device
-        )
+        idle = _view_of(state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device)
         idle_view = store_at(idle, address + 3 * STORED_BYTES)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent

@@ -298,17 +298,12 @@ def _empty_pair(dev, leader, k):
 
 
 @inlined
-def _page_by_page(dev, planes):
-    """Return whether pages must move one by one: to several places, or together with other planes."""
-    if is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED:
-        return True
-    return planes > 1 or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
-
-
-@inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
-    if _page_by_page(dev, dev.plane[leader].round_planes):
+    followed = is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
+    several = dev.plane[leader].round_planes > 1
+    # Pages that go to several places, or together with those of other planes, move one by one.
+    if followed or several or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)

@@ -7,7 +7,7 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, has_room, plane_from_cursor
-from ssdgym.engine.blocks.index import ANYTHING, PROGRAMMED, block_changed, prefetch_block
+from ssdgym.engine.blocks.index import prefetch_block
 from ssdgym.engine.blocks.manager import count_overflow, open_block, program, row_of, scatter
 from ssdgym.engine.core.bits import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw, full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -22,7 +22,7 @@ from ssdgym.engine.decisions import (
 )
 from ssdgym.engine.flash import block_of, sub_block_of
 from ssdgym.engine.speedupgc.best_sets import count_update, first_writable, hotness_group
-from ssdgym.engine.speedupgc.groups import first_of
+from ssdgym.engine.speedupgc.groups import ANYTHING, PROGRAMMED, first_of, reclassify
 from ssdgym.engine.speedupgc.heaps import best_target, refresh
 
 HOST_STREAM, HOT_STREAM = 0, 1
@@ -123,7 +123,7 @@ def _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, 
     ppn = np.int64(program(dev, plane, HOST_STREAM, lpn, version, relocated))
     block = block_of(dev.params[0], sub_block_of(dev.params[0], ppn))
     if valid and not dev.block[block].status & OPEN:
-        block_changed(dev, block, ANYTHING, 0)
+        reclassify(dev, block, ANYTHING, 0)
     return ppn
 
 
@@ -139,7 +139,7 @@ def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, ve
     ppn = scatter(dev, plane, sub, lpn, version, relocated)
     if ppn >= 0 and valid:
         block = sub // np.int64(params.sub_blocks)
-        block_changed(dev, block, PROGRAMMED, sub - block * params.sub_blocks)
+        reclassify(dev, block, PROGRAMMED, sub - block * params.sub_blocks)
     return ppn
 
 
@@ -316,17 +316,10 @@ def place_relocated(dev, plane, stream, source, lpn, version):
     return program(dev, plane, taken, lpn, version, True)
 
 
-@inlined
-def _lag(params, row, other):
-    """Return by how many rows `row` lags behind another one, at most half a block either way."""
-    half = np.int64(params.pages_per_block) // 2
-    return (other - row + half) % np.int64(params.pages_per_block) - half
-
-
 @kernel
 def _lagging_plane(dev, die_number):
     """Return the plane of a die with room whose row lags most; -1 where none has a row."""
-    params = dev.params[0]
+    params, rows = dev.params[0], np.int64(dev.params[0].pages_per_block)
     best, largest, first_row = np.int64(-1), np.int64(0), np.int64(-1)
     for k in range(params.planes_per_die):
         plane = np.int64(plane_from_cursor(dev, die_number, k))
@@ -335,7 +328,7 @@ def _lagging_plane(dev, die_number):
             continue
         if best < 0:
             best, first_row = plane, row
-        lag = _lag(params, row, first_row)
+        lag = (first_row - row + rows // 2) % rows - rows // 2  # at most half a block either way
         if lag > largest:
             best, largest = plane, lag
     return best

@@ -145,15 +145,6 @@ def _has_write(dev, die_number):
 
 
 @inlined
-def _plane_in_the_way(dev, die_number):
-    """Return the plane of the die's next write if that has to wait for a (background) round, else -1."""
-    plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
-    if plane >= 0 and not takes_host_pages(dev, plane):
-        return plane
-    return np.int64(-1)
-
-
-@inlined
 def _start_write(dev, die_number):
     params = dev.params[0]
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
@@ -249,7 +240,8 @@ def _plane_to_collect(dev, die_number):
     if plane >= 0 or die.read_head >= 0:
         return plane
     if _has_write(dev, die_number):
-        return _plane_in_the_way(dev, die_number)
+        plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
+        return plane if plane >= 0 and not takes_host_pages(dev, plane) else np.int64(-1)
     if params.defers_gc:
         plane = collecting_plane(dev, die_number)
         if plane >= 0:

@@ -6,7 +6,7 @@ Everything here happens at one instant; time is the business of the scheduler.
 import numpy as np
 
 from ssdgym.engine.allocation import has_room, plane_from_cursor
-from ssdgym.engine.blocks.index import ANYTHING, prefetch_holder
+from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate, pad_page, row_of
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
@@ -18,6 +18,7 @@ from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
 from ssdgym.engine.rounds import gc_needed
+from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
 
@@ -168,14 +169,6 @@ def _joining_plane(dev, die_number, members, lpn, row):
     return np.int64(-1)
 
 
-@inlined
-def _pad(dev, plane, stream, lpn, row):
-    """Program pages with nothing until a plane that lags has come to a row."""
-    for _ in range(row - row_of(dev, plane, stream)):
-        pad_page(dev, plane, stream, lpn)
-        dev.counters[0].padded_pages += 1
-
-
 @kernel
 def join_writes(dev, die_number, plane, row, first):
     """Let the writes behind the first one join its command, each in a plane of its own.
@@ -196,7 +189,9 @@ def join_writes(dev, die_number, plane, row, first):
             return pages
         take_write(dev, die_number)
         stream = rule_of_host(dev, joined, lpn)
-        _pad(dev, joined, stream, lpn, row)
+        for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
+            pad_page(dev, joined, stream, lpn)
+            dev.counters[0].padded_pages += 1
         if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
             return -1
         dev.counters[0].joined_writes += 1

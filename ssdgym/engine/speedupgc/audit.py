@@ -59,21 +59,16 @@ def _is_best(dev, block):
     return True
 
 
-@inlined
-def _takes_part(dev, tree, block):
-    best = dev.best[block]
-    if not dev.block[block].status & INDEXED:
-        return False
-    return best.mask != NONE and (tree == VICTIMS or best.writable > 0)
-
-
 @kernel
 def _tree_is_right(dev, plane, tree):
     """Return whether the best of all blocks is at the root."""
     params = dev.params[0]
     winner = np.int64(-1)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
-        if _takes_part(dev, tree, block) and beats(dev, tree, block, winner):
+        best = dev.best[block]
+        takes_part = dev.block[block].status & INDEXED and best.mask != NONE
+        takes_part = takes_part and (tree == VICTIMS or best.writable > 0)
+        if takes_part and beats(dev, tree, block, winner):
             winner = np.int64(block)
     return dev.tree[root_of(params, plane, tree) + 1] == winner
 

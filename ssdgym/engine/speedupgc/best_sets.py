@@ -215,15 +215,6 @@ def _next_by_invalid(dev, block, taken):
 
 
 @inlined
-def _cannot_gain(dev, base, mask, s, gain, moves, best_gain, best_cost):
-    """Return whether the best benefit is out of reach even if sub-block `s` and all after it need no move."""
-    params = dev.params[0]
-    left = params.sub_blocks - np.int64(count_bits(mask))
-    most = gain + left * dev.sub_block[base + s].invalid
-    return most * best_cost <= best_gain * cost_of(params, moves)
-
-
-@inlined
 def _best_prefix(dev, block):
     """Find mask, invalid pages, moves of the best beginning of the sub-blocks by falling invalid pages."""
     params = dev.params[0]
@@ -233,7 +224,11 @@ def _best_prefix(dev, block):
     best_gain, best_moves, best_cost = np.int64(0), np.int64(0), np.int64(1)
     while True:
         s = _next_by_invalid(dev, block, mask)
-        if s < 0 or _cannot_gain(dev, base, mask, s, gain, moves, best_gain, best_cost):
+        if s < 0:
+            return best, best_gain, best_moves
+        # Even if sub-block `s` and all after it needed no move.
+        most = gain + (params.sub_blocks - np.int64(count_bits(mask))) * dev.sub_block[base + s].invalid
+        if most * best_cost <= best_gain * cost_of(params, moves):
             return best, best_gain, best_moves
         mask |= ONE << np.uint64(s)
         gain += dev.sub_block[base + s].invalid
@@ -338,12 +333,6 @@ def renew(dev, block):
 
 
 @inlined
-def _burdens(params, mask, s):
-    """Return whether a valid page in sub-block `s` adds to the cost of the set."""
-    return has(mask | neighbours_of(params, mask), s)
-
-
-@inlined
 def renew_after(dev, block, s, programmed):
     """Do as `renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
 
@@ -352,7 +341,7 @@ def renew_after(dev, block, s, programmed):
     """
     params = dev.params[0]
     best = dev.best[block]
-    burdened = _burdens(params, best.mask, s)
+    burdened = has(best.mask | neighbours_of(params, best.mask), s)
     if programmed and not burdened:
         if not dev.block[block].status & POOLED:
             best.writable = 0

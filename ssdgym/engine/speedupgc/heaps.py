@@ -213,11 +213,8 @@ def beats(dev, tree, a, b):
     x, y = dev.best[a], dev.best[b]
     if tree == TARGETS and x.writable != y.writable:
         return x.writable > y.writable
-    ours, theirs = x.gain * cost_of(params, y.moves), y.gain * cost_of(params, x.moves)
-    if ours != theirs:
-        return ours > theirs
-    ties = tie_of(x.mask), tie_of(y.mask)
-    return ties[0] < ties[1] if ties[0] != ties[1] else a < b
+    first = Rank(np.int64(x.gain), np.int64(x.moves), tie_of(x.mask), np.int64(a))
+    return is_larger(params, first, Rank(np.int64(y.gain), np.int64(y.moves), tie_of(y.mask), np.int64(b)))
 
 
 @inlined

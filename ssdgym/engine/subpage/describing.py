@@ -12,11 +12,18 @@ from ssdgym.engine.decisions import REGION
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
 from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
 from ssdgym.engine.subpage.buffer import group_of
-from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, lowest_of, mapped_of, page_of
+from ssdgym.engine.subpage.pages import (
+    age_h,
+    count_sectors,
+    in_region,
+    lowest_of,
+    mapped_of,
+    page_of,
+    together,
+)
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
 from ssdgym.engine.subpage.region import most_kept, open_page
 from ssdgym.engine.subpage.state import ARRAYS
-from ssdgym.engine.subpage.writes import together
 
 #: The answers: the main area, where the group is programmed as a whole; and the region.
 _MAIN, _REGION = range(2)

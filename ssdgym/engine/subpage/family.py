@@ -16,7 +16,7 @@ from ssdgym.engine.subpage.scheduler import dispatch_die
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, bind_device
 from ssdgym.engine.subpage.writes import trim_part
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import whole_view
+from ssdgym.engine.view import view_maker
 
 
 @kernel
@@ -75,10 +75,13 @@ def _format(dev):
     format_queues(dev)
 
 
+_view_of = view_maker(ARRAYS)
+
+
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules have no memory of their own."""
-    view = store_at(whole_view(state, i, 0, 0, 0, 0), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, 0, 0, 0, 0), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view), address)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import PENDING, status_of
@@ -21,8 +20,9 @@ from ssdgym.engine.subpage.buffer import (
     waiting_of,
     way_out,
 )
-from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of
+from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of, read_page, together
 from ssdgym.engine.subpage.queues import (
+    bind_region,
     new_transaction,
     queue_after_reads,
     queue_main_write,
@@ -50,8 +50,6 @@ from ssdgym.engine.subpage.writes import (
     note_rmw,
     others_of,
     part_of,
-    read_page,
-    together,
     write_now,
 )
 from ssdgym.engine.time.events import READ_PAGE
@@ -161,16 +159,6 @@ def do_flush(dev):
 
 
 @inlined
-def _bind_region(dev):
-    """Return the plane to whose region the next part of a write goes."""
-    die_number = np.int64(allocate_die(dev))
-    plane = plane_from_cursor(dev, die_number, 0)
-    pass_die(dev, die_number)
-    pass_plane(dev, plane)
-    return plane
-
-
-@inlined
 def _program_region(dev, plane):
     """Program what comes next of the write to a region that is ready for it."""
     buffer = dev.buffer[0]
@@ -192,7 +180,7 @@ def _write_to_region(dev):
     """Carry out the next step of a write to a region; return OK, or the decision it needs."""
     buffer = dev.buffer[0]
     if buffer.write_plane < 0:
-        buffer.write_plane = _bind_region(dev)
+        buffer.write_plane, _ = bind_region(dev)
     plane = np.int64(buffer.write_plane)
     outcome = np.int64(prepare(dev, plane))
     if outcome == ADVANCE:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import ANYTHING
 from ssdgym.engine.blocks.manager import (
     count_in_stream,
     count_invalid,
@@ -16,6 +15,7 @@ from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.flash import program_page
+from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.time.events import wake
 
@@ -95,15 +95,6 @@ def holds(dev, slot):
 
 
 @inlined
-def _limit_h(dev, slot, page):
-    """Return how many hours a slot keeps its data."""
-    subpage = dev.subpage[0]
-    if subpage.kind == SUBFTL and in_region(dev, page):
-        return subpage.retention_h[slot - page * subpage.slots]
-    return subpage.full_retention_h
-
-
-@inlined
 def age_h(dev, page):
     """Return the hours since the last program of a flash page."""
     return dev.buffer[0].calendar_h - np.int64(dev.stored_h[page])
@@ -115,14 +106,18 @@ def check_slot(dev, slot):
     held = dev.physical[slot]
     if held.version != dev.logical[held.lpn].version:
         dev.counters[0].lost_pages += 1
-    page = page_of(dev, slot)
-    if age_h(dev, page) > _limit_h(dev, slot, page):
+    subpage, page = dev.subpage[0], page_of(dev, slot)
+    limit_h = subpage.full_retention_h
+    if subpage.kind == SUBFTL and in_region(dev, page):
+        limit_h = subpage.retention_h[slot - page * subpage.slots]
+    if age_h(dev, page) > limit_h:
         dev.tally[0].uncorrectable_reads += 1
 
 
 @inlined
-def check_sectors(dev, group, mask):
+def read_page(dev, group, mask):
     """Read mapped sectors of a group that one flash page holds."""
+    dev.counters[0].flash_reads += 1
     first = group * np.int64(dev.subpage[0].slots)
     while mask != 0:
         s = lowest_of(mask)
@@ -136,9 +131,10 @@ def check_sectors(dev, group, mask):
 
 
 @inlined
-def on_page(dev, group, mask, page):
-    """Return the sectors of a mask that a flash page holds."""
+def together(dev, group, mask):
+    """Return those sectors of a mask (mapped ones) that are on the page of the lowest."""
     first = group * np.int64(dev.subpage[0].slots)
+    page = page_of(dev, np.int64(dev.logical[first + lowest_of(mask)].ppn))
     found = np.int64(0)
     for s in range(dev.subpage[0].slots):
         slot = np.int64(dev.logical[first + s].ppn)

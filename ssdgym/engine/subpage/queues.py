@@ -6,9 +6,16 @@ from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_f
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
-from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, page_of, wake_collection
+from ssdgym.engine.subpage.pages import (
+    count_sectors,
+    die_of_page,
+    lowest_of,
+    page_of,
+    together,
+    wake_collection,
+)
 from ssdgym.engine.subpage.state import CHILD_READ, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import begin_eviction, together
+from ssdgym.engine.subpage.writes import begin_eviction
 from ssdgym.engine.time.events import charge, wake
 from ssdgym.engine.time.transactions import (
     free_transaction,
@@ -65,12 +72,19 @@ def queue_main_write(dev, number):
 
 
 @inlined
-def queue_region_write(dev, number):
-    """Queue a write to the region of the next plane of the die that should be idle first."""
+def bind_region(dev):
+    """Bind a write to the region of the next plane of the die that should be idle first; return both."""
     die_number = np.int64(allocate_die(dev))
     plane = plane_from_cursor(dev, die_number, 0)
     pass_die(dev, die_number)
     pass_plane(dev, plane)
+    return plane, die_number
+
+
+@inlined
+def queue_region_write(dev, number):
+    """Queue a write to a region."""
+    plane, die_number = bind_region(dev)
     dev.transaction[number].plane = plane
     mark_queued(dev, die_number, number)
     push_write(dev, dev.region[plane], number)
@@ -161,9 +175,3 @@ def write_done(dev, number):
     wake_collection(dev, plane)
     if dev.buffer[0].starved > 0:
         _wake_starved(dev)
-
-
-@inlined
-def lacks_room(dev):
-    """Return whether there is no room for an eviction with its reads."""
-    return dev.control[0].free_transactions < dev.subpage[0].slots + 1

@@ -17,20 +17,14 @@ from ssdgym.engine.subpage.pages import (
     forget,
     holds,
     in_region,
+    mapped_of,
     page_of,
     put,
     wipe_pages,
 )
-from ssdgym.engine.subpage.queues import lacks_room, queue_eviction
+from ssdgym.engine.subpage.queues import queue_eviction
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.subpage.writes import (
-    accept_list,
-    begin_eviction,
-    forget_list,
-    mapped_of,
-    put_list,
-    write_now,
-)
+from ssdgym.engine.subpage.writes import accept_list, begin_eviction, forget_list, put_list, write_now
 
 #: What a region can do for a write: program it, advance a subpage first, or collect first.
 READY, ADVANCE, COLLECT = range(3)
@@ -312,7 +306,7 @@ def _evict(dev, plane, group):
         status = evict_now(dev, group, plane)
         return np.int64(EVICTED) if status == OK else status
     if dev.evicting[group] == 0:
-        if lacks_room(dev):
+        if dev.control[0].free_transactions < dev.subpage[0].slots + 1:  # for it and its reads
             return _starve(dev, plane)
         queue_eviction(dev, plane, group, mapped_of(dev, group))
     return np.int64(EVICTED)

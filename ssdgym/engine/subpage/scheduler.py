@@ -10,7 +10,15 @@ from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
-from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, mapped_of, page_of
+from ssdgym.engine.subpage.pages import (
+    count_sectors,
+    die_of_page,
+    lowest_of,
+    mapped_of,
+    page_of,
+    read_page,
+    together,
+)
 from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, subpage_phases, write_done
 from ssdgym.engine.subpage.region import (
     ADVANCE,
@@ -25,7 +33,7 @@ from ssdgym.engine.subpage.region import (
     program_subpage,
 )
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
-from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write, read_page, together
+from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write
 from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,

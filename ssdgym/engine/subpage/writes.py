@@ -10,16 +10,15 @@ from ssdgym.engine.rounds import gc_needed
 from ssdgym.engine.subpage.buffer import carry_group, group_of, is_full, trim_sector, waiting_of
 from ssdgym.engine.subpage.pages import (
     accept,
-    check_sectors,
     count_sectors,
     forget,
     full_mask,
     lowest_of,
     mapped_of,
-    on_page,
-    page_of,
     put,
+    read_page,
     take_page,
+    together,
     waste,
 )
 from ssdgym.engine.subpage.state import GROUP_WRITE
@@ -180,21 +179,6 @@ def others_of(dev, number):
     write = dev.transaction[number]
     group = np.int64(write.group)
     return mapped_of(dev, group) & ~np.int64(write.mask)
-
-
-@inlined
-def together(dev, group, mask):
-    """Return those sectors of a mask (mapped ones) that are on the page of the lowest."""
-    first = group * np.int64(dev.subpage[0].slots)
-    page = page_of(dev, np.int64(dev.logical[first + lowest_of(mask)].ppn))
-    return on_page(dev, group, mask, page)
-
-
-@inlined
-def read_page(dev, group, mask):
-    """Read sectors of a group that one flash page holds."""
-    dev.counters[0].flash_reads += 1
-    check_sectors(dev, group, mask)
 
 
 @kernel

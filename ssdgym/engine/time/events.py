@@ -99,31 +99,6 @@ def take_ready(dev):
     return die_number
 
 
-@inlined
-def channel_is_free(dev, die_number, now):
-    """Return whether the die can have its channel at once."""
-    params = dev.params[0]
-    channel = dev.channel[remainder(die_number, params.channels)]
-    return channel.free_at <= now and channel.waiter_head < 0
-
-
-@inlined
-def wait_for_channel(dev, die_number):
-    """Join the channel's queue; the first to wait schedules the channel's next event."""
-    params = dev.params[0]
-    number = remainder(die_number, params.channels)
-    channel = dev.channel[number]
-    if channel.waiter_head < 0:
-        schedule(dev, channel.free_at, number)
-    _push_waiter(dev.die, channel, die_number)
-
-
-@inlined
-def take_waiter(dev, channel_number):
-    """Take the die at the head of a channel's queue."""
-    return np.int64(_pop_waiter(dev.die, dev.channel[channel_number]))
-
-
 _NO_HORIZON = np.int64(2**62)
 
 
@@ -190,12 +165,16 @@ def _grant_channel(dev, die_number):
 
 
 @inlined
-def _ask_for_channel(dev, die_number):
-    control = dev.control[0]
-    if channel_is_free(dev, die_number, control.now):
-        _grant_channel(dev, die_number)
-    else:
-        wait_for_channel(dev, die_number)
+def _request_channel(dev, die_number):
+    """Let a die have its channel at once, or wait; the first to wait schedules the channel's next event."""
+    number = remainder(die_number, dev.params[0].channels)
+    channel = dev.channel[number]
+    if channel.waiter_head < 0:
+        if channel.free_at <= dev.control[0].now:
+            _grant_channel(dev, die_number)
+            return
+        schedule(dev, channel.free_at, number)
+    _push_waiter(dev.die, channel, die_number)
 
 
 @inlined
@@ -211,7 +190,7 @@ def start_command(dev, die_number, command, transaction, pages, phases):
     die.started_ns = control.now
     die.stage = _ARRAY
     if phases.array_ns == NO_PHASE:
-        _ask_for_channel(dev, die_number)
+        _request_channel(dev, die_number)
         return
     if phases.transfer_ns == NO_PHASE:
         die.stage = _TRANSFER
@@ -249,7 +228,7 @@ def stop_timer(dev, die_number):
 @inlined
 def channel_event(dev, number):
     """Give a channel that has become free to the die at the head of its queue."""
-    _grant_channel(dev, take_waiter(dev, number))
+    _grant_channel(dev, np.int64(_pop_waiter(dev.die, dev.channel[number])))
     if dev.channel[number].waiter_head >= 0:
         schedule(dev, dev.channel[number].free_at, number)
 
@@ -260,7 +239,7 @@ def command_ended(dev, die_number):
     control = dev.control[0]
     die = dev.die[die_number]
     if die.stage == _ARRAY:
-        _ask_for_channel(dev, die_number)
+        _request_channel(dev, die_number)
         return IDLE
     if die.stage == _ARRIVAL:
         die.stage = _PROGRAM
