@@ -5,19 +5,19 @@ owns it. Tests hold both.
 
 * `stepping`: the step of many devices: apply, advance, observe, reward, shared out to threads.
 * `block`: the family of FTLs that map blocks, or bundles of them, and merge them: where pages go, jobs, the
-  plans of partial erases, its audit. Owns `merging`, `logical`, `in_flight`, `bundle`,
+  plans of partial erases. Owns `merging`, `logical`, `in_flight`, `bundle`,
   `member`, `frontier`, `job`, `job_plan`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.
-* `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds,
-  its audit. Owns `logical`, `in_flight`, `updated`, `page_valid`, `page_use`, `stored_h`,
+* `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds.
+  Owns `logical`, `in_flight`, `updated`, `page_valid`, `page_use`, `stored_h`,
   `subpage`, `tally`, `buffer`, `entry`, `entry_of`, `evicting`, `region`, `member`, `region_block`,
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds,
-  its audit. Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`, `plane.collecting`,
+* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds.
+  Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`, `plane.collecting`,
   `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
-* `entries`: the entry points for one device: make, advance, apply, audit; and what a family does for
+* `entries`: the entry points for one device: make, advance, apply; and what a family does for
   them.
 * `loop`: the two loops, without time and in time, and the operations of a family that they call.
 * `allocation`: the die and the plane of a page of the host. Owns `die.plane_cursor`.

@@ -1,4 +1,4 @@
-"""The entry points for one device: make it, advance it, decide for it, look for faults.
+"""The entry points for one device: make it, advance it, decide for it, count what is lost.
 
 An entry takes the device as an address, where `bind` has stored it; so it is described to compiled code once
 for any number of calls, and an entry is quick to compile and to call. The two loops, in time and without, are
@@ -17,7 +17,7 @@ from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import FAULTS, HORIZON, NO_DECISION, OK
+from ssdgym.engine.core.status import HORIZON, NO_DECISION, OK
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
 from ssdgym.engine.time.events import format_control
@@ -54,11 +54,6 @@ def count_lost_pages(dev):
             newest = page.lpn == lpn and page.version == logical.version
             lost += not (newest and is_written(dev, np.int64(logical.ppn)))
     return lost
-
-
-@operation
-def find_fault(dev):
-    """Return the number of the first invariant that the device breaks, 0 for none."""
 
 
 @operation
@@ -146,9 +141,7 @@ def _loop_signature(arrays: Arrays) -> Any:
     return types.int64(device_type(arrays), _REQUESTS, types.boolean)
 
 
-def add_family(
-    name: str, arrays: Arrays, versions: dict[Any, Any], faults: tuple[str, ...] = FAULTS
-) -> Family:
+def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     """Make an FTL family.
 
     Args:
@@ -156,7 +149,6 @@ def add_family(
         arrays: of a batch of its devices.
         versions: the family's versions of operations, which are declared above and in
             [`loop`][ssdgym.engine.loop].
-        faults: what its audit can find, by number; 0 is none.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 
@@ -167,7 +159,7 @@ def add_family(
     bind.of(arrays.state)(versions[bind])  # the only one that is called with a batch
     for declared, version in {**versions, run_loop: call_loop}.items():
         declared.of(arrays.device)(version)
-    return Family(name, arrays, faults)
+    return Family(name, arrays)
 
 
 @entry
@@ -244,7 +236,7 @@ def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: i
     return int(carry_out(memory.ctypes.data, chosen, action))
 
 
-# -- make and check
+# -- make and count
 
 
 @entry
@@ -268,13 +260,3 @@ def _count_lost(dev):
 def count_lost(state: State, i: int) -> int:
     """Count mapped logical pages whose physical page does not hold their newest version."""
     return int(call_on(_count_lost, state, i))
-
-
-@entry
-def _first_fault(dev):
-    return find_fault(dev)
-
-
-def first_fault(state: State, i: int) -> int:
-    """Return the number, among `FAULTS`, of the first invariant that a device breaks; 0 for none. Slow."""
-    return int(call_on(_first_fault, state, i))

@@ -55,18 +55,6 @@ def start_round(dev, leader, pairs, count):
 
 
 @inlined
-def is_victim(planes, round_pairs, plane_number, block):
-    """Return whether a block of a plane is the victim of a running round."""
-    leader = np.int64(planes[plane_number].round_leader)
-    if leader < 0:
-        return False
-    found = False
-    for k in range(planes[leader].round_count):
-        found = found or round_pairs[leader * MAX_PAIRS + k].block == block
-    return found
-
-
-@inlined
 def choose_victim(dev, plane_number):
     """Take the decision a plane needs, outside or by the victim rule, and start the round."""
     refresh(dev, plane_number)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.state import UNPLANNED
-from ssdgym.engine.core.status import FAULTS, FIRST_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.engine.decisions import MERGE
-from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.metrics import metrics_of
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.oracle import RECORDING, engine_latencies, request_array, walk
 from tests.engine.waits import assert_same_waits
 from tests.reference.block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, Case, Figures, merge, mmerge
@@ -183,7 +183,7 @@ class Both:
             assert ours == value, name
         assert engine_latencies(self.sim) == self.reference.latencies
         assert_same_waits(self.sim, self.reference)
-        assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
+        assert first_fault(self.sim.arrays, 0) == NO_FAULT
         check(self.reference)
 
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import precondition
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     POLICIES,
@@ -90,7 +89,7 @@ def agrees(policy: str, data: st.DataObject, prepare: str = "none", **fixed: Any
     horizon = data.draw(st.none() | st.integers(1, 200))
     sim, reference = run_both(config, policy, requests, chunks, horizon, prepare)
     assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     check(reference)
     if prepare == "none":
         check_accounts(reference)

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.core.status import FAULTS, FIRST_DECISION, HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED, OK
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, REGION
-from ssdgym.engine.entries import advance, apply, first_fault
+from ssdgym.engine.entries import advance, apply
 from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.requests import FLUSH, READ, SYNC, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.metrics import metrics_of
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.oracle import (
     POLICIES,
     RECORDING,
@@ -227,7 +228,7 @@ class Both:
             assert ours == value, name
         assert engine_latencies(self.sim) == self.reference.latencies
         assert_same_waits(self.sim, self.reference)
-        assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
+        assert first_fault(self.sim.arrays, 0) == NO_FAULT
         check(self.reference)
 
 

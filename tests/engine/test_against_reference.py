@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.kernel import helper
-from ssdgym.engine.core.status import ERASE_DECISION, FAULTS, OK
-from ssdgym.engine.entries import first_fault
+from ssdgym.engine.core.status import ERASE_DECISION, OK
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import QUICK, agrees, explore, with_examples
 from tests.engine.drawing import configs, random_legal_set, request_lists
 from tests.engine.oracle import (
@@ -91,7 +91,7 @@ def agrees_on_any_legal_sets(unit: str, data: st.DataObject, **fixed: Any) -> No
     with pytest.raises(StopIteration):
         steps.send(choice)
     assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 @pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
-from ssdgym.engine.core import status as faults
 from ssdgym.engine.core.family import State
-from ssdgym.engine.entries import first_fault
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
+from tests.engine import audit as faults
 
 PAGES = 8
 
@@ -101,11 +100,11 @@ def unlist_bundle(state: State) -> None:
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_first_fault__a_device_broken_by_hand__is_named(broken: Callable[[State], None], fault: int) -> None:
+def test_first_fault__a_device_broken_by_hand__is_named(broken: Callable[[State], None], fault: str) -> None:
     sim = used()
-    assert first_fault(sim.arrays, 0) == faults.NO_FAULT
+    assert faults.first_fault(sim.arrays, 0) == faults.NO_FAULT
     broken(sim.arrays)
-    assert first_fault(sim.arrays, 0) == fault
+    assert faults.first_fault(sim.arrays, 0) == fault
 
 
 def repeated(care: bool, tolerance: int | None) -> Simulator:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.entries import first_fault
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
+from tests.engine.audit import NO_FAULT, first_fault
 
 RULES = ("merge", "mmerge", "mmerge_fixed(depth=1)", "cheapest_plan")
 
@@ -90,7 +89,7 @@ def load(device: DeviceConfig, seed: int, count: int, start_ns: int) -> np.ndarr
 
 
 def check(sim: Simulator) -> None:
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     metrics = sim.metrics()
     assert metrics["lost_pages"] == metrics["spoiled_pages"] == 0
 

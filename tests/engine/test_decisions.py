@@ -18,10 +18,11 @@ from ssdgym.engine.core.status import (
     RELOCATE_DECISION,
 )
 from ssdgym.engine.decisions import ERASE, IDLE, KINDS, PLACE, RELOCATE, TRACKERS
-from ssdgym.engine.entries import advance, apply, first_fault
+from ssdgym.engine.entries import advance, apply
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import copy_device, same_device
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, differences, mixed_requests
 
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)
@@ -98,7 +99,7 @@ def test_all_kinds_outside__random_streams__nothing_is_lost() -> None:
         else:
             assert apply(sim.arrays, 0, rules, PAIRS, int(rng.integers(2))) == OK
     assert kinds == {ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION}
-    assert first_fault(sim.arrays, 0) == 0
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     assert sim.metrics()["lost_pages"] == 0
 
 

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.status import FAULTS, IDLE_DECISION, ILLEGAL_ANSWER, INPUT_ENDED, OK
+from ssdgym.engine.core.status import IDLE_DECISION, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS
-from ssdgym.engine.entries import advance, apply, first_fault
+from ssdgym.engine.entries import advance, apply
 from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import copy_device, same_device
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import QUICK, agrees, explore, with_examples
 from tests.engine.devices import device, differences, mixed_requests
 from tests.engine.drawing import configs, request_lists
@@ -68,7 +69,7 @@ def test_answers_from_outside__agree_with_the_reference(data: st.DataObject) -> 
     rule.answers = answers(seed)
     reference.run(requests)
     assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     assert sim.metrics()["lost_pages"] == 0
 
 
@@ -180,6 +181,6 @@ def test_preemptible__writes_do_not_wait_for_rounds() -> None:
         slowest[preemptible] = metrics["write_latency_ns"]["p99"]
         relocated[preemptible] = metrics["relocated_pages"]
         assert metrics["lost_pages"] == 0
-        assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+        assert first_fault(sim.arrays, 0) == NO_FAULT
     assert slowest[True] < slowest[False]
     assert relocated[True] > 0

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import INDEXED, POOLED
-from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
-from ssdgym.engine.entries import count_lost, first_fault
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.entries import count_lost
 from ssdgym.simulator import Recording, Simulator
+from tests.engine.audit import first_fault
 from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
@@ -25,7 +26,7 @@ from tests.engine.oracle import POLICIES as REFERENCE_POLICIES
 
 
 def fault(state: State) -> str:
-    return FAULTS[first_fault(state, 0)]
+    return first_fault(state, 0)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

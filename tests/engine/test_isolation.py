@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
-from ssdgym.engine.entries import first_fault
+from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
 
 
@@ -39,7 +39,7 @@ def test_isolation__erases_disturb__no_valid_page_is_spoiled(
     metrics = sim.run(mixed_requests(4000, sim.logical_pages))
     assert metrics["erases"] > 100
     assert metrics["lost_pages"] == 0
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 def test_no_isolation__erases_disturb__valid_pages_are_lost() -> None:

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.records import ERASE_PAIR, INDEXED, MAX_PAIRS, MAX_STREAMS
-from ssdgym.engine.core.status import ERASE_DECISION, FAULTS, INPUT_ENDED, OK
-from ssdgym.engine.entries import advance, apply, first_fault
+from ssdgym.engine.core.status import ERASE_DECISION, INPUT_ENDED, OK
+from ssdgym.engine.entries import advance, apply
 from ssdgym.policy import device_for, placement_policy
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.families.page import thresholds_of
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import agrees, explore, with_examples
 from tests.engine.devices import device, mixed_requests, random_writes
 from tests.engine.test_against_reference import agrees_on_any_legal_sets
@@ -132,10 +133,10 @@ def play_with_audits(seed: int) -> int:
     rng = np.random.default_rng(seed)
     sim = full_device_at_its_floor(rng)
     while sim.advance() == ERASE_DECISION:
-        assert FAULTS[first_fault(sim.arrays, 0)] == "none", seed
+        assert first_fault(sim.arrays, 0) == NO_FAULT, seed
         sim.apply(*legal_pair(sim, rng))
     metrics = sim.metrics()
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none", seed
+    assert first_fault(sim.arrays, 0) == NO_FAULT, seed
     assert (metrics["host_pages_written"], metrics["lost_pages"]) == (20 * sim.logical_pages, 0), seed
     assert metrics["overflow_pages"] == sum(of["overflow_pages"] for of in metrics["streams"].values())
     return metrics["overflow_pages"]
@@ -163,7 +164,7 @@ def test_streams_chosen_outside__at_the_floor__nothing_is_lost(timing: str) -> N
     none = np.zeros(MAX_PAIRS, ERASE_PAIR)
     sim.feed(requests)
     while advance(sim.arrays, 0, requests, True, rules, 0b110, none) != INPUT_ENDED:
-        assert first_fault(sim.arrays, 0) == 0
+        assert first_fault(sim.arrays, 0) == NO_FAULT
         assert apply(sim.arrays, 0, rules, none, int(rng.integers(4))) == OK
     metrics = sim.metrics()
     assert metrics["lost_pages"] == 0

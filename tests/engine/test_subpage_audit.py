@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ssdgym.engine.core import status as faults
 from ssdgym.engine.core.family import State
-from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC
 from ssdgym.simulator import Simulator
+from tests.engine import audit as faults
 from tests.simulator.test_subpage import filled, small_writes
 
 
@@ -77,11 +76,11 @@ def unpromise(state: State) -> None:
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_first_fault__a_device_broken_by_hand__is_named(broken: Callable[[State], None], fault: int) -> None:
+def test_first_fault__a_device_broken_by_hand__is_named(broken: Callable[[State], None], fault: str) -> None:
     sim = used()
-    assert first_fault(sim.arrays, 0) == faults.NO_FAULT
+    assert faults.first_fault(sim.arrays, 0) == faults.NO_FAULT
     broken(sim.arrays)
-    assert first_fault(sim.arrays, 0) == fault
+    assert faults.first_fault(sim.arrays, 0) == fault
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])

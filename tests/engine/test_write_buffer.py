@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import reset_metrics
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, mixed_requests
 
 PROGRAM_NS = device().timing.program_ns + device().transfer_ns
@@ -28,7 +28,7 @@ def played(sim: Simulator, *rows: tuple[int, int, int]) -> Simulator:
         requests[number]["pages"] = op != FLUSH
     sim.feed(requests)
     sim.advance()
-    assert first_fault(sim.arrays, 0) == 0
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     return sim
 
 
@@ -115,7 +115,7 @@ def test_mixed_requests__all_adds_up_whenever_looked_at(timing: str, allocation:
     for first in range(0, 600, 100):
         sim.feed(requests[first : first + 100])
         sim.advance(last=first == 500)
-        assert first_fault(sim.arrays, 0) == 0
+        assert first_fault(sim.arrays, 0) == NO_FAULT
     assert sim.metrics()["lost_pages"] == 0 and sim.metrics()["buffer_absorbed"] > 0
 
 

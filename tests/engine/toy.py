@@ -86,15 +86,6 @@ def _count_lost(dev):
 
 
 @inlined
-def _find_fault(dev):
-    fault = 0
-    for k in range(DRAWERS):
-        if dev.drawer[k] > ROOM:
-            fault = 1
-    return fault
-
-
-@inlined
 def _settle(dev, chosen, action):
     if action < 0 or action >= DRAWERS:
         return np.int64(ILLEGAL_ANSWER)
@@ -118,10 +109,8 @@ TOY = entries.add_family(
         entries.bind: _bind,
         entries.format_arrays: _format,
         entries.count_lost_pages: _count_lost,
-        entries.find_fault: _find_fault,
         entries.apply_action: _settle,
         entries.observe: _observe,
         loop.do_next: _do_next,
     },
-    faults=("none", "a drawer holds more than fits"),
 )

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.entries import first_fault
 from ssdgym.envs import EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
@@ -31,6 +29,7 @@ from ssdgym.policy import (
 )
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
+from tests.engine.audit import first_fault
 from tests.engine.devices import device, random_writes
 
 # Rules have no types.
@@ -318,7 +317,7 @@ class Fuzz:
         for sim in (self.sim, self.other):
             assert sim.metrics()["lost_pages"] == 0
             if not sim._broken:
-                fault = FAULTS[first_fault(sim.arrays, 0)]
+                fault = first_fault(sim.arrays, 0)
                 assert fault == "none", fault
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.engine.entries import first_fault
 from ssdgym.enums import BlockKind
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
@@ -16,6 +15,7 @@ from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import differences
 
 KINDS = tuple(BlockKind)
@@ -79,7 +79,7 @@ def mixed(count: int, pages: int, seed: int = 0, *, most: int = 9) -> np.ndarray
 
 
 def sound(sim: Simulator) -> bool:
-    return first_fault(sim.arrays, 0) == 0 and sim.metrics()["lost_pages"] == 0
+    return first_fault(sim.arrays, 0) == NO_FAULT and sim.metrics()["lost_pages"] == 0
 
 
 def map_of(sim: Simulator) -> np.ndarray:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families.page import thresholds_of
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes
 
 
@@ -40,7 +39,7 @@ def test_full_device__random_overwrites__go_on(timing: str, allocation: str, mod
     assert metrics["write_amplification"] > 1
     assert metrics["lost_pages"] == 0
     assert len(np.unique(mapped)) == sim.logical_pages
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 @pytest.mark.parametrize("placement", ["single", "sep_gc"])
@@ -57,7 +56,7 @@ def test_full_device__reads_writes_trims_and_background_gc__go_on(
     assert metrics["requests"] == 6000
     assert metrics["lost_pages"] == 0
     assert metrics["read_latency_ns"]["count"] + metrics["write_latency_ns"]["count"] < 6000
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 @pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
@@ -77,7 +76,7 @@ def test_full_device__rounds_that_the_host_interrupts__never_out_of_space(
     metrics = sim.run(mixed_requests(20_000, sim.logical_pages, gap_ns=6000))
     assert metrics["requests"] == 20_000
     assert metrics["lost_pages"] == 0
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 @pytest.mark.parametrize(

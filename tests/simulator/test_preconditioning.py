@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
@@ -23,6 +21,7 @@ from ssdgym.simulator.preconditioning import Preconditioning, precondition, writ
 from ssdgym.workloads import open_workload
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.transforms import HeadConfig
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
@@ -53,7 +52,7 @@ def test_precondition__full__steady_and_ready_to_be_measured() -> None:
     assert report.host_pages >= 2 * sim.logical_pages
     assert sim.state.logical[0]["ppn"].min() >= 0
     assert (sim.now_ns, metrics["host_pages_written"], metrics["lost_pages"]) == (0, 0, 0)
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     measured = sim.run(random_writes(20 * sim.logical_pages, sim.logical_pages))["write_amplification"]
     assert report.write_amplification == pytest.approx(measured, rel=0.1)
 
@@ -265,9 +264,9 @@ def test_precondition__until_gc_greedy__is_the_same_device_for_all_policies(poli
         precondition(sim, "until_gc_greedy", "uniform", seed=5)
     for name in ("logical", "physical", "sub_block", "hotness", "counters"):
         assert (sims[0].arrays._asdict()[name] == sims[1].arrays._asdict()[name]).all(), name
-    assert first_fault(sims[1].arrays, 0) == 0
+    assert first_fault(sims[1].arrays, 0) == NO_FAULT
     metrics = sims[1].run("zipf99", host_pages=400, seed=1)
-    assert first_fault(sims[1].arrays, 0) == 0
+    assert first_fault(sims[1].arrays, 0) == NO_FAULT
     assert 0 < metrics["relocated_warm_pages"] < metrics["relocated_pages"]
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
-from ssdgym.engine.entries import first_fault
+from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, victim_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, writes
 
 EVENT = {"timing": "event"}
@@ -185,7 +185,7 @@ def test_odd_devices__stay_sound(geometry: dict[str, Any], ftl: dict[str, Any], 
     metrics = sim.run(mixed_requests(3000, sim.logical_pages))
     assert metrics["lost_pages"] == 0
     assert metrics["requests"] == 3000
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 def test_run__reads_only_for_ever__refused_and_no_hang(tmp_path: Path) -> None:

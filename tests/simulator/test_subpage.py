@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.engine.entries import first_fault
 from ssdgym.enums import SubpageKind
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning, precondition
+from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import differences
 
 KINDS = tuple(SubpageKind)
@@ -68,7 +68,7 @@ def mixed(count: int, sectors: int, seed: int = 0, *, most: int = 9) -> np.ndarr
 
 
 def sound(sim: Simulator) -> bool:
-    return first_fault(sim.arrays, 0) == 0 and sim.metrics()["lost_pages"] == 0
+    return first_fault(sim.arrays, 0) == NO_FAULT and sim.metrics()["lost_pages"] == 0
 
 
 # -- what single writes cost

@@ -4,7 +4,6 @@ import numpy as np
 
 from ssdgym.engine import entries, loop
 from ssdgym.engine.block import host
-from ssdgym.engine.block.audit import first_fault_of
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.plans import candidates_of
 from ssdgym.engine.block.state import ARRAYS, bind_device
@@ -69,7 +68,6 @@ BLOCK_FAMILY = entries.add_family(
     {
         entries.bind: _bind,
         entries.format_arrays: _format,
-        entries.find_fault: first_fault_of,
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
         loop.host_read: host.host_read,

@@ -1,11 +1,10 @@
-"""The index of blocks by valid pages, the tables kept beside it, and their audit."""
+"""The index of blocks by valid pages, the tables kept beside it, and the pool."""
 
 import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels
 from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
-from ssdgym.engine.core.status import AGE_LIST, BUCKETS, NO_FAULT, POOL
 from ssdgym.engine.flash import block_of, sub_block_of
 from ssdgym.engine.speedupgc.heaps import mark_dirty
 
@@ -185,53 +184,3 @@ def add_block(dev, number, block):
     """Give an erased block to the pool of a plane."""
     dev.plane[number].free_pages += dev.params[0].pages_per_block
     join_pool(dev, block)
-
-
-@kernel
-def check_lists(dev, number):
-    """Check that the age list and the buckets hold the indexed blocks, and the pool the pooled ones."""
-    params = dev.params[0]
-    plane = dev.plane[number]
-    length = 0
-    before = -1
-    block = np.int64(plane.age_head)
-    while block >= 0 and length <= params.blocks:
-        if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
-            return AGE_LIST
-        before = block
-        block = np.int64(dev.block[block].next_age)
-        length += 1
-    if length != plane.indexed_blocks or before != plane.age_tail:
-        return AGE_LIST
-    for invalid in range(params.pages_per_block + 1):
-        bucket = dev.bucket[number * (params.pages_per_block + 1) + invalid]
-        before = -1
-        block = np.int64(bucket.head)
-        while block >= 0:
-            record = dev.block[block]
-            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.max_invalid:
-                return BUCKETS
-            before = block
-            block = np.int64(record.next_bucket)
-            length -= 1
-        if bucket.head >= 0 and bucket.tail != before:
-            return BUCKETS
-    if length != 0:
-        return BUCKETS
-    return check_pool(dev, number)
-
-
-@kernel
-def check_pool(dev, number):
-    """Check that the pool of a plane is a list of the pooled blocks, and their number."""
-    params, plane = dev.params[0], dev.plane[number]
-    before = -1
-    length = 0
-    block = np.int64(plane.pool_head)
-    while block >= 0 and length <= params.blocks:
-        if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
-            return POOL
-        before = block
-        block = np.int64(dev.block[block].next_pool)
-        length += 1
-    return NO_FAULT if length == plane.pool_count and before == plane.pool_tail else POOL

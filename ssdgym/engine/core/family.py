@@ -133,12 +133,10 @@ class Family:
     Attributes:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
-        faults: what its audit can find, by number; 0 is none.
     """
 
     name: str
     arrays: Arrays
-    faults: tuple[str, ...]
 
     def __post_init__(self) -> None:
         """Let the entry points find the family by the class of its batches."""

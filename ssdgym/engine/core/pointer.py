@@ -195,16 +195,6 @@ def store_at(typing_context, value, address):
 
 
 @intrinsic
-def pointer_like(typing_context, pointer, address):
-    """Return the pointer to what is stored at an address, of the same kind as another pointer's."""
-
-    def build(context, builder, sig, args):
-        return builder.inttoptr(args[1], cgutils.voidptr_t)
-
-    return pointer(pointer, types.int64), build
-
-
-@intrinsic
 def number_at(typing_context, address):
     """Load an int64 from an address."""
 

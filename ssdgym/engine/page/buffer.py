@@ -7,7 +7,6 @@ import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import HELD_PAGES, NO_FAULT
 
 _append, _remove = list_kernels("head", "tail", "next", "previous")
 
@@ -101,32 +100,3 @@ def serve_read(dev, lpn):
     if served:
         dev.buffer[0].reads += 1
     return served
-
-
-@kernel
-def _check_entries(dev):
-    params = dev.params[0]
-    count, previous = 0, -1
-    number = np.int64(dev.buffer[0].head)
-    while number >= 0:
-        entry = dev.entry[number]
-        if count == params.buffer_pages or entry.previous != previous or dev.entry_of[entry.lpn] != number:
-            return HELD_PAGES
-        count, previous, number = count + 1, number, np.int64(entry.next)
-    free = 0
-    unused = np.int64(dev.buffer[0].free)
-    while unused < params.buffer_pages and free <= params.buffer_pages:
-        free, unused = free + 1, np.int64(dev.entry[unused].next)
-    if count + free != params.buffer_pages:
-        return HELD_PAGES
-    mapped = 0
-    for lpn in range(params.logical_pages):
-        mapped += dev.entry_of[lpn] >= 0
-    fits = count == dev.buffer[0].held and count == mapped and previous == dev.buffer[0].tail
-    return NO_FAULT if fits else HELD_PAGES
-
-
-@inlined
-def check_buffer(dev):
-    """Return the fault of the buffer, NO_FAULT for none. Slow."""
-    return _check_entries(dev) if dev.params[0].buffer_pages > 0 else NO_FAULT

@@ -27,12 +27,11 @@ from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page import host
-from ssdgym.engine.page.audit import first_fault_of, is_written
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
-from ssdgym.engine.page.writes import host_read, host_trim, prefetch_requests
+from ssdgym.engine.page.writes import host_read, host_trim, is_written, prefetch_requests
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
 from ssdgym.engine.time.events import format_queues
@@ -135,7 +134,6 @@ PAGE = entries.add_family(
         entries.bind: _bind,
         entries.format_arrays: _format,
         entries.is_written: is_written,
-        entries.find_fault: first_fault_of,
         entries.apply_action: _apply_action,
         entries.observe: _observe,
         rounds.run_round: run_round,

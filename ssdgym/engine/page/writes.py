@@ -74,6 +74,13 @@ def host_read(dev, lpn):
     check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
 
 
+@inlined
+def is_written(dev, ppn):
+    """Return whether a page has been written since its erase."""
+    per_sub_block = np.int64(dev.params[0].pages_per_sub_block)
+    return ppn % per_sub_block < dev.sub_block[ppn // per_sub_block].written
+
+
 @kernel
 def host_trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""

@@ -64,15 +64,6 @@ def _set_bit(dev, number, kind, place, value):
 
 
 @inlined
-def writable_bit(dev, plane, group, kind, block):
-    """Return whether a block of a group can be written to (kind 0), or in its best set (kind 1)."""
-    params = dev.params[0]
-    place = block - plane * params.blocks
-    word = _bits_base(params, plane * params.groups + group, kind) + place // _WORD
-    return (dev.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
-
-
-@inlined
 def _show(dev, plane, block, writable):
     """Enter into the bits of the block's group how it can be written."""
     params = dev.params[0]

@@ -10,8 +10,8 @@ from ssdgym.engine.decisions import ERASE, Decider, hooked_by, store_action
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.subpage import host
-from ssdgym.engine.subpage.audit import first_fault_of, is_written
 from ssdgym.engine.subpage.gc_round import run_round
+from ssdgym.engine.subpage.pages import is_written
 from ssdgym.engine.subpage.scheduler import dispatch_die
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, bind_device
 from ssdgym.engine.subpage.writes import trim_part
@@ -100,7 +100,6 @@ SUBPAGE_FAMILY = entries.add_family(
         entries.bind: _bind,
         entries.format_arrays: _format,
         entries.is_written: is_written,
-        entries.find_fault: first_fault_of,
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
         rounds.run_round: run_round,

@@ -95,6 +95,13 @@ def holds(dev, slot):
 
 
 @inlined
+def is_written(dev, slot):
+    """Return whether a slot has been written since the erase of its page."""
+    page = page_of(dev, slot)
+    return slot - page * dev.subpage[0].slots < dev.page_use[page]
+
+
+@inlined
 def age_h(dev, page):
     """Return the hours since the last program of a flash page."""
     return dev.buffer[0].calendar_h - np.int64(dev.stored_h[page])
