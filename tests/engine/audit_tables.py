@@ -32,9 +32,7 @@ def tables_fault(d: Any, plane: int) -> Iterator[str]:
             root = (tree * d.planes + plane) * 2 * int(params["tree_leaves"])
             if d.tree[root + 1] != _winner(d, plane, tree):
                 yield TREES
-    if params["groups"]:
-        for group in range(int(params["groups"])):
-            yield from _group_faults(d, plane, group)
+    yield from group_faults(d, plane)
 
 
 def _benefit(d: Any, gain: int, moves: int) -> Fraction:
@@ -96,7 +94,13 @@ def _rank(d: Any, block: int) -> tuple[Fraction, int, int]:
     return _order(d, best["rank_gain"], best["rank_moves"], best["rank_tie"], block)
 
 
-def _group_faults(d: Any, plane: int, group: int) -> Iterator[str]:
+def group_faults(d: Any, plane: int) -> Iterator[str]:
+    """Yield the faults of the groups of a plane, if it has any."""
+    for group in range(int(d.params["groups"][0])):
+        yield from _faults_of_group(d, plane, group)
+
+
+def _faults_of_group(d: Any, plane: int, group: int) -> Iterator[str]:
     """Check a group's size, its writable blocks, its order among the groups, and its heaps."""
     params, first = d.params[0], plane * d.blocks
     number, own = plane * int(params["groups"]) + group, d.best["group"][first : first + d.blocks]

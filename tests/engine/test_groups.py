@@ -14,10 +14,11 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry
 from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.entries import call_on
-from ssdgym.engine.speedupgc.audit import check_groups
 from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.memory import group_limit
+from tests.engine.audit import NO_FAULT, Device
+from tests.engine.audit_tables import HEAPS, group_faults
 from tests.engine.devices import device
 from tests.reference.speedupgc import BlockGroups
 
@@ -32,11 +33,6 @@ def _reclassify(dev, block):
 @entry
 def _withdraw(dev, block):
     withdraw(dev, block)
-
-
-@entry
-def _fault(dev):
-    return check_groups(dev, 0)
 
 
 @entry
@@ -109,8 +105,12 @@ def members(state: State) -> list[list[int]]:
     return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(state.params[0, 0]["groups"]))]
 
 
+def fault_of(state: State) -> str:
+    return next(group_faults(Device(state, 0), 0), NO_FAULT)
+
+
 def check(state: State, blocks: int, groups: int) -> None:
-    assert call_on(_fault, state, 0) == 0  # of the heaps, too
+    assert fault_of(state) == NO_FAULT  # of the heaps, too
     limit = group_limit_of(blocks, groups)
     ranks = [best_by_definition(state, b)[0] for b in range(blocks)]
     found = members(state)
@@ -176,7 +176,7 @@ def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() ->
 def test_audit__a_block_that_is_wrong_about_its_place__is_found(field: str) -> None:
     state = grouped(8, 3, "software")
     state.best[0, 2][field] += 1
-    assert call_on(_fault, state, 0) == 16
+    assert fault_of(state) == HEAPS
 
 
 @pytest.mark.parametrize(("heap", "safe"), [(0, False), (1, True)])
@@ -184,7 +184,7 @@ def test_audit__an_entry_above_its_blocks_rank__is_safe_among_the_largest_only(h
     state = grouped(8, 3, "hardware")
     first = heap * (group_limit_of(8, 3) + 1)
     state.heap[0, first]["gain"] = 1  # of group 0; rank of its block is 0
-    assert (call_on(_fault, state, 0) == 0) == safe
+    assert (fault_of(state) == NO_FAULT) == safe
 
 
 def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:
