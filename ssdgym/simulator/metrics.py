@@ -12,7 +12,7 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.requests import FLUSH, READ, WRITE
-from ssdgym.simulator.families import family_of_state
+from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
@@ -43,17 +43,17 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     counters["lost_pages"] += int(count_lost(state, i))
     victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
-        "write_amplification": _share(programs, written),
+        "write_amplification": ratio(programs, written),
         **counters,
-        "mean_victim_valid_pages": _share(victim_valid, counters["erases"]),
-        "clustered_share": _share(clustered, counters["relocated_pages"]),
-        "mean_relocated_run": _share(counters["relocated_pages"], int(counted["relocated_runs"])),
+        "mean_victim_valid_pages": ratio(victim_valid, counters["erases"]),
+        "clustered_share": ratio(clustered, counters["relocated_pages"]),
+        "mean_relocated_run": ratio(counters["relocated_pages"], int(counted["relocated_runs"])),
         "moved_bytes": counters["relocated_pages"] * device.host_unit_bytes,
-        "rmw_share": _share(counters["rmw_reads"], written),
+        "rmw_share": ratio(counters["rmw_reads"], written),
         "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
         "requests": requests,
         "duration_ns": duration_ns,
-        "requests_per_s": _share(requests, duration_ns / 1e9),
+        "requests_per_s": ratio(requests, duration_ns / 1e9),
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
         "latency_ns": latency_summary(state, i, READ, WRITE),
@@ -102,12 +102,12 @@ def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
             int(counted[f"{name}_{part}_sum_ns"]) for part in ("latency", "service", "gc_wait")
         )
         found[f"{name}_parts_ns"] = {
-            "service": _share(service, count),
-            "queue_wait": _share(latency - service - gc_wait, count),
-            "gc_wait": _share(gc_wait, count),
+            "service": ratio(service, count),
+            "queue_wait": ratio(latency - service - gc_wait, count),
+            "gc_wait": ratio(gc_wait, count),
             "gc_wait_p99": _gc_wait_p99(state.gc_histogram[i, op], count),
         }
-    return {**found, "met_gc_share": _share(int(counted["met_gc_requests"]), requests)}
+    return {**found, "met_gc_share": ratio(int(counted["met_gc_requests"]), requests)}
 
 
 def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
@@ -122,10 +122,6 @@ def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
 
 _ENERGIES = ("energy_uj", "gc_energy_uj")
 _LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}
-
-
-def _share(part: int, whole: float) -> float | None:
-    return part / whole if whole else None
 
 
 def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
@@ -148,15 +144,13 @@ def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
 
 def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
     """Return the erases of sub-blocks since the device was made, and their mean since the last reset."""
-    geometry = device.geometry
-    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = np.ascontiguousarray(state.sub_block["erases"][i, :count])
+    erases = erases_of(state, i, device)
     return {
         "mean_erases": float(erases.mean()),
         "max_erases": int(erases.max()),
         "min_erases": int(erases.min()),
         "std_erases": float(erases.std()),
-        "mean_erases_measured": float(state.counters["erased_sub_blocks"][i, 0] / count),
+        "mean_erases_measured": float(state.counters["erased_sub_blocks"][i, 0] / erases.size),
     }
 
 

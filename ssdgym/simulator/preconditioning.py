@@ -17,6 +17,7 @@ from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator.families import erases_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
     cache_key,
@@ -189,16 +190,9 @@ def _fill(sim: Runnable, share: float) -> None:
 def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     portion = max(sim.device.logical_pages // 256, 1)
-    while not _has_collected(sim).all():
+    planes = sim.device.geometry.planes
+    while not erases_of(sim.arrays, 0, sim.device).reshape(planes, -1).any(axis=1).all():
         yield _writes_of(generator.integers(0, sim.device.logical_pages, portion))
-
-
-def _has_collected(sim: Runnable) -> np.ndarray:
-    """Return whether each plane has erased anything, shape (planes,)."""
-    geometry = sim.device.geometry
-    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = sim.arrays.sub_block["erases"][0, :count].reshape(geometry.planes, -1)
-    return np.asarray(erases.any(axis=1))
 
 
 def _writes_of(lpn: np.ndarray) -> np.ndarray:

@@ -24,8 +24,8 @@ from ssdgym.envs.rewards import reward_term, terms
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
+from ssdgym.simulator import families as registry
 from ssdgym.simulator.families import FamilyBuilder, register_family
-from ssdgym.simulator.families import base as registry
 from ssdgym.types import Feature
 from tests.engine.devices import device, random_writes
 from tests.engine.toy import DRAWER, DRAWERS, TOY

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.ftl import PageFtl
+from ssdgym.simulator.build import Recording, make_state
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.preconditioning import Preconditioning
-from ssdgym.simulator.steady_states import cache_key
+from ssdgym.simulator.steady_states import _CLEARED, cache_key
 from ssdgym.workloads.stream import load_workload
 from tests.engine.devices import device
 
@@ -70,6 +72,19 @@ def test_cache_key__a_field_that_is_new__is_part_of_it() -> None:
 def test_cache_key__what_cannot_matter_without_time__is_no_part_of_it(changes: dict[str, Any]) -> None:
     changes = dict(changes)
     assert key_of(device(ftl=changes.pop("ftl", None), **changes)) == key_of(device())
+
+
+@pytest.mark.parametrize("base", ["pen-tiny", "subftl-tiny"])
+def test_steady_state__leaves_out_what_belongs_to_a_device(base: str) -> None:
+    """What is in no queue when no time passes: the longer arrays of a timed device fit one without time."""
+    family, shapes = family_of(load_device(base)), []
+    for timing in ("event", "none"):
+        state = make_state([load_device({"base": base, "ftl.timing": timing})], [1], Recording(4, 1))
+        arrays = {name: array.shape for name, array in state._asdict().items()}
+        shapes.append(
+            {name: arrays[name] for name in arrays.keys() - {*family.fixed, *family.scratch, *_CLEARED}}
+        )
+    assert shapes[0] == shapes[1]
 
 
 def test_cache_key__aligned_rows__are_part_of_it_as_padded_ones_are_not() -> None:

@@ -4,26 +4,179 @@ A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), ar
 engine, and a builder between the two, which is registered here; all three go by one `mapping`.
 """
 
-from ssdgym.simulator.families.base import (
-    FREE,
-    INVALID,
-    VALID,
-    FamilyBuilder,
-    PageMap,
-    family_of,
-    family_of_state,
-    mappings_that_ask,
-    register_family,
-)
+from __future__ import annotations
 
-__all__ = [
-    "FREE",
-    "INVALID",
-    "VALID",
-    "FamilyBuilder",
-    "PageMap",
-    "family_of",
-    "family_of_state",
-    "mappings_that_ask",
-    "register_family",
-]
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core import family as engine_families
+from ssdgym.engine.core.family import Family, Sizes, State
+from ssdgym.engine.decisions import ERASE
+from ssdgym.errors import SsdgymError
+
+#: What a page holds.
+FREE, VALID, INVALID = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class PageMap:
+    """The pages of a device.
+
+    Attributes:
+        pages: int8 (planes, blocks, pages), `FREE`, `VALID` or `INVALID`.
+        open: bool (planes, blocks), which blocks are being written.
+    """
+
+    pages: np.ndarray
+    open: np.ndarray
+
+
+class FamilyBuilder(ABC):
+    """The base of what builds, checks and measures the devices of one family.
+
+    Attributes:
+        engine: the family in the engine; its name is the mapping.
+        fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
+        scratch: names of the arrays of transactions that runs without time leave something in.
+        counted: names of the arrays of one record that hold what devices count.
+        policy_decision: number of the kind of decision that the first rule of a policy takes, and that a
+            device without a policy leaves to its caller.
+        agent_decisions: numbers of the kinds of decisions that are described to agents.
+        wins_by_erases: whether room is won by erases alone, so that collection has won the pages erased less
+            those relocated.
+        counts_causes: whether pages programmed for the host and for collection are counted apart.
+        counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
+            are logical pages.
+    """
+
+    engine: Family
+    fixed: tuple[str, ...] = ("params",)
+    scratch: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ("counters",)
+    policy_decision: int = ERASE
+    agent_decisions: frozenset[int] = frozenset()
+    wins_by_erases: bool = True
+    counts_causes: bool = True
+    counts_planes: bool = True
+
+    @abstractmethod
+    def check(self, device: DeviceConfig) -> None:
+        """Raise, naming the field to change, if the device could not go on once it is full."""
+
+    @abstractmethod
+    def params(self, device: DeviceConfig) -> Mapping[str, int]:
+        """Return the constants of the family, by the names of the record PARAMS."""
+
+    def constants(self, device: DeviceConfig) -> Mapping[str, Mapping[str, Any]]:
+        """Return the constants of the family that stand beside PARAMS: values by array and field."""
+        return {}
+
+    @abstractmethod
+    def sizes(self, device: DeviceConfig) -> Sizes:
+        """Return the lengths of the family's own arrays for one device, by name."""
+
+    def pages_of_command(self, device: DeviceConfig) -> int:
+        """Return how many pages a command may read beside the one that it programs, at most."""
+        return device.units_per_page
+
+    def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+        """Return metrics of the family's own by name; they follow those of all families."""
+        return {}
+
+    def reset_metrics(self, state: State, i: int) -> None:
+        """Clear what device `i` has counted, and what else it keeps for metrics alone."""
+        for name in self.counted:
+            getattr(state, name)[i] = 0
+
+    def check_ages(self, device: DeviceConfig) -> None:
+        """Raise if data does not age in this family, so that nothing changes when days pass."""
+        raise SsdgymError(
+            f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
+            "devices of mapping subpage."
+        )
+
+    def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
+        """Make the data of device `i` a day older; what has to be done about it is done when it goes on."""
+        self.check_ages(device)
+
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+        """Return what the pages of device `i` hold, for pictures of it; raise if there is no map of pages."""
+        raise SsdgymError(
+            f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
+        )
+
+    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
+        """Return what a steady state depends on beside the fields of the device and its FTL; JSON.
+
+        By default the times of commands, although none passes: decisions may weigh them.
+        """
+        return {"times": device.timing.model_dump(mode="json")}
+
+    def region_pages(self, device: DeviceConfig) -> int:
+        """Return the pages of a plane that are set apart as its region of small writes."""
+        return 0
+
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks per plane that hold no data, however large the device is."""
+        return 0
+
+    def counter_names(self) -> tuple[str, ...]:
+        """Return the names of what the devices count."""
+        sample = self.engine.arrays.sample()
+        return tuple(name for array in self.counted for name in getattr(sample, array).dtype.names)
+
+    def counter(self, state: State, name: str) -> np.ndarray:
+        """Return a counter of every device of a batch, int64 (n,); it changes with the devices."""
+        for array in self.counted:
+            records = getattr(state, array)
+            if name in records.dtype.names:
+                return records[name][:, 0]
+        raise SsdgymError(f"devices of ftl.mapping {self.engine.name} do not count {name}; choose another.")
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Return the share of a part in a whole, or a rate; None where the whole is 0."""
+    return part / whole if whole else None
+
+
+def erases_of(state: State, i: int, device: DeviceConfig) -> np.ndarray:
+    """Return how often each sub-block of device `i` has been erased since it was made, plane after plane."""
+    geometry = device.geometry
+    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
+    return np.ascontiguousarray(state.sub_block["erases"][i, :count])
+
+
+_BUILDERS: dict[str, FamilyBuilder] = {}
+
+
+def register_family(builder: FamilyBuilder) -> None:
+    """Let devices whose FTL has the mapping of a family be built."""
+    mapping = builder.engine.name
+    if type(_BUILDERS.setdefault(mapping, builder)) is not type(builder):
+        raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
+
+
+def family_of(device: DeviceConfig) -> FamilyBuilder:
+    """Return the builder of a device's family; raise if it has none."""
+    mapping = device.ftl.mapping
+    if mapping not in _BUILDERS:
+        raise SsdgymError(
+            f"device {device.name}: ftl.mapping {mapping} can be configured and not simulated; register a "
+            "builder for it."
+        )
+    return _BUILDERS[mapping]
+
+
+def mappings_that_ask(kind: int) -> list[str]:
+    """Return the mappings of the families that describe a kind of decision to agents."""
+    return [name for name, builder in _BUILDERS.items() if kind in builder.agent_decisions]
+
+
+def family_of_state(state: State) -> FamilyBuilder:
+    """Return the builder of a batch of devices."""
+    return _BUILDERS[engine_families.family_of(state).name]

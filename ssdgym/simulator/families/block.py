@@ -14,7 +14,7 @@ from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import MAX_LEVELS
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, erases_of, ratio
 
 #: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
 _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
@@ -113,24 +113,20 @@ class BlockFamily(FamilyBuilder):
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
-        written = int(counters["host_pages_written"])
+        written, erases = int(counters["host_pages_written"]), erases_of(state, i, device)
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         return {
             **counted,
             **_time_of_writes(counted, written, device),
-            **_erases_of_pages(state, i, device),
+            "aep": float(erases.mean()),
+            "vep": float(erases.var()),
             "mean_victim_valid_pages": None,
             "clustered_share": None,
             "mean_relocated_run": None,
-            "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
+            "host_bytes_per_s": ratio(written * device.host_unit_bytes, seconds),
             **_energy(counters, counted, device),
             "mapping_table_bytes": mapping_table_bytes(device),
         }
-
-    def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and those of the family."""
-        super().reset_metrics(state, i)
-        state.tally[i] = 0
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; a block is open while some of its pages are erased."""
@@ -189,18 +185,10 @@ def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig)
     times = {"service_ns": service, **{name: counted[name] for name in _GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]
     return {
-        **{f"{name}_per_page": _ratio(time, written) for name, time in times.items()},
-        "write_ns_per_page": _ratio(sum(times.values()), written),
-        "copy_share": _ratio(copies, sum(times.values())),
+        **{f"{name}_per_page": ratio(time, written) for name, time in times.items()},
+        "write_ns_per_page": ratio(sum(times.values()), written),
+        "copy_share": ratio(copies, sum(times.values())),
     }
-
-
-def _erases_of_pages(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
-    """Return mean and variance over all pages of a device: all sub-blocks have as many of them."""
-    geometry = device.geometry
-    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = np.ascontiguousarray(state.sub_block["erases"][i, :count])
-    return {"aep": float(erases.mean()), "vep": float(erases.var())}
 
 
 def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> dict[str, float]:
@@ -212,7 +200,3 @@ def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> dic
     host_reads = int(counters["flash_reads"]) - relocated + counted["search_reads"]
     host_uj = host_reads * energy.read_uj + int(counters["host_pages_written"]) * energy.program_uj
     return {"energy_uj": float(host_uj + gc_uj), "gc_energy_uj": float(gc_uj)}
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None

@@ -27,7 +27,7 @@ from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.policy.registry import trackers_of
-from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
 from ssdgym.simulator.memory import (
     controller_table_bytes,
     memory_bytes,
@@ -209,10 +209,9 @@ class PageFamily(FamilyBuilder):
             for k in range(count)
         }
         counted = state.counters[i, 0]
-        relocated = int(counted["relocated_pages"])
         return {
             **({"streams": by_stream} if count > 1 else {}),
-            "overflow_share": int(counted["overflow_pages"]) / relocated if relocated else None,
+            "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
             "controller_table_bytes": controller_table_bytes(device) + memory_bytes(device),

@@ -14,7 +14,7 @@ from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
 
 #: Blocks that a plane keeps in its pool between rounds: one for the host, one for relocated pages.
 _FLOOR_BLOCKS = 2
@@ -142,24 +142,23 @@ class SubpageFamily(FamilyBuilder):
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         rounds = int(counters["gc_invocations"]) - counted["region_collections"]
         return {
-            "write_amplification": _ratio(programmed, written),
-            "request_waf": _ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
+            "write_amplification": ratio(programmed, written),
+            "request_waf": ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
             "moved_bytes": _moved_bytes(int(counters["relocated_pages"]), counted, device),
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
-            "mean_victim_valid_pages": _ratio(int(counters["victim_valid_pages"]), rounds),
+            "mean_victim_valid_pages": ratio(int(counters["victim_valid_pages"]), rounds),
             "clustered_share": None,
             "mean_relocated_run": None,
-            "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
+            "host_bytes_per_s": ratio(written * device.host_unit_bytes, seconds),
             "energy_uj": _energy(counters, counted, device),
             "gc_energy_uj": None,
             "mapping_table_bytes": mapping_table_bytes(device),
         }
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and those of the family."""
+        """Clear the counters, and which pages are beside relocated ones."""
         super().reset_metrics(state, i)
-        state.tally[i] = 0
         state.block["relocated_run"][i] = 0
 
     def check_ages(self, device: DeviceConfig) -> None:
@@ -263,7 +262,7 @@ def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> f
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
     in_part = counted["small_flash_bytes"] / (slots * subpage_bytes)
     whole = (written - counted["buffer_merges"] - counted["small_write_bytes"] / subpage_bytes) / slots
-    return _ratio(counted["rmw_count"], in_part + whole)
+    return ratio(counted["rmw_count"], in_part + whole)
 
 
 def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> float:
@@ -275,7 +274,3 @@ def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> flo
         + programs * energy.program_uj
         + counters["erased_sub_blocks"] * energy.erase_uj
     )
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None

@@ -20,9 +20,9 @@ from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import Decider
 from ssdgym.engine.entries import add_family, bind, format_arrays
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator import families as registry
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
-from ssdgym.simulator.families import base as registry
 from tests.engine.devices import device
 
 RECORDING = Recording(latencies=4, slowest=1)

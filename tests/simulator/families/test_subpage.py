@@ -16,7 +16,6 @@ from ssdgym.simulator.build import fits, make_state, params_record
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.families.subpage import mapping_table_bytes
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.steady_states import _CLEARED
 from ssdgym.workloads import page_writes
 from tests.engine.devices import device as page_device
 from tests.simulator.test_steady_states import key_of
@@ -226,17 +225,6 @@ def test_steady_state__depends_on_all_but_queues_and_time() -> None:
     assert len({key_of(tiny(**change)) for change in changes}) == len(changes)
     same = [{}, {"queue_depth": 3}, {"window_pages": 100}, {"timing": "none"}]
     assert len({key_of(tiny(**change)) for change in same}) == 1
-
-
-def test_steady_state__leaves_out_what_belongs_to_a_device() -> None:
-    """What is in no queue when no time passes: the longer arrays of a timed device fit one without time."""
-    timed, untimed = (make_state([tiny(**ftl)], [1], RECORDING) for ftl in ({}, {"timing": "none"}))
-    own = {*family_of(tiny()).fixed, *family_of(tiny()).scratch, *_CLEARED}
-    shapes = [
-        {name: array.shape for name, array in state._asdict().items() if name not in own}
-        for state in (timed, untimed)
-    ]
-    assert shapes[0] == shapes[1]
 
 
 def test_pass_days__a_device_that_maps_pages__refused_and_its_input_kept() -> None:
