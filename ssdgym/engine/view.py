@@ -91,7 +91,7 @@ def view_maker(arrays: Arrays) -> Any:
     It is called with (batch, number of the device, and the bytes at which the memory of the rule begins in
     each array). Arrays that the family does not have are empty ones, which lie in memory as those of others.
     """
-    kept = arrays.state._fields
+    kept: tuple[str, ...] = arrays.state._fields  # type: ignore[attr-defined]
     starts = {name: f", {part}:" for name, part in MEMORY_FIELDS.items()}
     namespace: dict[str, Any] = {"__name__": __name__, "PolicyView": PolicyView}
     rows = []
