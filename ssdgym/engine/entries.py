@@ -127,7 +127,7 @@ def advance(
     Returns:
         INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
     """
-    memory, loop = _room(), _LOOPS[int(state.params["timed"][i, 0])]
+    memory, loop = _room(), LOOPS[int(state.params["timed"][i, 0])]
     bind_device(state, i, rules, external, pairs, memory.ctypes.data)
     loop = entry_for(loop, _device_of(state), _REQUESTS, types.boolean)
     return int(loop(memory.ctypes.data, np.ascontiguousarray(requests, REQUEST), last))
@@ -184,12 +184,12 @@ def _refreshed(dev, status):
 
 
 #: Without time and in time.
-_LOOPS = (_untimed_loop, _timed_loop)
+LOOPS = (_untimed_loop, _timed_loop)
 
 
 @cache
 def _loop_address(family: Family, timed: int) -> int:
-    return address_of(_LOOPS[timed], _loop_signature(family.arrays))
+    return address_of(LOOPS[timed], _loop_signature(family.arrays))
 
 
 def loop_addresses(state: State) -> np.ndarray:

@@ -13,7 +13,7 @@ from numba.core.cpu import CPUTargetOptions
 
 from ssdgym.engine.core import kernel as door
 from ssdgym.engine.core.pointer import STORED_BYTES, pointer_type, store_at
-from ssdgym.engine.page.family import PAGE
+from ssdgym.engine.entries import LOOPS
 
 
 def three() -> int:
@@ -23,7 +23,7 @@ def three() -> int:
 def test_kernel__compiled_without_reference_counting() -> None:
     """Passing a device between functions can cost thirty times the work otherwise."""
     assert hasattr(CPUTargetOptions, "_nrt"), f"numba {numba.__version__} has dropped the option _nrt"
-    assert all(loop.targetoptions["_nrt"] is False for loop in PAGE.loops)
+    assert all(loop.targetoptions["_nrt"] is False for loop in LOOPS)
     assert door.helper(three)() == 3
 
 
