@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ssdgym.engine.core.records import INDEXED
 from ssdgym.envs import EraseVictimEnv, ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.erase_victim import PARALLEL_PROPOSERS
 from ssdgym.errors import SsdgymError
@@ -20,6 +21,7 @@ from ssdgym.simulator.build import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
 from tests.envs import cases
 from tests.envs.cases import SHAPE, any_valid, playing
+from tests.reference.randomness import below, draw
 
 options = partial(cases.options, "ParallelErase")
 each_kind = pytest.mark.parametrize("kind", cases.KINDS["ParallelErase"])
@@ -63,6 +65,31 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
                 alone.apply(list(pairs))
     assert min(lengths) == 1 and max(lengths) <= most
     assert set(range(1, min(most, 4) + 1)) <= set(lengths), "sets of several blocks do occur"
+
+
+def test_candidates__behind_those_by_rank__are_drawn_by_the_seed_of_the_episode() -> None:
+    """Draw `521 k` is for the number of blocks of set `k`, those from `521 k + 1 + 65 j` on for block `j`."""
+    env = ParallelEraseEnv(**options(proposers=("greedy",)))
+    rng, some = np.random.default_rng(1), 0
+    env.reset(seed=9)
+    for _ in range(30):
+        state = env.episodes.state
+        blocks, decision = state.block[0], int(state.control["rounds"][0, 0])
+        plane = int(state.control["decision_plane"][0, 0])
+        drawn = []
+        for k in range(12):
+            found: list[int] = []
+            for j in range(1 + below(4, draw(9, 2, decision, 521 * k))):
+                first = 521 * k + 1 + 65 * j
+                numbers = [32 * plane + below(32, draw(9, 2, decision, first + i)) for i in range(64)]
+                block = next(b for b in numbers if blocks["status"][b] & INDEXED and blocks["invalid"][b] > 0)
+                found += [block] * (block not in found)
+            drawn.append(tuple((block, 1) for block in found))
+        at_random = offered(env)[9:]  # before them the proposer's pick, and half of the places, or two more
+        assert [pairs for pairs in dict.fromkeys(drawn) if pairs in at_random] == at_random
+        some += len(at_random)
+        env.step(any_valid(env.action_masks(), rng))
+    assert some > 30
 
 
 @each_kind

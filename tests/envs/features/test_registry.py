@@ -94,6 +94,26 @@ def test_host_pages__of_all_decisions__are_those_of_the_episode() -> None:
     assert total == info["host_pages_written"] == 300
 
 
+def test_elapsed__is_the_time_since_the_decision_before() -> None:
+    env = make(
+        ["log_benefit", "elapsed"],
+        ftl={"timing": "event"},
+        workload={"kind": "uniform", "interarrival_ns": 500_000.0},
+    )
+    observation, info = env.reset(seed=0)
+    state, device = env.episodes.state, env.episodes.devices[0]
+    move_ns = max(int(state.params["copy_cost"][0, 0]), 1)
+    seen = []
+    for _ in range(30):
+        before = int(state.control["now"][0, 0])
+        observation, _, _, _, info = env.step(info["proposed"][0])
+        elapsed_ns = int(state.control["now"][0, 0]) - before
+        moves = (elapsed_ns + 1) / (device.geometry.pages_per_block * move_ns)
+        assert observation["context"][0] == pytest.approx(np.clip(2 * np.log2(moves), -8, 8), abs=1e-5)
+        seen.append(elapsed_ns)
+    assert len(set(seen)) > 5
+
+
 def test_all__names_every_feature_once() -> None:
     names = make("all").metadata["features"]
     listed = [*names["candidates"], *names["context"]]
