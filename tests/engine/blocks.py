@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,10 +13,8 @@ from ssdgym.engine.block.state import UNPLANNED
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.engine.decisions import MERGE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.metrics import metrics_of
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.oracle import RECORDING, engine_latencies, request_array, walk
-from tests.engine.waits import assert_same_waits
+from tests.engine.oracle import RECORDING, assert_same_in, described, export_of_all, run_in_pieces, walk
 from tests.reference.block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, Case, Figures, merge, mmerge
 from tests.reference.block.audit import check
 
@@ -33,25 +30,17 @@ def device_config(c: BlockConfig) -> DeviceConfig:
     """The reference's configuration as one of ours; a page has as many bytes as ns on the channel."""
     of_superblock = {"logical_blocks": c.logical_blocks, "physical_blocks": c.physical_blocks}
     of_kind = {"u_block_search": c.u_block_search} if c.kind == NFTL else of_superblock
-    return DeviceConfig.model_validate(
+    return described(
+        c,
         {
-            "name": "blocks",
             "geometry": {
-                "channels": c.channels,
-                "dies_per_chip": c.dies_per_chip,
-                "planes_per_die": c.planes_per_die,
-                "blocks_per_plane": c.blocks_per_plane,
                 "sub_blocks_per_block": c.sub_blocks_per_block,
                 "pages_per_block": c.pages_per_block,
                 "page_size_bytes": max(c.transfer_ns, 1),
                 "spare_bytes": c.spare_transfer_ns,
             },
-            "capacity": {"logical_pages": c.logical_pages},
             "erase_unit": "sub_block_run" if c.levels else "block",
             "timing": {
-                "read_ns": c.read_ns,
-                "program_ns": c.program_ns,
-                "erase_ns": c.erase_ns,
                 "partial_erase_ns": dict(c.partial_erase_ns),
                 "transfer_ns_per_byte": float(c.transfer_ns > 0),
             },
@@ -59,9 +48,6 @@ def device_config(c: BlockConfig) -> DeviceConfig:
                 "mapping": "block",
                 "kind": c.kind,
                 "striping": c.striping,
-                "timing": c.timing,
-                "queue_depth": c.queue_depth if c.closed_loop else 0,
-                "window_pages": c.window_pages,
                 "disturb_tolerance": c.disturb_tolerance,
                 "disturb_care": c.disturb_care,
                 **of_kind,
@@ -73,7 +59,7 @@ def device_config(c: BlockConfig) -> DeviceConfig:
                     "copyback": c.copyback,
                 },
             },
-        }
+        },
     )
 
 
@@ -151,38 +137,21 @@ class Both:
         self.theirs = theirs
 
     def run(self, requests: list[Any], chunks: list[int], horizon: int | None) -> None:
-        """Give both the requests in pieces, until the input ends or so many pages are written."""
-        self.sim.set_horizon(horizon)
-        bounds = [0, *sorted(chunks), len(requests)]
-        for number, (first, end) in enumerate(itertools.pairwise(bounds)):
-            last = number == len(bounds) - 2
-            piece = requests[first:end]
-            self.sim.feed(request_array(piece))
-            ended = self._run_engine(last)
-            self.reference.run(piece, horizon=horizon, last=last)
-            if ended == HORIZON:
-                break
+        """Run both on the same input, in the same pieces."""
+        run_in_pieces(self.sim, self.reference, requests, chunks, horizon, self._go_on)
 
-    def _run_engine(self, last: bool) -> int:
+    def _go_on(self, requests: np.ndarray, last: bool) -> None:
         while (kind := self.sim.advance(last=last)) not in (INPUT_ENDED, HORIZON):
             assert kind == FIRST_DECISION + MERGE, kind
             self.sim.apply(self.choose(*told(self.sim)))
-        return kind
 
     def check(self) -> None:
         """All state, every counter and every latency agree, and nothing is lost that was cared for."""
         assert self.choose.told == self.theirs.told
-        ours, theirs = engine_export(self.sim), self.reference.export()
-        for key in theirs:
-            assert ours[key] == theirs[key], f"{key}: {ours[key]} against {theirs[key]}"
-        metrics = metrics_of(self.sim.state, 0, self.sim.device)
         counters = dict(self.reference.counters)
         counters["lost_pages"] += self.reference.device.lost_now()
-        for name, value in counters.items():
-            ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
-            assert ours == value, name
-        assert engine_latencies(self.sim) == self.reference.latencies
-        assert_same_waits(self.sim, self.reference)
+        ours, theirs = engine_export(self.sim), self.reference.export()
+        assert_same_in(self.sim, self.reference, ours, theirs, counters)
         assert first_fault(self.sim.arrays, 0) == NO_FAULT
         check(self.reference)
 
@@ -200,16 +169,13 @@ def told(sim: Simulator) -> tuple[list[Figures], Case]:
 def engine_export(sim: Simulator) -> dict[str, Any]:
     """The engine's state in the reference's terms."""
     state, planes = sim.state, sim.device.geometry.planes
-    logical, physical, bundle, plane = state.logical[0], state.physical[0], state.bundle[0], state.plane[0]
+    physical, bundle = state.physical[0], state.bundle[0]
     heads = state.bundle_bucket[0].reshape(planes, -1)["head"]
     return {
-        "logical_ppn": logical["ppn"].tolist(),
-        "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.in_flight[0]).tolist(),
+        **export_of_all(sim),
         "physical": {
             int(page): tuple(physical[page].tolist()) for page in np.flatnonzero(physical["lpn"] >= 0)
         },
-        "erases": state.sub_block[0]["erases"].tolist(),
         "disturbed": state.disturbed[0].tolist(),
         "slots": state.member[0].reshape(len(bundle), -1).tolist(),
         "since_merge": bundle["since_merge"].tolist(),
@@ -217,10 +183,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "waiting": [
             [g for head in heads[p][::-1] for g in walk(bundle, head, "next")] for p in range(planes)
         ],
-        "pool": [walk(state.block[0], plane[p]["pool_head"], "next_pool") for p in range(planes)],
         "jobs": [_job(job) for job in state.job[0]],
-        "clock": int(state.control["clock"][0, 0]),
-        "now": int(state.control["now"][0, 0]),
     }
 
 

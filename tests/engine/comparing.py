@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from tests.engine.oracle import (
     SET_POLICIES,
     assert_same,
     device_config,
-    request_array,
+    run_in_pieces,
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.audit import check, check_accounts
@@ -61,16 +60,7 @@ def run_both(
         seed = config.seed % 1000
         precondition(sim, prepare, "uniform", seed)
         PREPARATIONS[prepare](reference, seed)
-    sim.set_horizon(horizon)
-    bounds = [0, *sorted(chunks), len(requests)]
-    for number, (first, end) in enumerate(itertools.pairwise(bounds)):
-        last = number == len(bounds) - 2
-        piece = requests[first:end]
-        sim.feed(request_array(piece))
-        sim.advance(last=last)
-        reference.run(piece, horizon=horizon, last=last)
-        if reference.has_ended:
-            break
+    run_in_pieces(sim, reference, requests, chunks, horizon, lambda _, last: sim.advance(last=last))
     return sim, reference
 
 

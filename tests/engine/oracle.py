@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +12,9 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS
 from ssdgym.policy.names import label_of
-from ssdgym.requests import REQUEST
+from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
-from tests.engine.waits import assert_same_waits
 from tests.reference import Reference, ReferenceConfig, erase_sets, policies
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 
@@ -82,32 +84,21 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
     in_blocks = c.threshold_blocks is not None
     # Layers of one page, so that isolation can take any number of pages.
     layers = c.pages_per_sub_block + (ISOLATION_LAYERS if c.isolation == "hardware" else 0)
-    return DeviceConfig.model_validate(
+    return described(
+        c,
         {
-            "name": "oracle",
             "geometry": {
-                "channels": c.channels,
-                "chips_per_channel": c.chips_per_channel,
-                "dies_per_chip": c.dies_per_chip,
-                "planes_per_die": c.planes_per_die,
-                "blocks_per_plane": c.blocks_per_plane,
                 "sub_blocks_per_block": c.sub_blocks_per_block,
                 "pages_per_block": c.sub_blocks_per_block * layers,
                 "layers_per_block": c.sub_blocks_per_block * layers,
                 "page_size_bytes": 1,
             },
-            "capacity": {"logical_pages": c.logical_pages},
             "erase_unit": c.erase_unit,
             "isolation": c.isolation,
             "isolation_layers": ISOLATION_LAYERS,
             "erase_disturbs": c.erase_disturbs,
             "multi_plane": c.multi_plane,
-            "timing": {
-                "read_ns": c.read_ns,
-                "program_ns": c.program_ns,
-                "erase_ns": c.erase_ns,
-                "transfer_ns_per_byte": c.transfer_ns,
-            },
+            "timing": {"transfer_ns_per_byte": c.transfer_ns},
             "ftl": {
                 "placement": label_of(c.placement, c.parameters),
                 "allocation": c.allocation,
@@ -118,9 +109,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "write_completes": c.write_completes,
                 "write_buffer_pages": c.write_buffer_pages,
                 "counts_warm_pages": c.counts_warm_pages,
-                "timing": c.timing,
-                "queue_depth": c.queue_depth if c.closed_loop else 0,
-                "window_pages": c.window_pages,
                 "hotness": {
                     "hashes": c.hashes,
                     **row_length(c),
@@ -144,8 +132,30 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                     "copyback": c.copyback,
                 },
             },
-        }
+        },
     )
+
+
+def described(c: ReferenceConfig, of_family: dict[str, dict[str, Any] | Any]) -> DeviceConfig:
+    """A device of any family, with what the reference's configuration says in all of them."""
+    of_all: dict[str, dict[str, Any]] = {
+        "geometry": {
+            "channels": c.channels,
+            "chips_per_channel": c.chips_per_channel,
+            "dies_per_chip": c.dies_per_chip,
+            "planes_per_die": c.planes_per_die,
+            "blocks_per_plane": c.blocks_per_plane,
+        },
+        "capacity": {"logical_pages": c.logical_pages},
+        "timing": {"read_ns": c.read_ns, "program_ns": c.program_ns, "erase_ns": c.erase_ns},
+        "ftl": {
+            "timing": c.timing,
+            "queue_depth": c.queue_depth if c.closed_loop else 0,
+            "window_pages": c.window_pages,
+        },
+    }
+    merged = {part: {**fields, **of_family.get(part, {})} for part, fields in of_all.items()}
+    return DeviceConfig.model_validate({"name": "oracle", **of_family, **merged})
 
 
 def row_length(c: ReferenceConfig) -> dict[str, int]:
@@ -167,48 +177,58 @@ def request_array(requests: list[tuple[int, ...]]) -> np.ndarray:
     return np.array([(*request, 0)[:6] for request in requests], REQUEST)
 
 
-def engine_export(sim: Simulator) -> dict[str, Any]:
-    """The engine's state in the reference's terms."""
-    state, g = sim.state, sim.device.usable
-    blocks = g.blocks_per_plane
-    total = g.planes * blocks
-    logical, sub, block, plane = state.logical[0], state.sub_block[0], state.block[0], state.plane[0]
-    timed, subs = sim.device.ftl.timing == "event", state.open_sub_block[0]
+def export_of_all(sim: Simulator) -> dict[str, Any]:
+    """What devices of every family have, in the reference's terms."""
+    state, control = sim.state, sim.state.control[0, 0]
+    logical, heads = state.logical[0], state.plane[0]["pool_head"][: sim.device.geometry.planes]
     return {
         "logical_ppn": logical["ppn"].tolist(),
         "logical_version": logical["version"].tolist(),
         "accepted": (logical["version"] + state.in_flight[0]).tolist(),
+        "erases": state.sub_block[0]["erases"].tolist(),
+        "pool": [walk(state.block[0], head, "next_pool") for head in heads],
+        "clock": int(control["clock"]),
+        "now": int(control["now"]),
+    }
+
+
+def export_of_collecting(sim: Simulator) -> dict[str, Any]:
+    """What devices that collect in rounds have besides."""
+    state, planes = sim.state, range(sim.device.geometry.planes)
+    plane, control = state.plane[0], state.control[0, 0]
+    timed = sim.device.ftl.timing == "event"
+    collecting = plane["collecting"] if timed else np.array(planes) == control["gc_plane"]
+    heads = state.bucket[0]["head"].reshape(len(planes), -1)
+    return {
+        **export_of_all(sim),
+        "ages": [walk(state.block[0], plane[p]["age_head"], "next_age") for p in planes],
+        "buckets": [[walk(state.block[0], head, "next_bucket") for head in heads[p]] for p in planes],
+        "free_pages": plane["free_pages"].tolist(),
+        "rounds": [pairs_of(sim, p) for p in planes],
+        "foreground": [bool(flag) for flag in collecting],
+        "die_cursor": int(control["die_cursor"]),
+        "plane_cursors": state.die[0]["plane_cursor"].tolist(),
+        "est": state.die[0]["estimate_ns"].tolist(),
+    }
+
+
+def engine_export(sim: Simulator) -> dict[str, Any]:
+    """The engine's state in the reference's terms."""
+    state, g = sim.state, sim.device.usable
+    sub, block, subs = state.sub_block[0], state.block[0], state.open_sub_block[0]
+    return {
+        **export_of_collecting(sim),
         "physical": [(int(p["lpn"]), int(p["version"])) for p in state.physical[0]],
         "written": sub["written"].tolist(),
         "valid": (sub["written"] - sub["invalid"]).tolist(),
-        "erases": sub["erases"].tolist(),
         "closed_at": block["closed_at"].tolist(),
         "invalidated_at": block["invalidated_at"].tolist(),
         "open": [
             [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
             for p in range(g.planes)
         ],
-        "pool": [walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
-        "ages": [walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)],
-        "buckets": [
-            [
-                walk(block, state.bucket[0, p * (g.pages_per_block + 1) + k]["head"], "next_bucket")
-                for k in range(g.pages_per_block + 1)
-            ]
-            for p in range(g.planes)
-        ],
-        "free_pages": plane["free_pages"].tolist(),
-        "leaders": plane["round_leader"].tolist(),
-        "rounds": [pairs_of(sim, p) for p in range(g.planes)],
-        "foreground": [bool(p["collecting"]) for p in plane]
-        if timed
-        else [p == state.control[0, 0]["gc_plane"] for p in range(g.planes)],
-        "die_cursor": int(state.control[0, 0]["die_cursor"]),
-        "plane_cursors": state.die[0]["plane_cursor"].tolist(),
-        "est": state.die[0]["estimate_ns"].tolist(),
-        "clock": int(state.control[0, 0]["clock"]),
-        "now": int(state.control[0, 0]["now"]),
-        "indexed": sorted(b for b in range(total) if block[b]["status"] & INDEXED),
+        "leaders": state.plane[0]["round_leader"].tolist(),
+        "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
         "buffer": _held_pages(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
@@ -290,24 +310,77 @@ def engine_latencies(sim: Simulator) -> dict[int, int]:
 
 def assert_same(sim: Simulator, reference: Reference) -> None:
     """All state, every counter and every latency agree."""
-    ours, theirs = engine_export(sim), reference.export()
+    theirs, counters = reference.export(), dict(reference.counters)
     if reference.config.allocation != "dynamic":
         del theirs["est"]  # the engine keeps estimates only where they bind a die
     theirs["indexed"] = sorted(b for ages in theirs["ages"] for b in ages)
     theirs["physical"] = [tuple(p) for p in theirs["physical"]]
-    for key in theirs:
-        assert ours[key] == theirs[key], key
-    metrics = metrics_of(sim.state, 0, sim.device)
-    counters = dict(reference.counters)
     counters["gc_invocations"] = counters.pop("rounds")
     if reference.config.write_buffer_pages:
         counters["buffered_pages"] = len(theirs["buffer"])
     else:  # there are no metrics of it
         assert counters.pop("buffer_absorbed") == counters.pop("buffer_reads") == 0
-    for key, value in counters.items():
-        assert (metrics[key] if key in metrics else sim.state.counters[0, 0][key]) == value, key
-    assert engine_latencies(sim) == reference.latencies
-    assert_same_waits(sim, reference)
+    assert_same_in(sim, reference, engine_export(sim), theirs, counters)
     check_best_sets(sim, reference)
     of_planes = sim.state.stream["overflow_pages"][0].reshape(-1, MAX_STREAMS)
     assert of_planes.sum(axis=0)[: len(reference.device.overflow)].tolist() == reference.device.overflow
+
+
+def assert_same_in(
+    sim: Simulator,
+    reference: Reference,
+    ours: dict[str, Any],
+    theirs: dict[str, Any],
+    counters: dict[str, int],
+) -> None:
+    """These states, counters and all latencies agree, in any family."""
+    for key in theirs:
+        assert ours[key] == theirs[key], f"{key}: {ours[key]} against {theirs[key]}"
+    metrics = metrics_of(sim.state, 0, sim.device)
+    for name, value in counters.items():
+        assert (metrics[name] if name in metrics else sim.state.counters[0, 0][name]) == value, name
+    assert engine_latencies(sim) == reference.latencies
+    assert_same_waits(sim, reference)
+
+
+def assert_same_waits(sim: Simulator, reference: Reference) -> None:
+    """The parts of all latencies agree in their sums, and waiting for garbage collection in its p99."""
+    counters, metrics = sim.state.counters[0, 0], metrics_of(sim.state, 0, sim.device)
+    met = 0
+    for op, name in ((READ, "read"), (WRITE, "write")):
+        parts = reference.waits.of_op(op)
+        waits = sorted(part.gc_wait_ns for part in parts)
+        met += np.count_nonzero(waits)
+        assert counters[f"{name}_service_sum_ns"] == sum(part.service_ns for part in parts), name
+        assert counters[f"{name}_gc_wait_sum_ns"] == sum(waits), name
+        p99 = metrics[f"{name}_parts_ns"]["gc_wait_p99"]
+        if waits:
+            exact = waits[math.ceil(0.99 * len(waits)) - 1]
+            assert abs(p99 - exact) <= exact / 128, name
+        else:
+            assert p99 is None
+    assert counters["met_gc_requests"] == met
+
+
+def run_in_pieces(
+    sim: Simulator,
+    reference: Reference,
+    requests: list[Any],
+    chunks: list[int],
+    horizon: int | None,
+    go_on: Callable[[np.ndarray, bool], Any],
+) -> None:
+    """Give both the requests in pieces, until the input ends or so many pages are written.
+
+    The engine goes on by `go_on`, which is called with a piece that has been fed, and whether it is the last.
+    """
+    sim.set_horizon(horizon)
+    bounds = [0, *sorted(chunks), len(requests)]
+    for number, (first, end) in enumerate(itertools.pairwise(bounds)):
+        last = number == len(bounds) - 2
+        piece = request_array(requests[first:end])
+        sim.feed(piece)
+        go_on(piece, last)
+        reference.run(requests[first:end], horizon=horizon, last=last)
+        if reference.has_ended:
+            break

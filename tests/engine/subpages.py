@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,17 +17,16 @@ from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.requests import FLUSH, READ, SYNC, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.metrics import metrics_of
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.oracle import (
     POLICIES,
     RECORDING,
-    engine_latencies,
-    pairs_of,
-    request_array,
+    assert_same_in,
+    described,
+    export_of_collecting,
+    run_in_pieces,
     walk,
 )
-from tests.engine.waits import assert_same_waits
 from tests.reference.subpage import CGM, FGM, SECTOR_LOG, SUBFTL, SubpageConfig, SubpageReference
 from tests.reference.subpage.audit import check
 
@@ -47,32 +45,21 @@ def device_config(c: SubpageConfig) -> DeviceConfig:
         "evict_after_days": c.evict_after_h // 24,
         "retention_days": [hours // 24 for hours in c.retention_h[: c.slots_per_page]],
     }
-    return DeviceConfig.model_validate(
+    return described(
+        c,
         {
-            "name": "subpages",
             "geometry": {
-                "channels": c.channels,
-                "dies_per_chip": c.dies_per_chip,
-                "planes_per_die": c.planes_per_die,
-                "blocks_per_plane": c.blocks_per_plane,
                 "pages_per_block": c.flash_pages_per_block,
                 "subpages_per_page": c.slots_per_page,
                 "page_size_bytes": c.slots_per_page * c.subpage_bytes,
             },
-            "capacity": {"logical_pages": c.logical_pages},
             "timing": {
-                "read_ns": c.read_ns,
-                "program_ns": c.program_ns,
                 "subpage_program_ns": c.subpage_program_ns,
-                "erase_ns": c.erase_ns,
                 "transfer_ns_per_byte": c.subpage_transfer_ns / c.subpage_bytes,
             },
             "ftl": {
                 "mapping": "subpage",
                 "kind": c.kind,
-                "timing": c.timing,
-                "queue_depth": c.queue_depth if c.closed_loop else 0,
-                "window_pages": c.window_pages,
                 "buffer_groups": c.buffer_groups,
                 "full_retention_days": c.full_retention_h // 24,
                 "gc": {
@@ -84,7 +71,7 @@ def device_config(c: SubpageConfig) -> DeviceConfig:
                 **of_region,
                 **(of_subftl if c.kind == SUBFTL else {}),
             },
-        }
+        },
     )
 
 
@@ -178,20 +165,11 @@ class Both:
         self.reference = SubpageReference(config, POLICIES[policy], to_region, keeps)
 
     def run(self, requests: list[Any], chunks: list[int], horizon: int | None) -> None:
-        """Give both the requests in pieces, until the input ends or so many sectors are written."""
-        self.sim.set_horizon(horizon)
-        bounds = [0, *sorted(chunks), len(requests)]
-        for number, (first, end) in enumerate(itertools.pairwise(bounds)):
-            last = number == len(bounds) - 2
-            piece = requests[first:end]
-            ended = self._run_engine(request_array(piece), last)
-            self.reference.run(piece, horizon=horizon, last=last)
-            if ended == HORIZON:
-                break
+        """Run both on the same input, in the same pieces."""
+        run_in_pieces(self.sim, self.reference, requests, chunks, horizon, self._go_on)
 
-    def _run_engine(self, requests: np.ndarray, last: bool) -> int:
+    def _go_on(self, requests: np.ndarray, last: bool) -> None:
         sim, external = self.sim, 0
-        sim.feed(requests)
         if self.to_region:
             external |= 1 << REGION | ASK_FLUSHES
         if self.keeps:
@@ -203,7 +181,6 @@ class Both:
         ):
             assert kind == FIRST_DECISION + REGION, kind
             assert apply(sim.arrays, 0, rules, new_choice(), self._answer()) == OK
-        return int(kind)
 
     def _answer(self) -> int:
         subject = int(self.sim.state.control["decision_subject"][0, 0])
@@ -217,60 +194,39 @@ class Both:
 
     def check(self) -> None:
         """All state, every counter and every latency agree, and nothing is lost."""
-        ours, theirs = engine_export(self.sim), self.reference.export()
-        for key in theirs:
-            assert ours[key] == theirs[key], f"{key}: {ours[key]} against {theirs[key]}"
-        metrics = metrics_of(self.sim.state, 0, self.sim.device)
         counters = dict(self.reference.counters)
         counters["gc_invocations"] = counters.pop("rounds")
-        for name, value in counters.items():
-            ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
-            assert ours == value, name
-        assert engine_latencies(self.sim) == self.reference.latencies
-        assert_same_waits(self.sim, self.reference)
+        ours, theirs = engine_export(self.sim), self.reference.export()
+        assert_same_in(self.sim, self.reference, ours, theirs, counters)
         assert first_fault(self.sim.arrays, 0) == NO_FAULT
         check(self.reference)
 
 
 def engine_export(sim: Simulator) -> dict[str, Any]:
     """The engine's state in the reference's terms."""
-    state, g = sim.state, sim.device.geometry
+    shared, state, g = export_of_collecting(sim), sim.state, sim.device.geometry
     n, count = g.subpages_per_page, g.blocks_per_plane
-    units = int(state.params["pages_per_block"][0, 0])
-    logical, block, plane, region = state.logical[0], state.block[0], state.plane[0], state.region[0]
+    block, region = state.block[0], state.region[0]
     size = int(state.subpage["region_blocks"][0, 0])
     regions = [sorted(state.member[0, p * size : (p + 1) * size].tolist()) for p in range(g.planes)]
     main = [b for b in range(g.planes * count) if b not in regions[b // count]]
-    slots, used = logical["ppn"].tolist(), np.flatnonzero(state.page_use[0])
+    slots, used = shared["logical_ppn"], np.flatnonzero(state.page_use[0])
     mapped = [lpn for lpn, slot in enumerate(slots) if slot >= 0]
     in_region = [lpn for lpn in mapped if slots[lpn] // (n * g.pages_per_block) not in main]
     written, invalid = (state.sub_block[0][name].tolist() for name in ("written", "invalid"))
-    ages = [walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)]
-    indexed = [b for blocks in ages for b in blocks]
-    heads = state.bucket[0].reshape(g.planes, units + 1)["head"]
-    timed = sim.device.ftl.timing == "event"
-    collecting = plane["collecting"] if timed else np.arange(g.planes) == state.control["gc_plane"][0, 0]
+    indexed = sorted(b for blocks in shared["ages"] for b in blocks)
     return {
-        "logical_ppn": slots,
-        "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.in_flight[0]).tolist(),
+        **shared,
         "physical": {lpn: tuple(state.physical[0, slots[lpn]].tolist()) for lpn in mapped},
         "page_use": state.page_use[0].tolist(),
         "page_valid": state.page_valid[0].tolist(),
         "stored_h": {int(page): int(state.stored_h[0, page]) for page in used},
         "updated": [lpn for lpn in in_region if state.updated[0, lpn]],
-        "erases": state.sub_block[0]["erases"].tolist(),
         "written": {b: written[b] for b in main},
         "valid": {b: written[b] - invalid[b] for b in main},
-        "closed_at": {b: int(block[b]["closed_at"]) for b in sorted(indexed)},
-        "invalidated_at": {b: int(block[b]["invalidated_at"]) for b in sorted(indexed) if invalid[b]},
+        "closed_at": {b: int(block[b]["closed_at"]) for b in indexed},
+        "invalidated_at": {b: int(block[b]["invalidated_at"]) for b in indexed if invalid[b]},
         "open": state.open_sub_block[0].reshape(g.planes, MAX_STREAMS)[:, 0].tolist(),
-        "pool": [walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
-        "ages": ages,
-        "buckets": [[walk(block, head, "next_bucket") for head in heads[p]] for p in range(g.planes)],
-        "free_pages": plane["free_pages"].tolist(),
-        "rounds": [pairs_of(sim, p) for p in range(g.planes)],
-        "foreground": [bool(p) for p in collecting],
         "buffer": _buffer(sim),
         "region_blocks": regions,
         **{f"region_{name}": region[name].tolist() for name in ("open", "reserve", "victim")},
@@ -279,11 +235,6 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             for name in ("passes", "valid")
         },
         "calendar_h": int(state.buffer["calendar_h"][0, 0]),
-        "die_cursor": int(state.control["die_cursor"][0, 0]),
-        "plane_cursors": state.die[0]["plane_cursor"].tolist(),
-        "est": state.die[0]["estimate_ns"].tolist(),
-        "clock": int(state.control["clock"][0, 0]),
-        "now": int(state.control["now"][0, 0]),
     }
 
 

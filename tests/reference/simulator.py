@@ -104,34 +104,47 @@ class Reference:
 
     def export(self) -> dict[str, Any]:
         """All state as plain lists; blocks, planes and pages by their device-wide numbers."""
+        device, planes = self.device, range(self.config.planes)
+        return {
+            **self.export_of_collecting(),
+            "physical": list(device.physical),
+            "written": list(device.written),
+            "valid": [device.valid_in_sub_block(sub) for sub in range(len(device.written))],
+            "closed_at": list(device.closed_at),
+            "invalidated_at": list(device.invalidated_at),
+            "open": [[self._open_block(p, stream) for stream in range(self.config.streams)] for p in planes],
+            "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
+            "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
+            "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
+            "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
+        }
+
+    def export_of_all(self) -> dict[str, Any]:
+        """What devices of every family have."""
         device = self.device
-        planes = range(self.config.planes)
         return {
             "logical_ppn": [page.ppn for page in device.logical],
             "logical_version": [page.version for page in device.logical],
             "accepted": [page.accepted for page in device.logical],
-            "physical": list(device.physical),
-            "written": list(device.written),
-            "valid": [device.valid_in_sub_block(sub) for sub in range(len(device.written))],
             "erases": list(device.erases),
-            "closed_at": list(device.closed_at),
-            "invalidated_at": list(device.invalidated_at),
-            "open": [[self._open_block(p, stream) for stream in range(self.config.streams)] for p in planes],
             "pool": [list(pool) for pool in device.pools],
+            "clock": device.clock,
+            "now": self.loop.now,
+        }
+
+    def export_of_collecting(self) -> dict[str, Any]:
+        """What devices that collect in rounds have besides."""
+        device = self.device
+        return {
+            **self.export_of_all(),
             "ages": [list(blocks) for blocks in device.ages],
             "buckets": [[list(bucket) for bucket in buckets] for buckets in device.buckets],
-            "free_pages": [device.free_pages(plane) for plane in planes],
-            "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
-            "rounds": [device.rounds.get(plane, []) for plane in planes],
+            "free_pages": [device.free_pages(plane) for plane in range(self.config.planes)],
+            "rounds": [device.rounds.get(plane, []) for plane in range(self.config.planes)],
             "foreground": list(device.foreground),
             "die_cursor": self.loop.die_cursor,
             "plane_cursors": list(device.plane_cursors),
             "est": list(self.loop.est),
-            "clock": device.clock,
-            "now": self.loop.now,
-            "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
-            "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
-            "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
         }
 
     def _open_block(self, plane: int, stream: int) -> int:

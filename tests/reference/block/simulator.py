@@ -51,20 +51,14 @@ class BlockReference(Reference):
         device, planes = self.device, range(self.config.planes)
         written = [page for page in range(len(device.physical)) if device.is_written(page)]
         return {
-            "logical_ppn": [page.ppn for page in device.logical],
-            "logical_version": [page.version for page in device.logical],
-            "accepted": [page.accepted for page in device.logical],
+            **self.export_of_all(),
             "physical": {page: device.physical[page] for page in written},
-            "erases": list(device.erases),
             "disturbed": list(device.disturbed),
             "slots": [[-1 if block is None else block for block in slots] for slots in device.slots],
             "since_merge": list(device.since_merge),
             "invalid": [device.invalid_in_bundle(bundle) for bundle in range(self.config.bundles)],
             "waiting": [sorted(device.waiting(plane), key=self._preference) for plane in planes],
-            "pool": [list(pool) for pool in device.pools],
             "jobs": [self._job(plane) for plane in planes],
-            "clock": device.clock,
-            "now": self.loop.now,
         }
 
     def _preference(self, bundle: int) -> tuple[int, int]:

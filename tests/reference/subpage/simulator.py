@@ -46,9 +46,7 @@ class SubpageReference(Reference):
         mapped = [lpn for lpn in sectors if device.is_mapped(lpn)]
         used = [page for page, use in enumerate(device.page_use) if use]
         return {
-            "logical_ppn": [sector.ppn for sector in device.logical],
-            "logical_version": [sector.version for sector in device.logical],
-            "accepted": [sector.accepted for sector in device.logical],
+            **self.export_of_collecting(),
             "physical": {lpn: device.stored(device.logical[lpn].ppn) for lpn in mapped},
             "page_use": list(device.page_use),
             "page_valid": [
@@ -56,7 +54,6 @@ class SubpageReference(Reference):
             ],
             "stored_h": {page: device.stored_h[page] for page in used},
             "updated": [lpn for lpn in mapped if self._is_in_region(lpn) and lpn in device.updated],
-            "erases": list(device.erases),
             "written": {block: device.written[block] for block in main},
             "valid": {block: device.valid_in_block(block) for block in main},
             "closed_at": {block: device.closed_at[block] for block in main if device.is_indexed(block)},
@@ -66,12 +63,6 @@ class SubpageReference(Reference):
                 if device.is_indexed(block) and device.invalid_in_block(block)
             },
             "open": [self._open_block(plane, 0) for plane in range(self.config.planes)],
-            "pool": [list(pool) for pool in device.pools],
-            "ages": [list(blocks) for blocks in device.ages],
-            "buckets": [[list(bucket) for bucket in buckets] for buckets in device.buckets],
-            "free_pages": [device.free_pages(plane) for plane in range(self.config.planes)],
-            "rounds": [device.rounds.get(plane, []) for plane in range(self.config.planes)],
-            "foreground": list(device.foreground),
             "buffer": [(group, sorted(dirty)) for group, dirty in self.loop.buffer.items()],
             "region_blocks": [region.blocks for region in regions],
             "region_open": [_or_none(region.open) for region in regions],
@@ -82,11 +73,6 @@ class SubpageReference(Reference):
                 [device.valid_in_region_block(block) for block in region.blocks] for region in regions
             ],
             "calendar_h": device.calendar_h,
-            "die_cursor": self.loop.die_cursor,
-            "plane_cursors": list(device.plane_cursors),
-            "est": list(self.loop.est),
-            "clock": device.clock,
-            "now": self.loop.now,
         }
 
     def _is_in_region(self, lpn: int) -> bool:
