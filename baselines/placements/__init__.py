@@ -1,7 +1,1 @@
-"""Placements: where pages are written, one small file each; importing it registers them."""
-
-import importlib
-import pkgutil
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+"""Placements: where pages are written, one small file each."""
