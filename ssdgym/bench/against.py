@@ -48,20 +48,7 @@ class Comparison(NamedTuple):
 def measure_against(
     revision: str, turns: int = 5, *, start: bool = True, announce: Callable[[str], None] | None = None
 ) -> list[Comparison]:
-    """Measure the sources that run and another revision in turns.
-
-    Args:
-        revision: anything that git reads as a commit.
-        turns: how often each is measured.
-        start: also measure the cold compile and the warm start.
-        announce: called with what is measured next, and with the measurements that one of both lacks.
-
-    Returns:
-        The measurements that both have.
-
-    Raises:
-        SsdgymError: the sources are of no repository, it has no such revision, or that cannot be measured.
-    """
+    """Measure the sources that run and another revision in turns; return the measurements that both have."""
     announce_next = announce or (lambda text: None)
     own_tree = _repository()
     commit = _commit(own_tree, revision)

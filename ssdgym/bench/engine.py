@@ -59,13 +59,7 @@ _FIRST_STEP = (
 def measure_all(
     repeats: int = 5, *, start: bool = True, announce: Callable[[str], None] | None = None
 ) -> list[Measurement]:
-    """Measure everything, the compile time last.
-
-    Args:
-        repeats: of each measurement but the compile time; the median counts.
-        start: also measure the cold compile and the warm start, in processes of their own.
-        announce: called with the name of what is measured next.
-    """
+    """Measure everything, the compile time last and, with the warm start, in processes of their own."""
     announce_next = announce or (lambda name: None)
     found = []
     for name, unit, expected, prepare in _RATES:

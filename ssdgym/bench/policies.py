@@ -105,15 +105,7 @@ def measure_policies(
 ) -> list[Rate]:
     """Measure each policy beside the reference, first untimed, then event-driven.
 
-    Args:
-        policies: by name.
-        device: on which, each as its policy runs it.
-        repeats: of each measurement.
-        host_pages: skewed writes of single pages in each.
-        announce: called with what is measured next.
-
-    Raises:
-        SsdgymError: a policy does not exist or cannot run on the device.
+    Each repeat writes so many single pages, skewed, to a device as its policy runs it.
     """
     model = load_device(device)
     model = with_ftl(model, {"timing": "event", "queue_depth": model.ftl.queue_depth or _QUEUE_DEPTH})
@@ -204,14 +196,7 @@ def measure_families(
 ) -> list[Rate]:
     """Measure each FTL of the other families beside the page-mapping one, first untimed, then event-driven.
 
-    Args:
-        repeats: of each measurement.
-        announce: called with what is measured next.
-        requests: carried out in each, 500,000 by default; a 50th by FTLs that merge blocks.
-        device: whose FTL is of another family than the page-mapping one; by default one of each.
-
-    Raises:
-        SsdgymError: the device maps pages.
+    Each repeat carries out 500,000 requests by default, a 50th of them by FTLs that merge blocks.
     """
     models = [load_device(name) for name in ([device] if device else DEVICES)]
     for model in models:

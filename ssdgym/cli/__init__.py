@@ -77,11 +77,7 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Args:
-        arguments: in place of those the process was started with.
-    """
+    """Run the command line and return its exit code."""
     usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
         status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)

@@ -51,17 +51,8 @@ def carry_out(
 ) -> Carried:
     """Run an experiment, and keep every finished run.
 
-    Args:
-        config: the experiment.
-        folder: of the results.
-        typed: agents and policies that were named on the command line: their code may be executed.
-        workers: number of processes; `None` for 2.
-        address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
-        trust: whether the code of all agents may be executed.
-        quiet: whether the output is for a machine.
-
-    Raises:
-        SsdgymError: a run is wrongly configured, or a cluster is given a number of workers.
+    The code of agents and policies may be executed where they were typed on the command line, or with
+    `trust`. The address is that of a Ray cluster, or `local` for a new one on this machine.
     """
     from ssdgym.agents.playing.agents import names_callable
     from ssdgym.experiments.runs.config import agent_labels, expand

@@ -167,11 +167,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def find_results(source: Path) -> Path:
-    """Return the file of results in a folder, or the file itself.
-
-    Raises:
-        SsdgymError: there is none.
-    """
+    """Return the file of results in a folder, or the file itself."""
     if not source.is_dir():
         return source
     present = [source / name for name in _FILE_NAMES if (source / name).is_file()]

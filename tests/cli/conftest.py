@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
 from ssdgym.cli import WRONG_INPUT, main
 
 
+class Output(NamedTuple):
+    """What a command printed."""
+
+    out: str
+    err: str
+
+
+#: Runs the words of a command, which ends with a code, 0 by default.
+Run = Callable[..., Output]
+
+
 @pytest.fixture
-def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_command(words: Sequence[object], code: int = 0) -> Output:
+        capsys.readouterr()
+        assert main([str(word) for word in words]) == code
+        return Output(*capsys.readouterr())
+
+    return run_command
+
+
+@pytest.fixture
+def refusal(run: Run) -> Callable[..., str]:
     """Return the one sentence with which a command refuses its input; it prints nothing else."""
 
-    def run(*arguments: object) -> str:
-        capsys.readouterr()
-        assert main([str(argument) for argument in arguments]) == WRONG_INPUT
-        output = capsys.readouterr()
+    def refused(*words: object) -> str:
+        output = run(words, WRONG_INPUT)
         assert output.out == "" and output.err.count("\n") == 1
         return output.err
 
-    return run
+    return refused
 
 
 @pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def printed(run: Run) -> Callable[..., Any]:
     """Return what a command prints with `--json`."""
-
-    def run(*arguments: object) -> Any:
-        capsys.readouterr()
-        assert main([*(str(argument) for argument in arguments), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    return run
+    return lambda *words: json.loads(run([*words, "--json"]).out)

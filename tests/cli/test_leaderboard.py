@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ssdgym.cli import main
 from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
 from tests.agents.compiled.agents import saved_agent
+from tests.cli.conftest import Run
 from tests.experiments.leaderboard.regenerated import regenerated
 
 SUITE = """
@@ -47,13 +47,12 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], printed: Callable[..., Any]
+    suite: Path, tmp_path: Path, run: Run, printed: Callable[..., Any]
 ) -> None:
     out, page = tmp_path / "out", tmp_path / "page.md"
     page.write_text(f"{BEGIN}\n{END}\n")
     command = ["leaderboard", str(suite), "--out", str(out), "--workers", "1", "--update", str(page)]
-    assert main(command) == 0
-    text = capsys.readouterr().out
+    text = run(command).out
     assert "small: standings" in text and "ours" in text and str(out / "leaderboard.html") in text
     board = read_board(out / "leaderboard.json")
     assert summary(board) in page.read_text()

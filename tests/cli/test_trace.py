@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.cli import WRONG_INPUT, main
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from tests.cli.conftest import Run
 
 GIB = 2**30
 START = 128166386783630075
@@ -34,13 +34,6 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", ["info", "convert"])
-def test_help__has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "Examples" in text and text.count(f"ssdgym trace {command}") >= 2
-
-
 def test_info__json_has_the_figures_of_the_file(trace: Path, printed: Callable[..., Any]) -> None:
     found = printed("trace", "info", trace)
     assert found["format"] == "msr" and found["skipped_lines"] == 0
@@ -54,9 +47,8 @@ def test_info__json_has_the_figures_of_the_file(trace: Path, printed: Callable[.
     assert found["gaps_ns"]["mean"] == 3e9 / 4 and found["gaps_ns"]["max"] == 10**9
 
 
-def test_info__text_gives_gib_and_shares(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "info", str(trace)]) == 0
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+def test_info__text_gives_gib_and_shares(trace: Path, run: Run) -> None:
+    lines = [" ".join(line.split()) for line in run(["trace", "info", trace]).out.splitlines()]
     assert lines[0] == f"{trace} (msr)"
     assert "writes 3 (60.0 %)" in lines
     assert "written 0.000 GiB" in lines
@@ -108,12 +100,9 @@ def test_info__counts_the_bad_lines_that_it_may_skip(
     assert printed("trace", "info", trace, "--skip-bad", 1)["skipped_lines"] == 1
 
 
-def test_info__draws_and_names_the_picture(
-    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info__draws_and_names_the_picture(trace: Path, tmp_path: Path, run: Run) -> None:
     picture = tmp_path / "new" / "trace.png"
-    assert main(["trace", "info", str(trace), "--plot", str(picture)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == str(picture)
+    assert run(["trace", "info", trace, "--plot", picture]).out.splitlines()[-1] == str(picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -173,11 +162,10 @@ def test_info__of_real_traces(
 
 
 def test_convert__prints_the_file_and_its_requests(
-    trace: Path, printed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    trace: Path, printed: Callable[..., Any], run: Run
 ) -> None:
     out = trace.parent / "new" / "out.csv.zst"
-    assert main(["trace", "convert", str(trace), str(out), "--to", "msr"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert run(["trace", "convert", trace, out, "--to", "msr"]).out.splitlines() == [
         f"{out}: 5 requests in the format msr",
         "not in the new file: the time of the first request, response",
         "the same for every request of the new file: response 0",
@@ -186,14 +174,11 @@ def test_convert__prints_the_file_and_its_requests(
     assert {**after, "source": ""} == {**before, "source": ""}
 
 
-def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(
-    trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(trace: Path, run: Run) -> None:
     out = trace.parent / "out.csv"
-    arguments = ["trace", "convert", str(trace), str(out), "--to", "tencent", "--round-times"]
-    assert main([*arguments, "--transform", "only(ops=write)", "--transform", "scale_time(factor=0.25)"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [
+    arguments = ["trace", "convert", trace, out, "--to", "tencent", "--round-times"]
+    transforms = ["--transform", "only(ops=write)", "--transform", "scale_time(factor=0.25)"]
+    assert run([*arguments, *transforms]).out.splitlines() == [
         f"{out}: 3 requests in the format tencent",
         "not in the new file: the time of the first request, response",
         "2 times were rounded down to the clock of the format, 1000000000 ns",
@@ -201,22 +186,17 @@ def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(
     ]
 
 
-def test_convert__says_how_many_bad_lines_were_left_out(
-    trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert__says_how_many_bad_lines_were_left_out(trace: Path, run: Run) -> None:
     trace.write_text(trace.read_text() + "what is this\n")
     out = trace.parent / "out.csv"
-    assert main(["trace", "convert", str(trace), str(out), "--to", "msr", "--skip-bad", "3"]) == 0
-    assert "1 bad line was left out" in capsys.readouterr().out.splitlines()
+    said = run(["trace", "convert", trace, out, "--to", "msr", "--skip-bad", "3"]).out
+    assert "1 bad line was left out" in said.splitlines()
 
 
-def test_convert__of_a_synthetic_trace_leaves_nothing_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert__of_a_synthetic_trace_leaves_nothing_out(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out.fio"
-    arguments = ["trace", "convert", "synthetic:hm_0", str(out), "--to", "fio_v3", "--round-times"]
-    assert main([*arguments, "--transform", "head(requests=3)"]) == 0
-    assert "not in the new file" not in capsys.readouterr().out
+    arguments = ["trace", "convert", "synthetic:hm_0", out, "--to", "fio_v3", "--round-times"]
+    assert "not in the new file" not in run([*arguments, "--transform", "head(requests=3)"]).out
 
 
 SYNTHETIC = """\
@@ -232,7 +212,7 @@ assumed:
 
 
 def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
-    tmp_path: Path, printed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., Any], run: Run
 ) -> None:
     path = tmp_path / "small.yaml"
     sourced = ("reads.requests", "reads.bytes", "writes.unique_bytes")
@@ -244,8 +224,7 @@ def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
     assert columns["reads"]["generated"] == columns["reads"]["published"] == 20_000
     assert abs(columns["unique_bytes_written"]["deviation_percent"]) < 2
     assert sorted(found["assumed"]) == sorted(assumed)
-    assert main(["trace", "info", str(path)]) == 0
-    text = capsys.readouterr().out
+    text = run(["trace", "info", path]).out
     assert "deviation" in text and "made up" in text
 
 
@@ -295,15 +274,12 @@ def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Calla
     ],
 )
 def test_run__refuses_what_does_not_fit_the_workload(
-    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], message: str, refusal: Callable[..., str]
 ) -> None:
-    assert main(["run", *options]) == WRONG_INPUT
-    assert message in capsys.readouterr().err
+    assert message in refusal("run", *options)
 
 
-def test_convert__refuses_to_replace_files(
-    trace: Path, refusal: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert__refuses_to_replace_files(trace: Path, refusal: Callable[..., str], run: Run) -> None:
     text = trace.read_text()
     said = refusal("trace", "convert", trace, trace, "--to", "msr", "--overwrite")
     assert "is the trace that is read" in said
@@ -311,8 +287,8 @@ def test_convert__refuses_to_replace_files(
     taken.write_text("kept")
     assert "give --overwrite" in refusal("trace", "convert", trace, taken, "--to", "msr")
     assert (trace.read_text(), taken.read_text()) == (text, "kept")
-    assert main(["trace", "convert", str(trace), str(taken), "--to", "msr", "--overwrite"]) == 0
-    assert capsys.readouterr().out.startswith(f"{taken}: 5 requests")
+    said = run(["trace", "convert", trace, taken, "--to", "msr", "--overwrite"]).out
+    assert said.startswith(f"{taken}: 5 requests")
 
 
 def test_convert__refuses_what_the_format_cannot_hold(trace: Path, refusal: Callable[..., str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.cli import WRONG_INPUT, main
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
@@ -42,25 +42,22 @@ def test_fit__writes_a_synthetic_trace_that_can_be_looked_at(
     assert found["synthetic"]["name"] == "made"
 
 
-def test_fit__markdown_has_three_rows_for_each_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "fit", str(trace), "--markdown"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_fit__markdown_has_three_rows_for_each_trace(trace: Path, run: Run) -> None:
+    lines = run(["trace", "fit", trace, "--markdown"]).out.splitlines()
     assert len(lines) == 5 and all(line.count("|") == lines[0].count("|") for line in lines)
     assert "misfit" in lines[-1] and "%" in lines[-1]
 
 
-def test_fit__text_says_what_was_chosen(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "fit", str(trace)]) == 0
-    assert "made: replay_share" in capsys.readouterr().out
+def test_fit__text_says_what_was_chosen(trace: Path, run: Run) -> None:
+    assert "made: replay_share" in run(["trace", "fit", trace]).out
 
 
 def test_fit__a_file_that_exists_and_two_sources_for_one_file__refused(
-    trace: Path, capsys: pytest.CaptureFixture[str]
+    trace: Path, refusal: Callable[..., str]
 ) -> None:
-    assert main(["trace", "fit", str(trace), "--out", str(trace)]) == WRONG_INPUT
-    assert "exists already; give another name" in capsys.readouterr().err
-    assert main(["trace", "fit", str(trace), str(trace), "--out", "new.yaml"]) == WRONG_INPUT
-    assert "--out takes the synthetic trace of one source" in capsys.readouterr().err
+    assert "exists already; give another name" in refusal("trace", "fit", trace, "--out", trace)
+    said = refusal("trace", "fit", trace, trace, "--out", "new.yaml")
+    assert "--out takes the synthetic trace of one source" in said
 
 
 @pytest.mark.skipif("SSDGYM_TRACES" not in os.environ, reason="SSDGYM_TRACES names no folder of traces")

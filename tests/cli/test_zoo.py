@@ -10,8 +10,8 @@ import pytest
 
 from ssdgym.agents import zoo
 from ssdgym.agents.agent import Agent
-from ssdgym.cli import main
 from tests.agents.compiled.agents import random_agent
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
@@ -25,9 +25,8 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Agent(agent.scorer, card).save(tmp_path / "victim-v0.zip")
 
 
-def test_list__a_line_for_each_agent(one_agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["zoo", "list"]) == 0
-    printed = capsys.readouterr().out
+def test_list__a_line_for_each_agent(one_agent: Path, run: Run) -> None:
+    printed = run(["zoo", "list"]).out
     for text in ("victim-v0", "ssdgym train v1", "suite wa", "ratio [test]: 1.01", "24 + 99 each"):
         assert text in printed
 
@@ -38,19 +37,13 @@ def test_list__as_json(one_agent: Path, printed: Callable[..., Any]) -> None:
     assert found["features"][0] == "log_benefit" and found["results"] == {"ratio [test]": 1.01}
 
 
-def test_list__an_empty_zoo(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_list__an_empty_zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(zoo, "_FOLDER", tmp_path)
-    assert main(["zoo", "list"]) == 0
-    assert capsys.readouterr().out == "The zoo is empty.\n"
+    assert run(["zoo", "list"]).out == "The zoo is empty.\n"
 
 
-def test_show__all_of_a_card(
-    one_agent: Path, capsys: pytest.CaptureFixture[str], printed: Callable[..., Any]
-) -> None:
-    assert main(["zoo", "show", "victim-v0"]) == 0
-    text = capsys.readouterr().out
+def test_show__all_of_a_card(one_agent: Path, run: Run, printed: Callable[..., Any]) -> None:
+    text = run(["zoo", "show", "victim-v0"]).out
     assert "features: log_benefit, log_age_closed" in text and "  ratio [test]: 1.01" in text
     assert printed("zoo", "show", one_agent)["command"] == "ssdgym train v1"
 

@@ -40,18 +40,10 @@ def suite_board(
     run_pages: tuple[int, int],
     named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the entries of a suite, and others.
+    """Rank the entries of a suite, and named ones, none of which is taken for the best fixed pair.
 
-    Args:
-        name: of the suite.
-        suite: names what is ranked, and by which metric.
-        splits: whose workloads were run.
-        results: of every policy on every task and seed.
-        run_pages: host pages that were measured in a run, and those before them.
-        named: further entries; none of them is taken for the best fixed pair.
-
-    Raises:
-        SsdgymError: a run is missing, or the metric of one is not positive.
+    Results are of every policy on every task and seed; `run_pages` are those measured in a run, and those
+    before.
     """
     entries = entries_of(suite, named)
     measured = _Measured.of(results, entries, suite.metric)

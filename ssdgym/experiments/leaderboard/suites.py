@@ -134,11 +134,7 @@ class SuiteConfig(Config):
 
 
 def load_suite(source: Source) -> SuiteConfig:
-    """Load a suite by name (`configs/suites`), YAML path, mapping or ready model.
-
-    Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`.
-    """
+    """Load a suite by name (`configs/suites`), YAML path, mapping or ready model."""
     return load_config(SuiteConfig, source, "suites")
 
 

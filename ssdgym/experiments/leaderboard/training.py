@@ -137,26 +137,18 @@ class SuiteTrainConfig(TrainConfig):
 
 
 def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
-    """Draw the tasks of a training run.
-
-    Args:
-        config: the run.
-
-    Returns:
-        The run with its devices and workloads named one by one, and what the card of the agent says of them.
-
-    Raises:
-        SsdgymError: a workload of another split would be trained on, or there is no such suite or device.
-    """
+    """Return a training run with its drawn devices and workloads named one by one, and facts for its card."""
     fields = config.model_dump()
     tasks = fields.pop("tasks")
     if config.tasks is None or tasks is None:
         return TrainConfig.model_validate(fields), {}
     suite = load_suite(config.tasks.suite)
     evaluation = config.evaluation
-    known = _devices_of(suite)
+    known = [_with_ftl(device, ftl) for device, ftl in devices_of(suite)]
+    rng = np.random.default_rng([config.seed, 0x7A5D])
+    drawn = [_with_ftl(*draw_device(suite, config.tasks, rng)) for _ in range(config.tasks.devices)]
     changes = {
-        "environment.kwargs.device": _drawn(config, config.tasks, suite),
+        "environment.kwargs.device": drawn,
         "environment.kwargs.workload": training_workloads(suite, config.tasks.workloads, "tasks"),
         "evaluation.kwargs": {
             "horizon": suite.host_pages,
@@ -170,16 +162,6 @@ def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
     }
     about = {"suite": config.tasks.suite, "split_digest": split_digest(suite)}
     return TrainConfig.model_validate(with_changes(fields, changes)), about
-
-
-def _drawn(config: SuiteTrainConfig, tasks: DrawnTasksConfig, suite: SuiteConfig) -> list[dict[str, Any]]:
-    rng = np.random.default_rng([config.seed, 0x7A5D])
-    return [_with_ftl(*draw_device(suite, tasks, rng)) for _ in range(tasks.devices)]
-
-
-def _devices_of(suite: SuiteConfig) -> list[dict[str, Any]]:
-    """Return the fields of every device that the suite plays."""
-    return [_with_ftl(device, ftl) for device, ftl in devices_of(suite)]
 
 
 def _with_ftl(device: dict[str, Any], ftl: Any) -> dict[str, Any]:
@@ -199,11 +181,7 @@ class SuiteEvolutionConfig(EvolutionConfig):
 
 
 def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
-    """Load a training by name (`configs/training`), YAML path, mapping or ready model, by its algorithm.
-
-    Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`.
-    """
+    """Load a training by name (`configs/training`), YAML path, mapping or ready model, by its algorithm."""
     fields = load_config(TypeAdapter(dict), source, "training")
     if fields.get("algorithm") == "evolution":
         return load_config(SuiteEvolutionConfig, source, "training")
@@ -245,20 +223,9 @@ def _play(
 def evolve(
     config: SuiteEvolutionConfig, out: Path, progress: bool = True, overwrite: bool = False, command: str = ""
 ) -> Path:
-    """Search the weights of an agent on tasks around a suite.
+    """Search the weights of an agent on tasks around a suite; return the file of the best.
 
-    Args:
-        config: of the evolution.
-        out: folder for the results, made where missing.
-        progress: whether to show a bar and a line for each validation.
-        overwrite: whether an agent that is already in `out` may be replaced.
-        command: what makes the agent again, for its card.
-
-    Returns:
-        The file of the best agent, as `ssdgym.agents.training.evolution.evolve`.
-
-    Raises:
-        SsdgymError: `out` cannot be written or holds an agent, or the configuration does not fit the suite.
+    The command is what makes the agent again, for its card.
     """
     suite = load_suite(config.suite)
     about = {"command": command, "suite": config.suite, "split_digest": split_digest(suite)}

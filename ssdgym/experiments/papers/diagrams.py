@@ -53,7 +53,6 @@ class Diagram(ABC):
             DIAGRAM_KINDS[cls.kind] = cls
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Keep the figure and the panel; a subclass computes its numbers."""
         self.figure = figure
         self.panel = panel
 
@@ -102,7 +101,6 @@ class GroupedDiagram(Diagram):
     kind = ""
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Find the groups; a subclass computes their numbers."""
         super().__init__(figure, panel, samples)
         workloads = workloads_of(samples)
         self.averages: dict[str, Sequence[str]] = {name: (name,) for name in workloads}
@@ -154,7 +152,6 @@ class Bars(GroupedDiagram):
     kind = "bars"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Compute the bars."""
         super().__init__(figure, panel, samples)
         values = self.values(samples)
         self.estimates = {
@@ -207,7 +204,6 @@ class Lines(Bars):
     kind = "lines"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Find the lines."""
         super().__init__(figure, panel, samples)
         self._lines: dict[Place, Result] = {}
         for sample in samples:
@@ -244,7 +240,6 @@ class Stacked(GroupedDiagram):
     kind = "stacked"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Compute the parts."""
         super().__init__(figure, panel, samples)
         if len(figure.bars) != 1 or not panel.parts:
             raise SsdgymError(
@@ -285,7 +280,6 @@ class HeatMap(Diagram):
     kind = "heat_map"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Compute the cells."""
         super().__init__(figure, panel, samples)
         self.fields = _two_fields(figure)
         values = self.values(samples)

@@ -88,19 +88,6 @@ def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
-#: Names another figure of the paper, whose fields hold where a file leaves them out.
-_BASE = "base"
-_DEPARTURES = "departures"
-_SCALES = "scales"
-_FTL = "ftl."
-_WORKLOAD = "workload."
-_RUN = "run."
-#: What a variant names another device and another synthetic trace by, and an FTL another policy.
-_DEVICE = "device"
-_SYNTHETIC = "synthetic"
-_POLICY = "policy"
-#: Where fields of the device begin among the options of an FTL.
-_FIELDS = "device."
 
 
 def papers() -> list[str]:
@@ -145,22 +132,19 @@ def _fields(folder: str, name: str) -> dict[str, Any]:
 
     The departures of both hold. Of a scale, too, what the figure's own file leaves out is as in the base.
     """
-    own = _mapping(folder, name)
-    base = own.pop(_BASE, _COMMON if _COMMON in available(folder) else name)
+    file = resources.files("ssdgym.configs").joinpath(folder, f"{name}.yaml")
+    own = parse_mapping(file.read_text(encoding="utf-8"), f"configs/{folder}/{name}.yaml")
+    # It names another figure of the paper, whose fields hold where its own file leaves them out.
+    base = own.pop("base", _COMMON if _COMMON in available(folder) else name)
     if base == name:
         return own
     shared = _fields(folder, base)
-    scales = shared.get(_SCALES, {}) | {
-        scale: shared.get(_SCALES, {}).get(scale, {}) | amounts
-        for scale, amounts in own.get(_SCALES, {}).items()
+    scales = shared.get("scales", {}) | {
+        scale: shared.get("scales", {}).get(scale, {}) | amounts
+        for scale, amounts in own.get("scales", {}).items()
     }
-    departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
-    return {**shared, **own, _DEPARTURES: departures, _SCALES: scales}
-
-
-def _mapping(folder: str, name: str) -> dict[str, Any]:
-    file = resources.files("ssdgym.configs").joinpath(folder, f"{name}.yaml")
-    return parse_mapping(file.read_text(encoding="utf-8"), f"configs/{folder}/{name}.yaml")
+    departures = [*shared.get("departures", ()), *own.get("departures", ())]
+    return {**shared, **own, "departures": departures, "scales": scales}
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
@@ -209,22 +193,22 @@ def _points_on(
     points = []
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
-        length = _length(scale.lengths.get(name), _under(_RUN, changes))
-        other = changes.pop(_DEVICE, None)
-        synthetic = changes.pop(_SYNTHETIC, figure.synthetic).format(name)
+        length = _length(scale.lengths.get(name), _under("run.", changes))
+        other = changes.pop("device", None)
+        synthetic = changes.pop("synthetic", figure.synthetic).format(name)
         workload = workload_of(figure, scale, name, file, synthetic)
-        played = changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
+        played = changed(workload, figure.workload_fields | _under("workload.", changes))
         for device_name in figure.devices:
             shown = other or device_name
             for policy in figure.policies:
                 for kind, given in (figure.ftls or {"": {}}).items():
                     series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
-                    fields, options = changes | _under(_FIELDS, given), _without(_FIELDS, given)
+                    fields, options = changes | _under("device.", given), _without("device.", given)
                     where = f"variants.{variant}" if variant else f"ftls.{kind}"
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
                     ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
-                    ftl |= _under(_FTL, changes)
-                    own_policy = ftl.pop(_POLICY, policy)
+                    ftl |= _under("ftl.", changes)
+                    own_policy = ftl.pop("policy", policy)
                     points += [
                         Point(
                             Place(series, name, variant),
@@ -274,7 +258,7 @@ def _device(
     model = load_device(device)
     where, fields = varied
     changes = {
-        field: value for field, value in fields.items() if not field.startswith((_FTL, _WORKLOAD, _RUN))
+        field: value for field, value in fields.items() if not field.startswith(("ftl.", "workload.", "run."))
     }
     if changes:
         label = f"{device}({', '.join(f'{field}={value}' for field, value in changes.items())})"

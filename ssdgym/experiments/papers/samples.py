@@ -138,12 +138,9 @@ class Compared:
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
         """Estimate a statistic over the comparisons, each of them the mean over its seeds.
 
-        The interval is that of a bootstrap over seeds. Of a single comparison it is Student's: resampled,
-        few numbers never lie outside the smallest and the largest of them.
-
-        Args:
-            statistic: along the last axis of numbers of the shape `(..., comparisons)`; of a single one it is
-                that number.
+        The statistic is along the last axis. The interval is that of a bootstrap over seeds. Of a single
+        comparison it is Student's: resampled, few numbers never lie outside the smallest and the largest of
+        them.
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:

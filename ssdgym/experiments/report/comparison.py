@@ -255,13 +255,7 @@ def profiles(
 ) -> dict[str, Profile]:
     """Return the performance profile of every policy over its performance ratios, less being better.
 
-    Args:
-        results: as of one `TaskGroup`.
-        metric: a positive one.
-        points: at most so many thresholds, at the ratios that there are; with fewer ratios it is exact.
-
-    Raises:
-        SsdgymError: as `ratios_to_best`.
+    The thresholds are at the ratios that there are; with fewer ratios than points it is exact.
     """
     ratios = ratios_to_best(results, metric)
     steps = np.unique(np.concatenate([matrix.ravel() for matrix in ratios.values()]))

@@ -131,12 +131,9 @@ _MARK_INCHES, _LETTER_INCHES = 0.6, 0.075
 
 
 def legend_below(figure: Figure, *panels: Axes, columns: int = 4) -> None:
-    """Put the legend beneath the whole figure, where it hides nothing.
+    """Put the legend beneath the whole figure, where it hides nothing; of equal labels the first counts.
 
-    Args:
-        figure: gets the legend.
-        panels: have the lines and their labels; of those with one label the first counts.
-        columns: at most so many entries side by side; fewer where the figure is too narrow for them.
+    At most so many columns are side by side, fewer where the figure is too narrow for them.
     """
     entries: dict[str, Any] = {}
     for axes in panels:

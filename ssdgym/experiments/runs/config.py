@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -193,11 +192,7 @@ class ExperimentConfig(Config):
 
 
 def load_experiment(source: Source) -> ExperimentConfig:
-    """Load an experiment by name (`configs/experiments`), YAML path, mapping or ready model.
-
-    Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`.
-    """
+    """Load an experiment by name (`configs/experiments`), YAML path, mapping or ready model."""
     return load_config(ExperimentConfig, source, "experiments")
 
 
@@ -242,7 +237,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
     workloads = [(source_name(source), load_workload(source)) for source in config.workloads]
     return [
         RunSpec(
-            device=device.model,
+            device=device,
             workload=workload,
             policy=policy,
             seed=seed,
@@ -257,9 +252,9 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             trust=(source.text if source else policy) in trusted,
             objective=source.objective if source else "",
             label=label,
-            device_label=device.label,
+            device_label=device_label,
         )
-        for device in _devices(config)
+        for device_label, device in _devices(config)
         for ftl in _ftls(config)
         for label, workload in workloads
         for policy, source in deciders
@@ -280,20 +275,15 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
     return labels
 
 
-@dataclass(frozen=True)
-class _Device:
-    label: str
-    model: DeviceFields
-
-
-def _devices(config: ExperimentConfig) -> Iterator[_Device]:
+def _devices(config: ExperimentConfig) -> Iterator[tuple[str, DeviceFields]]:
+    """Yield every device with its label."""
     varied = {name: values for name, values in config.vary.items() if not name.startswith(FTL_PREFIX)}
     for source in config.devices:
         own = load_fields(source)
         for values in itertools.product(*varied.values()):
             changes = dict(zip(varied, values, strict=True))
             label = source_name(source) + _in_brackets(changes)
-            yield _Device(label, with_fields(own, changes, label, "vary") if changes else own)
+            yield label, with_fields(own, changes, label, "vary") if changes else own
 
 
 def _in_brackets(changes: dict[str, Any]) -> str:
@@ -301,16 +291,9 @@ def _in_brackets(changes: dict[str, Any]) -> str:
 
 
 def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
-    """Return a device with other values in some fields.
+    """Return a device with other values in some fields, by their dotted names, and another name.
 
-    Args:
-        device: which.
-        changes: values by dotted names of fields.
-        label: the new name of the device.
-        where: begins the sentences of errors.
-
-    Raises:
-        SsdgymError: there is no such field, or the values do not fit.
+    Sentences of errors begin with `where`.
     """
     data = {**device.model_dump(exclude_unset=True), "name": label}
     if any(name.startswith("capacity.") for name in changes):

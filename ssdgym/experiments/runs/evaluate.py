@@ -66,13 +66,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
 
-    Args:
-        jobs: what to run.
-        workers: number of processes; 1 runs in this one. Workers are spawned, never forked, use one thread
-            each, and end when this process does, whatever ends it.
-
-    Raises:
-        SsdgymError: there are no workers.
+    One worker is this process. Others are spawned, never forked, use one thread each, and end when this
+    process does, whatever ends it.
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")

@@ -87,16 +87,9 @@ class GridReport:
 
 
 def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
-    """Run what the store does not hold yet; keep every job as it ends.
+    """Run what the store does not hold yet, in whatever order; keep every job as it ends.
 
-    Args:
-        grid: what to run.
-        store: what is finished already, and where the rest goes.
-        runner: runs the jobs, in whatever order.
-        progress: called with (runs finished or failed, runs in all), first of all with those in the store.
-
-    Raises:
-        SsdgymError: the store cannot be written; what is in it stays.
+    Progress is called with (runs finished or failed, runs in all), first of all with those in the store.
     """
     finished = store.finished(grid.keys)
     # An agent's seeds were played together, so a job is finished as a whole or not at all.

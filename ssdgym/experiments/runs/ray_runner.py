@@ -27,17 +27,9 @@ _REACH_S = 10.0
 def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
 
-    A task uses one CPU. One whose worker or node is lost is started again by Ray, elsewhere if need be. Every
+    The cluster is that at an address, as `ray.init` takes it, or one with so many workers on this machine. A
+    task uses one CPU. One whose worker or node is lost is started again by Ray, elsewhere if need be. Every
     node needs this version of ssdgym, and traces and agents at the same paths.
-
-    Args:
-        jobs: what to run.
-        address: of a running cluster, as `ray.init` takes it; `None` starts one on this machine, or
-            uses the one that this process is connected to.
-        workers: CPUs of a cluster that is started here.
-
-    Raises:
-        SsdgymError: Ray is not installed, or the cluster cannot be reached.
     """
     with cluster(address, workers) as ray:
         yield from _drain(ray, jobs)

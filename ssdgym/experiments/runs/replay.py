@@ -138,19 +138,7 @@ def replay(
     *,
     trust: bool = False,
 ) -> list[Replay]:
-    """Run results again, each with its own device, workload and seeds as the file has them.
-
-    Args:
-        results: of a file.
-        rows: which of them, the first being 1.
-        source: names the file in errors.
-        workers: number of processes.
-        progress: called with (runs done, runs in all).
-        trust: whether code that comes with agents may be executed.
-
-    Raises:
-        SsdgymError: a row does not say how it was run, or what it needs has changed.
-    """
+    """Run results again, each with its device, workload and seeds as the file has them; rows begin at 1."""
     jobs = [_job(results[row - 1], f"{source}, row {row}", trust=trust) for row in rows]
     for job in jobs:
         check_runs(job)

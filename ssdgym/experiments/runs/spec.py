@@ -158,13 +158,8 @@ _REMARKS = {"name", "description", "assumed"}
 def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     """Return all that a run depends on but the code, ready for JSON.
 
-    Args:
-        run: which.
-        seeds: of an agent, those that it plays side by side in one batch; of a policy, none. Floating-point
-            sums may differ in their last bit with the size of the batch.
-
-    Raises:
-        SsdgymError: its device, workload, a trace or the agent's file cannot be read.
+    `seeds` are those that an agent plays side by side in one batch: floating-point sums may differ in their
+    last bit with its size.
     """
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):
@@ -251,16 +246,7 @@ def run_key(spec: Spec) -> str:
 
 
 def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec]:
-    """Return the runs that have to be played together to repeat one: it alone, or an agent's whole batch.
-
-    Args:
-        spec: read from a file of results.
-        where: names the file and row in errors.
-        trust: whether code that comes with its agent or policy may be executed.
-
-    Raises:
-        SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
-    """
+    """Return the runs that have to be played together to repeat one: it alone, or an agent's whole batch."""
     try:
         if spec["format"] != _FORMAT:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")

@@ -243,15 +243,7 @@ class SweepConfig(Config):
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
-    """Load a sweep, with the fields of a size put in.
-
-    Args:
-        source: a name in `configs/sweeps`, the path of a YAML file, a mapping or a model.
-        size: which of the sweep's sizes.
-
-    Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`.
-    """
+    """Load a sweep by name (`configs/sweeps`), YAML path, mapping or model, with the fields of a size."""
     sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})

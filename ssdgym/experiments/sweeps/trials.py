@@ -113,10 +113,9 @@ def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, parameters: Paramete
     ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
     if not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
-    label = in_words(parameters)
-    runs = _runs(
-        sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=_text(kwargs.get("objective"))
-    )
+    label, objective = in_words(parameters), kwargs.get("objective")
+    objective = "" if objective is None else str(objective)
+    runs = _runs(sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=objective)
     return Trial(parameters, label, runs, training, in_population=population)
 
 
@@ -186,10 +185,6 @@ def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
     from ssdgym.agents.training.config import default_of
 
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
-
-
-def _text(objective: Any) -> str:
-    return "" if objective is None else str(objective)
 
 
 #: Fields of a workload that leave what it writes as it is.
@@ -303,15 +298,8 @@ Report = Callable[[Measurement], None]
 def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
     """Run a trial to its end, or from where it was left; `folder` holds then all that it needs to go on.
 
-    Args:
-        trial: which.
-        metric: name of what is reported.
-        folder: of this trial alone; empty, or as an earlier report has left it.
-        agent: file for the trained agent that is measured.
-        report: called after every seed of a heuristic or every checkpoint of a training.
-
-    Raises:
-        SsdgymError: the trial fails, or a workload does not have the metric.
+    `agent` is the file for the trained agent that is measured. Report after every seed of a heuristic or
+    every checkpoint of a training.
     """
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)

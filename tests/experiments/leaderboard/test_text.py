@@ -1,4 +1,4 @@
-"""Leaderboards as text: losses come first, and a page gets the summary between its marks."""
+"""Leaderboards as text and files: losses come first, and what is read is what was written."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import pytest
 from rich.console import Console
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.leaderboard.board import Leaderboard
-from ssdgym.experiments.leaderboard.text import BEGIN, END, markdown_board, rich_board, summary, write_summary
+from ssdgym.experiments.leaderboard.board import Leaderboard, read_board
+from ssdgym.experiments.leaderboard.text import (
+    BEGIN,
+    END,
+    html_board,
+    markdown_board,
+    rich_board,
+    summary,
+    write_leaderboard,
+    write_summary,
+)
 from tests.experiments.leaderboard.made import made_board, made_leaderboard
 
 BOARD = made_leaderboard()
@@ -76,3 +85,29 @@ def test_write_summary__without_marks__refused(text: str, tmp_path: Path) -> Non
         write_summary(page, BOARD)
     with pytest.raises(SsdgymError, match="cannot be read"):
         write_summary(tmp_path / "nowhere.md", BOARD)
+
+
+def test_files__the_json_is_the_leaderboard(tmp_path: Path) -> None:
+    paths = write_leaderboard(BOARD, tmp_path)
+    assert [path.name for path in paths] == ["leaderboard.md", "leaderboard.html", "leaderboard.json"]
+    assert read_board(paths[-1]) == BOARD
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("{", "no leaderboard of this version"), ('{"version": "0"}', "engine_hash: Field required")],
+)
+def test_read__something_else__one_sentence(text: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "leaderboard.json"
+    path.write_text(text)
+    with pytest.raises(SsdgymError, match=expected):
+        read_board(path)
+    with pytest.raises(SsdgymError, match="cannot be read"):
+        read_board(tmp_path / "nowhere.json")
+
+
+def test_html__has_losses_first_and_loads_nothing() -> None:
+    page = html_board(BOARD)
+    assert page.index("Where learned policies lose") < page.index("made: standings")
+    assert "http://" not in page and "https://" not in page and "src=" not in page
+    assert 'class="words learned">ours<' in page

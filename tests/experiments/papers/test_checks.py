@@ -102,6 +102,7 @@ def test_a_metric_resembles_the_one_whose_changes_are_nearer(
     assert checked.measured[0].value == pytest.approx(distance)
     assert checked.verdict == expected
     assert checked.measured_text == f"{distance:+.1%} (no interval) of distance, on 1 of 2 traces"
+    assert checked.claim.describe() == "nearer to moves than to rounds"
     assert check([both[0], sample("big", erases=50, moves=45)], claim("resembles"))[0].measured == ()
 
 

@@ -177,21 +177,3 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
 def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         figure(**fields)
-
-
-def test_what_is_said_reads_as_the_paper_means_it() -> None:
-    kinds = [kind for kind in VALUES if kind != "trend"]
-    claims = figure(*(claim(kind) for kind in kinds), **VARIANTS).panels[0].claims
-    texts = dict(zip(kinds, [one.describe() for one in claims], strict=True))
-    assert texts == {
-        "change": "-60.0%",
-        "limit": "at least -60.0%",
-        "unchanged": "within 2.0%",
-        "direction": "lower",
-        "range": "-80.0% to -40.0%",
-        "value": "100",
-        "at_most": "at most 200",
-        "share": "50.0%",
-        "extreme": "lowest",
-        "resembles": "nearer to moves than to rounds",
-    }

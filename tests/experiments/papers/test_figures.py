@@ -13,11 +13,9 @@ from ssdgym.config.loading import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.figures import figures, papers, points_of, scale_of
-from ssdgym.experiments.papers.report import (
-    device_lines,
-    paths_of,
-)
+from ssdgym.experiments.papers.report import device_lines, paths_of
 from ssdgym.experiments.papers.samples import Place
+from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.run import run_policy
 from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator
@@ -30,27 +28,23 @@ ALL = [(paper, figure) for paper in papers() for figure in figures(paper)]
 
 
 @pytest.mark.parametrize(("paper", "figure"), ALL, ids=[f"{paper}-{one.figure}" for paper, one in ALL])
-def test_every_figure_names_devices_that_exist_and_its_own_paper(paper: str, figure: FigureConfig) -> None:
+def test_every_figure_could_be_run_at_every_scale(paper: str, figure: FigureConfig) -> None:
     assert figure.paper == paper
     assert set(figure.scales) == {"smoke", "small", "paper"}
     assert any(panel.claims for panel in figure.panels)
     for device in figure.devices:
         assert load_device(device).name == device
     for scale in figure.scales.values():
-        places = [point.place for point in points_of(figure, scale, None)]
+        points = points_of(figure, scale, None)
+        places = [point.place for point in points]
         assert {place.series for place in places} == set(figure.bars)
         assert {place.variant for place in places} == set(figure.variant_names)
         assert len(set(places)) * scale.seeds == len(places)
-
-
-@pytest.mark.parametrize(("paper", "figure"), ALL, ids=[f"{paper}-{one.figure}" for paper, one in ALL])
-def test_every_figure_has_the_departures_of_its_paper_first_and_none_twice(
-    paper: str, figure: FigureConfig
-) -> None:
+        runs = {(repr(run.device), run.ftl, run.policy): run for run in (point.run for point in points)}
+        check_runs(list(runs.values()))
     text = resources.files("ssdgym.configs").joinpath("experiments", paper, "common.yaml").read_text("utf-8")
     common = parse_mapping(text, "common.yaml")["departures"]
-    assert common
-    assert list(figure.departures[: len(common)]) == common
+    assert common and list(figure.departures[: len(common)]) == common
     assert len(set(figure.departures)) == len(figure.departures)
 
 
@@ -232,7 +226,7 @@ def test_runs__ftls_can_have_policies_of_their_own() -> None:
         workloads=("src1_2",),
         series="ftl",
         ftls={"own": {"gc.free_blocks": 3}, "other": {"policy": "fifo"}},
-        panels=({"metric": "erases", "unit": "blocks"},),
+        panels=PLAIN,
     )
     points = points_of(figure, ScaleConfig(seeds=1), None)
     assert [(point.place.series, point.run.policy, point.run.ftl) for point in points] == [
@@ -280,8 +274,7 @@ def test_a_variant_that_no_device_can_have_is_named(traces: Path) -> None:
 
 def test_a_scale_runs_other_devices_under_the_figures_names(traces: Path) -> None:
     scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
-    plain = ({"metric": "erases", "unit": "blocks"},)
-    (point, _) = points_of(tiny_figure(devices=("demo",), series="device", panels=plain), scale, traces)
+    (point, _) = points_of(tiny_figure(devices=("demo",), series="device", panels=PLAIN), scale, traces)
     assert (point.place.series, point.run.device_name) == ("demo", "tiny")
 
 
@@ -314,22 +307,15 @@ def test_until_gc__every_plane_has_collected_under_the_policy_itself_and_no_time
         write_until_collecting(again, 1)
 
 
-def test_until_gc__is_drawn_by_the_seed_of_the_run(traces: Path) -> None:
-    plain = ({"metric": "erases", "unit": "blocks"},)
-    figure = tiny_figure(preconditioning="until_gc", policies=("greedy",), panels=plain)
+@pytest.mark.parametrize("preconditioning", ["until_gc", "until_gc_greedy"])
+def test_until_gc__is_drawn_by_the_seed_of_the_run(preconditioning: str, traces: Path) -> None:
+    figure = tiny_figure(preconditioning=preconditioning, policies=("greedy",), panels=PLAIN)
     runs = runs_of(figure, SMALL, traces)
     # A trace draws nothing, but what comes before it does.
     assert [run.seed for run in runs] == [1, 2]
     first, second = (run_policy(run).metrics for run in runs)
     assert first["host_pages_written"] == second["host_pages_written"] == len(PAGES)
     assert first["relocated_pages"] != second["relocated_pages"]
-
-
-def test_until_gc_greedy__draws_as_well(traces: Path) -> None:
-    plain = ({"metric": "erases", "unit": "blocks"},)
-    figure = tiny_figure(preconditioning="until_gc_greedy", policies=("greedy",), panels=plain)
-    runs = runs_of(figure, SMALL, traces)
-    assert [run.seed for run in runs] == [1, 2]
 
 
 def test_unknown_names_are_refused() -> None:

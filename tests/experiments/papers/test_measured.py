@@ -1,7 +1,8 @@
-"""Claims whose runs have measured something else: nearly all that was relocated is older than the run."""
+"""Claims without a verdict: their runs have measured something else, or nothing published to compare with."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ssdgym.experiments.papers.config import MeasuredBy
 from ssdgym.experiments.papers.report import claim_lines, diagrams_of, markdown
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result
-from tests.experiments.papers.claimed import claim, figure
+from tests.experiments.papers.claimed import MEASURED, claim, figure
 from tests.experiments.papers.made import SMALL, measured, tiny_figure
 
 BY = {"part": "warm", "whole": "moved", "most": 0.9}
@@ -126,3 +127,37 @@ def test_runs_without_these_metrics_are_an_error() -> None:
     with pytest.raises(SsdgymError, match="has no metric 'cold'"):
         one = figure(CHANGE, measured_by={**BY, "part": "cold"})
         check_claims(one, one.panels[0], made({("small", "a"): (1, 2), ("big", "a"): (1, 2)}))
+
+
+#: Claims on which no verdict is given, whatever was measured.
+ASSUMED = [replace(sample, result=replace(sample.result, assumed="extent_bytes")) for sample in MEASURED]
+
+
+def verdict(samples: list[Sample], scale: str, **reason: Any) -> str:
+    one = figure(claim("value", not_comparable={"why": "nobody knows", **reason}))
+    (checked,) = check_claims(one, one.panels[0], samples, scale)
+    return checked.verdict
+
+
+def test_the_reason_stands_beside_what_was_measured() -> None:
+    one = figure(claim("value", not_comparable={"why": "nobody knows"}))
+    (checked,) = check_claims(one, one.panels[0], MEASURED)
+    assert checked.measured[0].value == pytest.approx((75 + 200) / 2)
+    assert checked.as_dict()["verdict"] == "not comparable"
+    assert checked.as_dict()["not_comparable"]["why"] == "nobody knows"
+    (line,) = claim_lines("1", [checked])
+    assert line.endswith(" times the paper's | not comparable: nobody knows")
+
+
+def test_it_may_hold_for_some_scales_only() -> None:
+    assert verdict(MEASURED, "small", scales=["smoke", "small"]) == "not comparable"
+    assert verdict(MEASURED, "paper", scales=["smoke", "small"]) == "holds within a factor two"
+
+
+def test_it_may_hold_for_synthetic_traces_only() -> None:
+    assert verdict(ASSUMED, "paper", played="synthetic") == "not comparable"
+    assert verdict(MEASURED, "paper", played="synthetic") == "holds within a factor two"
+
+
+def test_what_was_not_measured_is_not_called_incomparable() -> None:
+    assert verdict([], "paper") == "not measured"

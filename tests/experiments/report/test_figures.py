@@ -19,7 +19,6 @@ from ssdgym.experiments.report.figures import (
     interval_figure,
     latency_figure,
     profile_figure,
-    write_amplification_figure,
 )
 from ssdgym.experiments.report.style import FORMATS, PALETTE, inline_svg, save_figure
 from tests.experiments.synthetic import grid
@@ -122,11 +121,6 @@ def test_inline_svg__keeps_its_identifiers_to_itself_and_takes_the_page_s_text_c
 def test_save__refuses_other_formats(tmp_path: Path) -> None:
     with pytest.raises(SsdgymError, match=r"written as .png, .svg or .pdf, not as '.gif'"):
         save_figure(DRAWN["improvement"](), tmp_path / "figure.gif")
-
-
-def test_write_amplification__is_written_where_it_is_asked_for(tmp_path: Path) -> None:
-    path = write_amplification_figure(grid({"greedy": 0.0}, seeds=1), tmp_path / "figure.png")
-    assert path == tmp_path / "figure.png" and path.stat().st_size > 5_000
 
 
 def test_latency__refuses_results_without_that_latency() -> None:
