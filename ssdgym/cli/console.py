@@ -55,11 +55,6 @@ def table_of(
     return table
 
 
-def is_watched() -> bool:
-    """Whether both outputs go to a terminal, so that a display that moves can be shown on it."""
-    return sys.stdout.isatty() and sys.stderr.isatty()
-
-
 @contextmanager
 def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
     """Show a bar on stderr with rate and remaining time inside, unless stderr is no terminal.

@@ -12,7 +12,7 @@ import typer
 
 from ssdgym.cli.console import compile_note, progress_bar, progress_note
 from ssdgym.cli.evaluate import report
-from ssdgym.cli.learning import learning
+from ssdgym.cli.learning import agents_extra
 from ssdgym.cli.options import AsJson, Out
 
 if TYPE_CHECKING:
@@ -116,12 +116,15 @@ def demo(
 
         ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
+    from ssdgym.config.loading import load_config
     from ssdgym.experiments.report.files import write_html_report
     from ssdgym.experiments.report.summary import verdicts
     from ssdgym.files import writable_folder
 
     writable_folder(out)
-    train, TrainConfig, load_config = learning()
+    with agents_extra():
+        from ssdgym.agents.training.config import TrainConfig
+        from ssdgym.agents.training.train import train
     plan = Demo(seeds=tuple(range(seed, seed + seeds)), host_pages=host_pages)
     config = load_config(TrainConfig, plan.training, "training")
     if decisions is not None:

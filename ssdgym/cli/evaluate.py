@@ -252,6 +252,9 @@ def evaluate(
     goes on where it was interrupted, and another grid in the same folder repeats nothing. Writes
     results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
+    Without an experiment the classic policies are run on demo with zipf99 and hot90 and the seeds 1000-1004,
+    for 500,000 host pages behind 50,000 that are not measured.
+
     Examples:
 
         ssdgym evaluate classic --out results/classic

@@ -83,8 +83,8 @@ def train(
 
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
-    learn, _, _ = learning()
     with agents_extra():
+        from ssdgym.agents.training.train import train as learn
         from ssdgym.experiments.leaderboard import training
 
     loaded = training.load_training(config)
@@ -117,16 +117,6 @@ def train(
         print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
     else:
         print(agent)
-
-
-def learning() -> tuple[Any, Any, Any]:
-    """Import what needs the packages of the extra `agents`."""
-    with agents_extra():
-        from ssdgym.agents.training.config import TrainConfig
-        from ssdgym.agents.training.train import train as learn
-    from ssdgym.config.loading import load_config
-
-    return learn, TrainConfig, load_config
 
 
 def export(

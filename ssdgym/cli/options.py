@@ -39,17 +39,15 @@ EnvArgs = Annotated[
     list[str] | None,
     typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
 ]
-HostPages = Annotated[
-    int | None, typer.Option(min=1, help="Host pages per run. Default: as configured, else 500000.")
-]
+HostPages = Annotated[int | None, typer.Option(min=1, help="Host pages per run. Default: as configured.")]
 Warmup = Annotated[
     int | None,
-    typer.Option(min=0, help="Host pages before them, not measured. Default: as configured, else 50000."),
+    typer.Option(min=0, help="Host pages before them, not measured. Default: as configured."),
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")]
 Seeds = Annotated[
     str | None,
-    typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured, else 1000-1004."),
+    typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured."),
 ]
 Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
 Ftl = Annotated[

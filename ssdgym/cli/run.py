@@ -15,8 +15,6 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.config.device import DeviceConfig
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.runs.spec import FtlOptions
-    from ssdgym.workloads.base import WorkloadConfig
 
 #: Length of a run of a generated workload that does not end by itself.
 DEFAULT_HOST_PAGES = 1_000_000
@@ -121,6 +119,7 @@ def run(
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
     from ssdgym.config.device import read_preconditioning
+    from ssdgym.envs.sources import is_sizing, sized_to_traces
     from ssdgym.experiments.report.summary import overflow_notes
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.config import closed_loop
@@ -155,11 +154,16 @@ def run(
         queue_depth=queue_depth,
         **_threshold(gc_threshold),
     )
-    policy = policy or usual_policy(device, ftl_changes(ftl_options))
+    changes = ftl_changes(ftl_options)
+    policy = policy or usual_policy(device, changes)
     for typed in filter(None, (policy, placement)):
         import_rules(typed, trust=True)
+    sized: str | DeviceConfig = device
+    if size_to_trace and is_sizing(source):
+        advice = "give --no-size-to-trace"
+        sized = sized_to_traces(device, [source], ftl=changes, policy=policy, seed=seed, advice=advice)
     spec = RunSpec(
-        device=_sized(device, source, seed, ftl_options, policy) if size_to_trace else device,
+        device=sized,
         workload=source,
         policy=policy,
         seed=seed,
@@ -187,25 +191,6 @@ def run(
         print(f"Assumed of this workload, not published: {result.assumed}")
     for line in [*overflow_notes([result]), *paths]:
         print(line)
-
-
-def _sized(
-    device: str, workload: WorkloadConfig, seed: int, ftl_options: FtlOptions, policy: str
-) -> str | DeviceConfig:
-    """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
-    from ssdgym.envs.sources import is_sizing, sized_to_traces
-    from ssdgym.experiments.runs.spec import ftl_changes
-
-    if not is_sizing(workload):
-        return device
-    return sized_to_traces(
-        device,
-        [workload],
-        ftl=ftl_changes(ftl_options),
-        policy=policy,
-        seed=seed,
-        advice="give --no-size-to-trace",
-    )
 
 
 def _threshold(value: float | None) -> dict[str, Any]:

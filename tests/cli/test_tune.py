@@ -91,14 +91,6 @@ def test_wrong_input__is_one_sentence_and_exit_code_2(
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_input__field_of_the_space_that_does_not_exist(
-    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
-) -> None:
-    path = write_sweep(space={"ppo.lerning_rate": {"grid": [0.1]}}, trials=1)
-    assert "field ppo.lerning_rate is unknown" in refusal("tune", path, "--out", str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
-
-
 def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
     write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:

@@ -20,7 +20,6 @@ from ssdgym.experiments.leaderboard.training import (
     SuiteEvolutionConfig,
     evolution_tasks,
     evolve,
-    training_workloads,
 )
 from ssdgym.simulator import Simulator
 
@@ -220,21 +219,10 @@ def test_fitness__counts_losses_again() -> None:
     assert mean_fitness([-0.1, 0.05], above=0.02, weight=2.0) == pytest.approx((-0.1 + 0.05 + 2 * 0.03) / 2)
 
 
-@pytest.mark.parametrize("split", ["validation", "test"])
-def test_workload__of_another_split__is_refused__alone_and_as_a_part(make: Any, split: str) -> None:
-    [kept] = SUITE["splits"][split]
-    parts = [{"weight": 0.5, "workload": one} for one in (kept, {"kind": "uniform"})]
-    mixed = {"kind": "mixed", "components": parts}
-    for workload in (kept, mixed):
-        config = make(tasks={"workloads": [workload]})
-        with pytest.raises(SsdgymError, match=f"of the split {split} of the suite"):
-            evolution_tasks(config, load_suite(config.suite))
-
-
-def test_training_split__with_the_same_workload_under_another_name__is_refused() -> None:
-    suite = load_suite({**SUITE, "splits": {**SUITE["splits"], "training": ["zipf99"]}})
-    with pytest.raises(SsdgymError, match="trains on 'zipf99'"):
-        training_workloads(suite, (), "evolution")
+def test_workload__of_another_split__is_refused(make: Any) -> None:
+    config = make(tasks={"workloads": SUITE["splits"]["validation"]})
+    with pytest.raises(SsdgymError, match="of the split validation of the suite"):
+        evolution_tasks(config, load_suite(config.suite))
 
 
 def test_metric__that_runs_do_not_have__is_named(make: Any, tmp_path: Path) -> None:

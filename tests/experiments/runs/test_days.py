@@ -10,7 +10,7 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of
+from ssdgym.experiments.runs.spec import RunSpec
 
 WRITES = {"kind": "small_writes", "r_small": 1.0, "r_synch": 1.0, "theta": 0.0, "footprint": 0.1}
 RUN = RunSpec(
@@ -61,23 +61,12 @@ def test_days_behind_the_warm_up__where_they_cannot_pass__refused() -> None:
     for changes in ({"preconditioning": "repeat"}, {"day_requests": 5}):
         with pytest.raises(SsdgymError, match="plays a workload once: leave out days"):
             check_runs([replace(plain, **changes)])
-    (again,) = runs_of_spec(spec_of(plain), "row 1")
-    assert again.days == 3 and run_key(spec_of(plain)) != run_key(spec_of(replace(plain, days=4)))
 
 
 def test_data_that_stays_in_the_region_too_long_cannot_be_read() -> None:
     reading = replace(RUN, workload={**WRITES, "read_fraction": 0.5}, host_pages=500, day_requests=8)
     assert measured(reading)["uncorrectable_reads"] == 0
     assert measured(reading, ftl=(("evict_after_days", 0),))["uncorrectable_reads"] > 0
-
-
-def test_a_run_without_days_is_described_as_ever() -> None:
-    plain = replace(RUN, day_requests=None)
-    assert "day_requests" not in spec_of(plain)
-    assert run_key(spec_of(RUN)) != run_key(spec_of(plain))
-    for run in (RUN, plain):
-        (again,) = runs_of_spec(spec_of(run), "row 1")
-        assert (again.day_requests, again.host_pages) == (run.day_requests, run.host_pages)
 
 
 def test_days_need_a_length_in_pages_and_a_policy() -> None:

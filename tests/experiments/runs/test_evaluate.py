@@ -82,11 +82,6 @@ def test_run_all__a_wrong_policy_is_refused_before_anything_runs() -> None:
     assert not progress
 
 
-def test_run_all__what_never_ends_needs_a_length() -> None:
-    with pytest.raises(SsdgymError, match="workload uniform never ends: set host_pages or requests"):
-        run_all([spec("greedy", 1, host_pages=None)])
-
-
 def test_run_all__compact_addresses_are_refused_where_whole_blocks_are_mapped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -17,7 +17,7 @@ from ssdgym.experiments.runs.config import expand, load_experiment, with_fields
 from ssdgym.experiments.runs.evaluate import check_runs, run_all, run_locally
 from ssdgym.experiments.runs.grid import Grid, run_grid, write_grid
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.experiments.runs.store import Store
 
 RUN = RunSpec(
@@ -104,14 +104,6 @@ def test_the_store_keeps_samples_and_the_tables_stay_flat(tmp_path: Path) -> Non
     assert rows[-1]["host_pages"] == "3000" and rows[-1]["policy"] == "greedy"
     assert read_results(paths[0]) == report.results
     assert "series" in sampled.as_dict() and "series" not in plain.as_dict()
-
-
-def test_a_run_without_samples_is_described_as_ever() -> None:
-    plain = replace(RUN, sample_pages=None)
-    assert "sample_pages" not in spec_of(plain)
-    assert run_key(spec_of(RUN)) != run_key(spec_of(plain))
-    (again,) = runs_of_spec(spec_of(RUN), "row 1")
-    assert again.sample_pages == 100
 
 
 def test_experiments_sample_all_of_their_runs() -> None:

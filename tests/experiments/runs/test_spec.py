@@ -42,6 +42,9 @@ def key(**changes: Any) -> str:
         {"warmup": 1},
         {"preconditioning": "fill"},
         {"ftl": (("gc.free_blocks", 3),)},
+        {"days": 3},
+        {"day_requests": 5},
+        {"sample_pages": 7},
     ],
     ids=lambda changes: ",".join(changes),
 )
@@ -98,6 +101,13 @@ def test_spec__of_every_workload_is_read_back_from_json(name: str) -> None:
     assert again.workload == load_workload(name) and again.device == load_device("tiny")
     assert spec_of(again) == spec_of(run)
     assert (again.workload_name, again.device_name) == (name, "tiny")
+
+
+@pytest.mark.parametrize("name", ["days", "day_requests", "sample_pages"])
+def test_spec__has_some_fields_only_where_they_are_given(name: str) -> None:
+    assert name not in spec_of(RunSpec(**BASE))
+    (again,) = runs_of_spec(spec_of(RunSpec(**BASE, **{name: 3})), "row 1")
+    assert getattr(again, name) == 3
 
 
 def profiled(**changes: Any) -> RunSpec:
