@@ -9,6 +9,8 @@ from ssdgym.experiments.papers.config import FigureConfig
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result
 
+#: What is claimed by a name of its own; the first ones are all of the kind `change`.
+CHANGES = ("change", "limit", "unchanged", "direction")
 VALUES: dict[str, dict[str, Any]] = {
     "change": {"change": -0.6},
     "limit": {"limit": -0.6},
@@ -26,7 +28,12 @@ VALUES: dict[str, dict[str, Any]] = {
 
 def claim(kind: str, **fields: Any) -> dict[str, Any]:
     against = {} if kind in ("value", "trend", "at_most") else {"against": "small"}
-    own = {"kind": kind, "said": "it falls", "source": "section 1", "series": "big"}
+    own = {
+        "kind": "change" if kind in CHANGES else kind,
+        "said": "it falls",
+        "source": "section 1",
+        "series": "big",
+    }
     return {**own, **against, **VALUES[kind], **fields}
 
 

@@ -25,7 +25,7 @@ def test_every_kind_is_tried_here() -> None:
     kinds = {
         kind.model_json_schema()["properties"]["kind"]["const"] for kind in get_args(get_args(AnyClaim)[0])
     }
-    assert kinds == set(VALUES)
+    assert kinds == {claim(name)["kind"] for name in VALUES}
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,9 @@ def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero()
         (claim("change", against="huge"), "claims.0.against 'huge', which is no device of it"),
         (claim("change", workloads=("c",)), "claims.0.workloads 'c', which is no workload of it"),
         (claim("change", variants=("c",)), "claims.0.variants 'c', which is no variant of it"),
-        (claim("change", change=0), "claim the kind unchanged"),
-        (claim("limit", limit=0), "claim the kind direction"),
+        (claim("change", change=0), "claims a change of 0; give within"),
+        (claim("limit", limit=0), "claims a limit of 0; give within"),
+        (claim("change", limit=0.5), "give one of them"),
         (claim("range", low=0.5), "give low below high"),
         (claim("value", beyond=200), "must be above beyond = 200"),
         (claim("trend"), "needs at least two variants"),

@@ -11,9 +11,6 @@ from ssdgym.experiments.papers.claims import changes, values
 #: A claim of any kind, as YAML files give it.
 AnyClaim = Annotated[
     changes.ChangeClaim
-    | changes.LimitClaim
-    | changes.UnchangedClaim
-    | changes.DirectionClaim
     | changes.RangeClaim
     | changes.ExtremeClaim
     | changes.ShareClaim

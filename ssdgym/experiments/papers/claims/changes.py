@@ -32,13 +32,28 @@ from ssdgym.experiments.papers.samples import Column, Compared, Matrix, Place, V
 from ssdgym.experiments.statistics import Estimate
 
 
-class _Comparison(Claim):
-    """A series against others: its metric over theirs, minus one (-0.2 is 20 % less)."""
+class ChangeClaim(Claim):
+    """A series against others: its metric over theirs, minus one (-0.2 is 20 % less).
 
+    One of `change`, `limit`, `within` and `direction` says what is claimed of it.
+    """
+
+    kind: Literal["change"]
     against: Others = Field(
         description="The bars it is compared with; of several, the mean of the changes counts."
     )
     at: str = Field("", description="The variant of those bars; empty: in each variant its own.")
+    change: float | None = Field(
+        None, description="The change; it holds in magnitude between half and twice that."
+    )
+    limit: float | None = Field(
+        None, description="The change at its limit: at least so much (a fall) or at most (a rise)."
+    )
+    within: float | None = Field(None, gt=0, description="The largest change that counts as none.")
+    direction: Direction | None = Field(
+        None, description="falls: lower than that of the others; rises: higher; by how much is not said."
+    )
+    smallest: Smallest = SMALLEST
     statistic: Literal["each", "mean", "median", "maximum", "minimum"] = Field(
         "mean",
         description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
@@ -48,7 +63,16 @@ class _Comparison(Claim):
     weights: Weights = ""
 
     @model_validator(mode="after")
-    def _weighs_a_mean(self) -> _Comparison:
+    def _claims_one_thing(self) -> ChangeClaim:
+        given = [
+            name for name in ("change", "limit", "within", "direction") if getattr(self, name) is not None
+        ]
+        if len(given) != 1:
+            raise ValueError(
+                "claims a change by one of change, limit, within and direction; give one of them"
+            )
+        if 0 in (self.change, self.limit):
+            raise ValueError(f"claims a {given[0]} of 0; give within, for no change, or a direction")
         if self.weights and self.statistic != "mean":
             raise ValueError(f"weighs a {self.statistic}; only a mean takes weights")
         return self
@@ -57,6 +81,12 @@ class _Comparison(Claim):
     def averages_ratios(self) -> bool:
         """Every comparison counts by itself where the claim is about each."""
         return self.statistic != "each"
+
+    @property
+    def _side(self) -> float:
+        if self.direction is not None:
+            return side_of(self.direction)
+        return float(np.sign(self.change or self.limit or 1))
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
         """Require the other variant."""
@@ -95,97 +125,39 @@ class _Comparison(Claim):
     def _statistic(self, changes: Matrix) -> Any:
         if self.statistic == "median":
             return np.median(changes, axis=-1)
+        # Every one is within the width if the one that is farthest from zero is, to whichever side.
+        if self.within is not None:
+            farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
+            return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
         # All of them hold if the one that is farthest from the claim does.
         return self._side * (self._side * changes).min(axis=-1)
 
-
-class ChangeClaim(_Comparison):
-    """The change has a value; it holds in magnitude between half and twice that."""
-
-    claimed: ClassVar[str] = "{0.change:+.1%}"
-    kind: Literal["change"]
-    change: float = Field(description="The change, not 0.")
-
-    @model_validator(mode="after")
-    def _not_zero(self) -> ChangeClaim:
-        if self.change == 0:
-            raise ValueError("claims a change of 0; claim the kind unchanged, with a width")
-        return self
-
-    @property
-    def _side(self) -> float:
-        return float(np.sign(self.change))
+    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Judge the claimed side and what else is claimed, or whether the whole interval keeps the width."""
+        if self.within is None:
+            return super().judge(measured, compared)
+        low, high = limits(measured[0])
+        return holds(-self.within <= low and high <= self.within)
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        return by_magnitude(measured.value / self.change)
-
-
-class LimitClaim(_Comparison):
-    """The change is at least (a fall) or at most (a rise) so much, with its whole interval."""
-
-    claimed: ClassVar[str] = "{0._bound} {0.limit:+.1%}"
-    kind: Literal["limit"]
-    limit: float = Field(description="The change at its limit, not 0.")
-
-    @model_validator(mode="after")
-    def _not_zero(self) -> LimitClaim:
-        if self.limit == 0:
-            raise ValueError("claims a limit of 0; claim the kind direction")
-        return self
-
-    @property
-    def _bound(self) -> str:
-        return "at least" if self.limit < 0 else "at most"
-
-    @property
-    def _side(self) -> float:
-        return float(np.sign(self.limit))
-
-    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        if self.change is not None:
+            return by_magnitude(measured.value / self.change)
+        if self.limit is None:
+            return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
         if is_next_to_none(measured.value / self.limit):
             return "negligible"
         # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
         return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
 
-
-class UnchangedClaim(_Comparison):
-    """There is no change, with the whole interval."""
-
-    claimed: ClassVar[str] = "within {0.within:.1%}"
-    kind: Literal["unchanged"]
-    within: float = Field(gt=0, description="The largest change that counts as none.")
-
-    def _statistic(self, changes: Matrix) -> Any:
-        # Every one is within the width if the one that is farthest from zero is, to whichever side.
-        if self.statistic != "each":
-            return super()._statistic(changes)
-        farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
-        return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
-
-    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Judge whether the whole interval keeps within the width."""
-        low, high = limits(measured[0])
-        return holds(-self.within <= low and high <= self.within)
-
-
-class DirectionClaim(_Comparison):
-    """The metric is lower or higher, by how much is not said."""
-
-    claimed: ClassVar[str] = "{0._word}"
-    kind: Literal["direction"]
-    direction: Direction = Field(description="falls: lower than that of the others; rises: higher.")
-    smallest: Smallest = SMALLEST
-
-    @property
-    def _word(self) -> str:
+    def describe(self) -> str:
+        """Return the claimed number, or the direction in a word."""
+        if self.change is not None:
+            return f"{self.change:+.1%}"
+        if self.limit is not None:
+            return f"{'at least' if self.limit < 0 else 'at most'} {self.limit:+.1%}"
+        if self.within is not None:
+            return f"within {self.within:.1%}"
         return "lower" if self.direction == "falls" else "higher"
-
-    @property
-    def _side(self) -> float:
-        return side_of(self.direction)
-
-    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
 
 
 class RangeClaim(Claim):
