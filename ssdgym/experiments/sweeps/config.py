@@ -113,12 +113,6 @@ class HeldOutConfig(Config):
         return range(self.first_seed, self.first_seed + self.seeds)
 
 
-class FifoConfig(Config):
-    """Every trial runs to its end."""
-
-    kind: Literal["fifo"] = "fifo"
-
-
 class AshaConfig(Config):
     """Asynchronous successive halving: what is worse than most at the same stage stops early.
 
@@ -155,12 +149,6 @@ class PbtConfig(Config):
         return self
 
 
-class DrawsConfig(Config):
-    """Every combination of the grids, and independent draws of the rest."""
-
-    kind: Literal["draws"] = "draws"
-
-
 class OptunaConfig(Config):
     """Tree-structured Parzen estimator of Optuna: draws near what has been good, far from what has not.
 
@@ -169,10 +157,6 @@ class OptunaConfig(Config):
 
     kind: Literal["optuna"]
     startup_trials: int = Field(10, ge=1, description="drawn at random before it begins to learn from them")
-
-
-Scheduler = Annotated[FifoConfig | AshaConfig | PbtConfig, Field(discriminator="kind")]
-Search = Annotated[DrawsConfig | OptunaConfig, Field(discriminator="kind")]
 
 
 class SweepConfig(Config):
@@ -186,8 +170,12 @@ class SweepConfig(Config):
     evaluation: HeldOutConfig = Field(description="the held-out runs that the metric comes from")
     metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
     mode: Literal["min", "max"] = Field("min", description="`min` or `max` of the metric is best")
-    search: Search = DrawsConfig()
-    scheduler: Scheduler = FifoConfig()
+    search: OptunaConfig | None = Field(
+        None, description="null: every combination of the grids, and independent draws of the rest"
+    )
+    scheduler: Annotated[AshaConfig | PbtConfig, Field(discriminator="kind")] | None = Field(
+        None, description="null: every trial runs to its end"
+    )
     trials: PositiveInt = Field(
         1,
         le=100_000,
@@ -212,19 +200,22 @@ class SweepConfig(Config):
 
     @model_validator(mode="after")
     def _search_and_scheduler_fit(self) -> SweepConfig:
-        kinds = {"search": self.search.kind, "scheduler": self.scheduler.kind}
-        if kinds == {"search": "optuna", "scheduler": "pbt"}:
+        if self.search and self.is_population:
             raise ValueError("has search optuna and scheduler pbt, which both choose values; give one")
-        for part, kind in kinds.items():
-            grid = next((name for name, field in self.space.items() if field.grid), None)
-            if kind in ("optuna", "pbt") and grid:
-                raise ValueError(f"has {part} {kind}, which cannot use the grid of {grid}; give a choice")
-        if isinstance(self.scheduler, PbtConfig):
-            if self.base.kind != "agent":
-                raise ValueError("has scheduler pbt, which copies what is trained; give a base of kind agent")
-            if self.trials < 2:
-                raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
+        grid = next((name for name, field in self.space.items() if field.grid), None)
+        if grid and (self.search or self.is_population):
+            part = "search optuna" if self.search else "scheduler pbt"
+            raise ValueError(f"has {part}, which cannot use the grid of {grid}; give a choice")
+        if self.is_population and self.base.kind != "agent":
+            raise ValueError("has scheduler pbt, which copies what is trained; give a base of kind agent")
+        if self.is_population and self.trials < 2:
+            raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
         return self
+
+    @property
+    def is_population(self) -> bool:
+        """Whether trials are members that copy each other."""
+        return isinstance(self.scheduler, PbtConfig)
 
     @property
     def number_of_trials(self) -> int:

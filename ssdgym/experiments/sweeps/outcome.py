@@ -149,7 +149,7 @@ class SweepOutcome:
             "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
             "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
         )
-        if self._is_population:
+        if self.sweep.is_population:
             note += (
                 ". Every trial was measured at its end, with the parameters that it had last; "
                 "ray/pbt_global.txt has which trial has copied which"
@@ -185,11 +185,7 @@ class SweepOutcome:
     @property
     def _decisions(self) -> str:
         """What the column of decisions is called: a member of a population is measured as it is now."""
-        return "decisions" if self._is_population else "best at decisions"
-
-    @property
-    def _is_population(self) -> bool:
-        return self.sweep.scheduler.kind == "pbt"
+        return "decisions" if self.sweep.is_population else "best at decisions"
 
     @property
     def _trains(self) -> bool:

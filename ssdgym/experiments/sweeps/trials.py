@@ -102,7 +102,7 @@ def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, parameters: Paramete
     # one after the other, since a swept field may lie inside of one that all trials change
     fields = with_changes(with_changes(fields, base.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
-    population = sweep.scheduler.kind == "pbt"
+    population = sweep.is_population
     if population:
         _check_changeable(training, parameters)
         # members that copy each other would otherwise see the same episodes

@@ -154,7 +154,7 @@ def _tuner(sweep: SweepConfig, folder: Path, trainable: Any, search: Any) -> tun
             num_samples=sweep.trials,
             scheduler=_scheduler(sweep),
             # members that wait for others count as concurrent, too
-            max_concurrent_trials=None if sweep.scheduler.kind == "pbt" else sweep.concurrent,
+            max_concurrent_trials=None if sweep.is_population else sweep.concurrent,
             reuse_actors=True,
         ),
         run_config=tune.RunConfig(
@@ -233,7 +233,7 @@ def _run_trial(parameters: dict[str, Any], sweep: dict[str, Any], folder: str) -
     model = SweepConfig.model_validate(sweep)
     trial_id = tune.get_context().get_trial_id()
     # Ray numbers the trials of a population
-    member = int(trial_id.rpartition("_")[2]) if model.scheduler.kind == "pbt" else 0
+    member = int(trial_id.rpartition("_")[2]) if model.is_population else 0
     trial = plan_trial(model, parameters, member)
     with tempfile.TemporaryDirectory() as own:
         if checkpoint := tune.get_checkpoint():

@@ -53,7 +53,7 @@ def agent_trial(algorithm: str = "ppo", rate: float = 0.01, member: int | None =
             "base": {"kind": "agent", "agent": "ppo-smoke", "changes": changes},
             "space": {name: {"loguniform": [1e-12, 0.1]}},
             "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
-            "scheduler": {"kind": "fifo" if member is None else "pbt"},
+            "scheduler": None if member is None else {"kind": "pbt"},
             "trials": 2,
         }
     )
