@@ -15,18 +15,22 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def whole(value: Any, what: str) -> int:
-    """Return a whole number of Python or numpy as one of Python.
+#: Seeds have 64 bits, as those that NumPy and Gymnasium draw.
+LAST_SEED = 2**64 - 1
+
+
+def seed_number(value: Any, what: str) -> int:
+    """Return a seed, a whole number of Python or numpy, as a number of Python.
 
     Args:
-        value: the number.
+        value: the seed.
         what: it is, for the error.
 
     Raises:
-        SsdgymError: it is something else.
+        SsdgymError: it is no whole number from 0 to `LAST_SEED`.
     """
-    if not is_whole(value):
-        raise SsdgymError(f"{what} must be a whole number, not {shown(value)}.")
+    if not is_whole(value) or not 0 <= value <= LAST_SEED:
+        raise SsdgymError(f"{what} must be a whole number from 0 to 2**64 - 1, not {shown(value)}.")
     return int(value)
 
 
@@ -114,8 +118,6 @@ def overlapping(name: str, others: Iterable[str]) -> str | None:
     return None
 
 
-#: Seeds are kept in files as 64-bit integers.
-LAST_SEED = 2**63 - 1
 #: Largest range; a larger one is a typing error.
 MOST_SEEDS = 1_000_000
 
@@ -133,7 +135,7 @@ def read_seeds(text: str) -> tuple[int, ...]:
             raise ValueError("write seeds as 5, as 1,2,9 or as a range 100-109")
         low, high = int(first), int(last if dash else first)
         if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
-            raise ValueError(f"ranges from low to high have at most {MOST_SEEDS} seeds up to 2**63 - 1")
+            raise ValueError(f"ranges from low to high have at most {MOST_SEEDS} seeds up to 2**64 - 1")
         seeds += range(low, high + 1)
     if len(set(seeds)) < len(seeds):
         raise ValueError("name every seed once")

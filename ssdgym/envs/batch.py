@@ -235,7 +235,7 @@ class Batch:
         i = self.numbers[k]
         self._broken.discard(int(i))
         restore_device(self.state, k, saved)
-        self.state.params["seed"][k] = seed % 2**64
+        self.state.params["seed"][k] = seed
         for name in ("clock", "now"):
             self._views.taken[name][i] = self.state.control[name][k, 0]
         self._shared.counts[i], self._shared.actions[i] = 0, -1

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import gymnasium as gym
 import numpy as np
 
+from ssdgym.config.fields import seed_number
 from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
@@ -252,8 +253,9 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
 
     def draw_seed(self, seed: int | None) -> int:
         """Return the seed of the next episode: the given one, after which later ones are drawn anew."""
-        super().reset(seed=seed)
-        return int(self.np_random.integers(_SEEDS)) if seed is None else int(seed)
+        given = None if seed is None else seed_number(seed, f"the seed of environment {self._number}")
+        super().reset(seed=given)
+        return int(self.np_random.integers(_SEEDS)) if given is None else given
 
     def observation(self) -> Observation:
         """Return what the agent sees now, arrays of its own."""
@@ -265,7 +267,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         shown = dict(zip(SHOWN, counted.tolist(), strict=True))
-        info: dict[str, Any] = {"episode_seed": episodes.seeds.item(i), "proposed": proposed.copy(), **shown}
+        info: dict[str, Any] = {"episode_seed": episodes.seeds[i], "proposed": proposed.copy(), **shown}
         if episodes.credits is not None:
             info |= episodes.credits.info(i)
         if stepped:

@@ -42,7 +42,7 @@ class Episodes:
             well as `shown`, `rows` and `terms`: copy what is to be kept.
         actions: int64 (n,), the candidate that the next step chooses in each device; -1 leaves it waiting.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
-        seeds: int64 (n,), the seed that repeats the episode of each device.
+        seeds: uint64 (n,), the seed that repeats the episode of each device.
         over: bool (n,), whose episode has reached its horizon, or the end of its workload.
         ended: bool (n,), whose episode a step has ended, or has not begun.
         shown: int64 (3, n), what is shown of each device (`SHOWN`).
@@ -81,7 +81,7 @@ class Episodes:
         self.status, self.actions = self._shared.status, self._shared.actions
         self._totals = Totals(self.devices, self.counter, self._latencies)
         self._requests: list[EpisodeRequests | None] = [None] * count
-        self.seeds = np.zeros(count, np.int64)
+        self.seeds = np.zeros(count, np.uint64)
         self.over = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         #: Which devices are in the unmeasured part of their episode.
@@ -180,12 +180,10 @@ class Episodes:
         the device's own random draws.
 
         Raises:
-            SsdgymError: a seed is out of range, or a workload does not fit the device.
+            SsdgymError: a workload does not fit the device.
         """
         for i, seed in zip(which, seeds, strict=True):
-            if not 0 <= seed < 2**63:
-                raise SsdgymError(f"seed {seed} of environment {i} must be from 0 to 2**63 - 1.")
-            self._begin(i, int(seed))
+            self._begin(i, seed)
         self._run(np.asarray(which, np.int64), rewarded=False)
         self.ended[which] = False
 

@@ -9,7 +9,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
 from ssdgym.config.device import PreconditioningConfig, read_preconditioning
-from ssdgym.config.fields import is_whole
+from ssdgym.config.fields import is_whole, seed_number
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.sources import AT_END, AtEnd
@@ -56,9 +56,7 @@ class Options(ABC):
                 f"preconditioning {how.kind} is for runs of a policy; an environment takes none, fill, "
                 "uniform or workload."
             )
-        seed = self.preconditioning_seed
-        if not is_whole(seed) or not 0 <= seed < 2**63:
-            raise SsdgymError(f"preconditioning_seed must be from 0 to 2**63 - 1, not {seed!r}.")
+        seed_number(self.preconditioning_seed, "preconditioning_seed")
         if self.at_end not in AT_END:
             raise SsdgymError(f"at_end must be {' or '.join(AT_END)}, not {shown(self.at_end)}.")
 

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ssdgym.config.fields import seed_number
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
@@ -34,11 +35,13 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | 
     """Return a seed for each environment: `seed + i`, or the given ones; None draws the next one."""
     if seed is None:
         return [None] * count
-    if isinstance(seed, (int, np.integer)):
-        return [int(seed) + i for i in range(count)]
-    if len(seed) != count:
-        raise SsdgymError(f"reset was given {len(seed)} seeds for {count} environments.")
-    return [None if own is None else int(own) for own in seed]
+    if np.ndim(seed) == 0:  # type: ignore[arg-type]
+        first = seed_number(seed, "the seed of environment 0")
+        return [first + i for i in range(count)]
+    seeds = list(seed)  # type: ignore[arg-type]
+    if len(seeds) != count:
+        raise SsdgymError(f"reset was given {len(seeds)} seeds for {count} environments.")
+    return seeds
 
 
 def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
@@ -221,7 +223,9 @@ def _write_parquet(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file, write_page_checksum=True)
+    # Of Python's own numbers a column has 63 bits, and seeds have 64.
+    typed = [{**row, "seed": np.uint64(row["seed"])} for row in rows]
+    pyarrow.parquet.write_table(pa.Table.from_pylist(typed), file, write_page_checksum=True)
 
 
 def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:

@@ -59,7 +59,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, PARAMS)
     values: dict[str, int] = {
-        "seed": int(seed) % 2**64,
+        "seed": seed,
         "logical_pages": device.logical_pages,
         "channels": geometry.channels,
         "dies": geometry.dies,

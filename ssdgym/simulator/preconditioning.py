@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, read_preconditioning
-from ssdgym.config.fields import whole
+from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
@@ -101,7 +101,7 @@ def make_steady(
 ) -> PreconditioningReport:
     """Fill a new device, and overwrite it until garbage collection is steady, as `Simulator.precondition`."""
     require_new(sim, "precondition")
-    seed = whole(seed, "the seed of preconditioning")
+    seed = seed_number(seed, "the seed of preconditioning")
     settings, device = settings or Preconditioning(), sim.device
     usual = device.ftl.usual_policy
     name = settings.policy or usual

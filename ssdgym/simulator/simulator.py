@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.fields import whole
+from ssdgym.config.fields import seed_number
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
@@ -73,7 +73,7 @@ class Simulator(DecidedDevice):
         seed: int = 0,
         recording: Recording | None = None,
     ) -> None:
-        number = whole(seed, "the seed of a Simulator")
+        number = seed_number(seed, "the seed of a Simulator")
         super().__init__(device, ftl, policy, number, recording or Recording())
         self._input = _EMPTY
 
@@ -120,7 +120,7 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: a request does not fit the device, or the run would never end.
         """
-        number = whole(seed, "the seed of a workload")
+        number = seed_number(seed, "the seed of a workload")
         chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
         self.feed(_EMPTY)
         check_horizon(host_pages)

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source, available, is_yaml_path, load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import is_file
@@ -77,14 +76,12 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
         config: the workload.
         logical_pages: size of the logical space; every request lies within it.
         page_size: bytes per page; matters to workloads given in bytes, such as traces and small writes.
-        seed: not negative; the same seed gives the same requests. Of a trace it draws a random start only.
+        seed: the same seed gives the same requests. Of a trace it draws a random start only.
 
     Raises:
         SsdgymError: the workload does not fit the device, its trace cannot be read, or the seed is no seed.
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise SsdgymError(f"the seed of a workload must be a whole number from 0 up, not {seed!r:.60}.")
-    return config.open(logical_pages, page_size, int(seed))
+    return config.open(logical_pages, page_size, seed_number(seed, "the seed of a workload"))
 
 
 def open_on(config: WorkloadConfig, device: DeviceConfig, seed: int) -> RequestStream:

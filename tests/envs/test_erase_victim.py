@@ -202,9 +202,28 @@ def test_vector_reset__a_number_seeds_upwards__the_single_environments_episodes(
             np.testing.assert_array_equal(observation[key][i], single[key])
 
 
-def test_reset__seed_of_more_than_63_bits__refused() -> None:
-    with pytest.raises(SsdgymError, match=r"seed 9223372036854775808 of environment 0 must be from 0 to"):
-        EraseVictimEnv(**options()).reset(seed=2**63)
+@pytest.mark.parametrize("seed", [2**63, 2**64 - 1, np.uint64(2**64 - 1), np.int32(5)])
+def test_reset__any_number_of_64_bits__is_a_seed(seed: Any) -> None:
+    single, vector = EraseVictimEnv(**options()), EraseVictimVectorEnv(2, **options())
+    observation, info = single.reset(seed=seed)
+    observations, infos = vector.reset(seed=[seed, None])
+    assert info["episode_seed"] == infos["episode_seed"][0] == seed
+    again, _ = single.reset(seed=info["episode_seed"])
+    for key in observation:
+        np.testing.assert_array_equal(observation[key], observations[key][0])
+        np.testing.assert_array_equal(observation[key], again[key])
+
+
+@pytest.mark.parametrize("seed", [2**64, -1, True, 1.5, "ab"])
+def test_reset__no_seed__is_a_sentence(seed: Any) -> None:
+    reason = r"the seed of environment 0 must be a whole number from 0 to 2\*\*64 - 1, not"
+    for env, wrong in (
+        (EraseVictimEnv(**options()), seed),
+        (EraseVictimVectorEnv(2, **options()), seed),
+        (EraseVictimVectorEnv(2, **options()), [seed, 1]),
+    ):
+        with pytest.raises(SsdgymError, match=reason):
+            env.reset(seed=wrong)
 
 
 def test_vector_reset__wrong_number_of_seeds__refused() -> None:

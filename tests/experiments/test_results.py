@@ -70,7 +70,10 @@ def test_metric__reaches_nested_ones_and_names_those_there_are() -> None:
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["parquet", "csv"])
 def test_files__round_trip_bit_for_bit(tmp_path: Path, kind: int) -> None:
-    results = [a_result(), a_result(seed=4, policy="fifo", metrics={"erases": 12, "energy_uj": float("inf")})]
+    results = [
+        a_result(),
+        a_result(seed=2**64 - 1, policy="fifo", metrics={"erases": 12, "energy_uj": float("inf")}),
+    ]
     read = read_results(write_results(results, tmp_path / "results")[kind])
     assert read == results
     assert [result.wall_seconds for result in read] == [0.0, 0.0]  # what a clock says is not in these files

@@ -76,7 +76,7 @@ class Twin:
         """Begin an episode and play the part of it that is not measured."""
         simulator = self._simulator
         restore_device(simulator.arrays, 0, self._steady_under(number, workload))
-        simulator.arrays.params["seed"][0] = seed % 2**64
+        simulator.arrays.params["seed"][0] = seed
         simulator.feed(_NOTHING)
         self._requests = open_episode(workload, simulator.device, seed, at_end)
         self._portions: list[Requests] = []

@@ -19,7 +19,7 @@ import ssdgym.agents
 from ssdgym.agents.playing.files import FileSource, source_of, untrusted_source_of
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import load_fields, read_preconditioning
-from ssdgym.config.fields import with_changes
+from ssdgym.config.fields import seed_number, with_changes
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for, get_policy
@@ -95,7 +95,8 @@ class RunSpec:
     device_label: str = ""
 
     def __post_init__(self) -> None:
-        """Keep a preconditioning that is no text as text, so that what is the same run is equal."""
+        """Keep the seed as a number of Python and the preconditioning as text: what is the same is equal."""
+        object.__setattr__(self, "seed", seed_number(self.seed, "the seed of a run"))
         if not isinstance(self.preconditioning, str):
             object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
 

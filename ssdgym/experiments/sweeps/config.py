@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.device import Preconditioning
+from ssdgym.config.fields import LAST_SEED
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.errors import SsdgymError
 
@@ -181,7 +182,7 @@ class SweepConfig(Config):
         le=100_000,
         description="draws of what is drawn, for every combination of the grids; members of a population",
     )
-    seed: int = Field(0, ge=0, lt=2**63, description="of those draws")
+    seed: int = Field(0, ge=0, le=LAST_SEED, description="of those draws")
     concurrent: PositiveInt = Field(2, description="trials at a time")
     cpus_per_trial: PositiveInt = Field(1, description="cores that Ray counts for each")
     sizes: dict[Size, dict[str, Any]] = Field(

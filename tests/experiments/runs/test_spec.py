@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ssdgym
@@ -28,6 +29,12 @@ BASE: dict[str, Any] = {
 
 def key(**changes: Any) -> str:
     return run_key(spec_of(RunSpec(**(BASE | changes))))
+
+
+def test_key__a_seed_of_numpy_is_its_number() -> None:
+    assert key(seed=np.uint64(2**64 - 1)) == key(seed=2**64 - 1)
+    with pytest.raises(SsdgymError, match="the seed of a run must be a whole number from 0 to"):
+        key(seed=2**64)
 
 
 @pytest.mark.parametrize(
