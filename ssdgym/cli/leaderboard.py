@@ -56,7 +56,7 @@ class SuiteRuns:
 
 
 #: Suites that are ranked where none is named.
-SUITES = ("wa", "latency")
+SUITES = ("wa", "memory", "latency")
 #: What the standings need to keep names of policies on one line, where there is no terminal.
 _WIDTH = 150
 
@@ -64,7 +64,9 @@ _WIDTH = 150
 def leaderboard(
     suite: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of suites in configs/suites, or YAML files. Default: wa and latency."),
+        typer.Argument(
+            help="Names of suites in configs/suites, or YAML files. Default: wa, memory and latency."
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,

@@ -24,7 +24,7 @@ def test_page__shows_the_summary_of_the_shipped_leaderboard(page: Path) -> None:
     assert shown == f"\n\n{summary(read_board(SHIPPED[0]))}\n"
 
 
-@pytest.mark.parametrize("suite", ["wa", "latency", "traces"])
+@pytest.mark.parametrize("suite", ["wa", "memory", "latency", "traces"])
 def test_numbers__are_had_again_from_the_shipped_weights(suite: str) -> None:
     if suite == "traces" and "SSDGYM_TRACES" not in os.environ:
         pytest.skip("SSDGYM_TRACES does not name a folder of traces")

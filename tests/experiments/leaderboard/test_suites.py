@@ -53,7 +53,7 @@ def test_experiment__runs_what_the_scores_are_made_of_once() -> None:
     assert (experiment.workloads, experiment.host_pages, experiment.seeds) == (("zipf99", "hot90"), 7, (1, 2))
 
 
-@pytest.mark.parametrize("name", ["wa", "latency", "traces"])
+@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces"])
 def test_suites__their_splits_share_no_workload(name: str) -> None:
     suite = load_suite(name)
     models: dict[str, str] = {}
