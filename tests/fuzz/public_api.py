@@ -102,7 +102,8 @@ class Fuzz:
         """Make new simulators, one of them without a policy."""
         config = self.draw.choice(self.devices)
         recording = Recording(self.draw.choice((0, 1, 50)), self.draw.choice((0, 1, 8)))
-        self.sim = Simulator(config, policy=self.policy(), seed=self.number(64), recording=recording)
+        seed = self.number(64) % 2**64
+        self.sim = Simulator(config, policy=self.policy(), seed=seed, recording=recording)
         self.other = Simulator(config, policy=self.draw.choice((None, "greedy")), recording=recording)
         self.saved = [self.sim.snapshot(), self.other.snapshot()]
 
