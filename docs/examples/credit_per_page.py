@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-import ssdgym
 from ssdgym.envs.credit import CreditBuffer, Transitions
 from ssdgym.simulator import Simulator
 
@@ -45,8 +44,8 @@ class Args:
     train_every: int = 4  # steps
     target_every: int = 500  # updates
     batch_size: int = 256
-    learning_rate: float = 1e-3
-    gamma: float = 0.9  # Here: for each move of a page, not for each decision
+    learning_rate: float = 1e-3  # at the start; falls to zero at the end
+    gamma: float = 0.95  # Here: for each move of a page, not for each decision
     epsilon: float = 0.05  # at the end of its decay
     decay: float = 0.1  # share of the steps
     hidden: int = 64
@@ -129,13 +128,13 @@ def train(args: Args) -> QNetwork:
         # 3. Learn from decisions whose cost is known.
         if len(buffer) >= args.learning_starts and step % args.train_every == 0:
             updates += 1
+            optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - step / args.total_steps)
             update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
             if updates % args.target_every == 0:
                 target.load_state_dict(network.state_dict())
         if step % max(args.total_steps // 10, 1) == 0:
             now = np.array([infos["host_pages_written"].sum(), infos["relocated_pages"].sum()])
-            host, relocated = now - before
-            before = now
+            (host, relocated), before = now - before, now
             seconds = time.process_time() - begun
             print(f"{step} steps, {seconds:.0f} s, WA {1 + relocated / host:.3f}", flush=True)
     return network
@@ -150,7 +149,7 @@ def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitio
         wanted = costs + gamma * following * torch.as_tensor(~batch.done)
     taken = torch.as_tensor(batch.actions)[:, None]
     expected = network(torch.as_tensor(batch.seen)).gather(1, taken).squeeze(1)
-    loss = nn.functional.smooth_l1_loss(expected, wanted)
+    loss = nn.functional.mse_loss(expected, wanted)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -174,9 +173,8 @@ def test(args: Args, network: QNetwork | None) -> np.ndarray:
 
 def test_placement(args: Args, placement: str) -> np.ndarray:
     """Return the write amplification of a placement in the same episodes, with streams of its own."""
-    found = np.zeros(args.test_seeds)
+    policy, found = f"cost_benefit(since_close=1)+{placement}", np.zeros(args.test_seeds)
     for i, seed in enumerate(range(101, 101 + args.test_seeds)):
-        policy = f"cost_benefit(since_close=1)+{placement}"
         simulator = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy, seed=seed)
         simulator.precondition(args.workload)
         lengths = {"host_pages": args.test_pages, "warmup": args.test_pages}
@@ -192,9 +190,7 @@ def main() -> None:
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = Args(**vars(parser.parse_args()))
     torch.set_num_threads(1)
-    print(f"ssdgym {ssdgym.__version__}, {args}")
-    network = train(args)
-    table = {"random": test(args, None), "DQN": test(args, network)}
+    table = {"DQN": test(args, train(args)), "random": test(args, None)}
     table |= {placement: test_placement(args, placement) for placement in PLACEMENTS}
     for name, found in table.items():
         print(f"{name:20} {found.mean():.3f}  {np.round(found, 3)}")
