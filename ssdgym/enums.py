@@ -49,7 +49,7 @@ class Isolation(Choice):
 class MultiPlane(Choice):
     """Planes of a die that one command may take: moves, erases and, if the FTL allows, host writes."""
 
-    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
+    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips need less.
     NONE = "none", 0, "no others"
     STRICT = "strict", 1, "those with equal page numbers, and for erases with equal block numbers"
     RELAXED = "relaxed", 2, "those with equal page numbers; erases take any blocks"
@@ -196,7 +196,7 @@ class UBlockSearch(Choice):
     """Whether it takes time to find a page in an update block."""
 
     TIMED = "timed", 0, "spare areas are read until the page is found"
-    FREE = "free", 1, "the controller knows where it is"
+    FREE = "free", 1, "where it is, is known to the controller"
 
 
 class MergePace(Choice):

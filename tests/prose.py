@@ -1,10 +1,12 @@
-"""Find words in docstrings and pages that `docs/style.md` excludes: `python -m tests.prose`."""
+"""Find words in docstrings, comments and pages that `docs/style.md` excludes: `python -m tests.prose`."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,11 +33,14 @@ def in_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the line, from 0 up, and the word of each finding in the docstrings of a module."""
+    """Yield the line, from 0 up, and the word of each finding in the docstrings and comments of a module."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node, clean=False) or ""
             yield from ((node.body[0].lineno - 1 + line, word) for line, word in in_text(text))
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield from ((token.start[0] - 1, word) for _, word in in_text(token.string))
 
 
 def findings() -> Iterator[str]:

@@ -45,7 +45,7 @@ from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
 
-#: Features that need more than a rule is told: the other candidates, or when the last decision was.
+#: Features that need more than a rule sees: the other candidates, or when the last decision was.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
 #: What the context of each decision may be about.
 _CONTEXT_OF = {

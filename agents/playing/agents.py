@@ -146,7 +146,7 @@ class CallableSource(Source):
         return agent
 
     def _callable(self) -> Callable[..., Any]:
-        self.digest()  # tells what is missing
+        self.digest()  # raises if something is missing
         found: Any = importlib.import_module(self.module)
         for part in self.name.split("."):
             found = getattr(found, part, None)

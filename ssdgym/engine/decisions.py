@@ -52,7 +52,7 @@ EVENTS = {
 WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUMED = EVENTS.values()
 #: The bit of a placement that has a function for periods: plain Python, called between two steps.
 PERIOD = 128
-#: The bits of devices where somebody decides about idle dies, and where that is a rule that knows the future.
+#: The bits of devices where a rule or an agent decides about idle dies, and where that rule has an oracle.
 IDLES, ORACLE = 1024, 2048
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
@@ -77,7 +77,7 @@ _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int6
 ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
 #: (view, plane, logical page, page it is relocated from or -1, parameters) -> stream.
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
-#: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none, and ask again after so long.
+#: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none; decided again after so long.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
 #: (plans (K,) PLAN, case (1,) CASE, parameters) -> candidate.
 MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)

@@ -42,12 +42,12 @@ from ssdgym.engine.entries import (
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 
 #: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
-#: decision or the horizon; reward it, and tell its counters, after going on only at a decision.
+#: decision or the horizon; reward it, and show its counters, after going on only at a decision.
 ADVANCE, DESCRIBE, REWARD, TELL = 1, 2, 4, 8
 #: What `Stepper.run` returns where other threads are not done, and adds where a feature was out of bounds.
 NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
 
-#: Words of `Shared.words`, each in a line of the cache of its own: how many devices nobody has claimed, how
+#: Words of `Shared.words`, each in a line of the cache of its own: how many devices are not claimed, how
 #: many are done, and what is done with them; from `_CLAIMED` on, how many each thread has claimed last.
 _LEFT, _DONE, _TASKS, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 8
 #: Rounds of a loop that waits for another thread, a quarter of a millisecond or so.

@@ -244,7 +244,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
             map=episodes.page_map(i),
             kind=kind,
             choices=int(allowed.sum()),
-            # The engine leaves the erase sets of before where it asks for something else.
+            # The engine leaves the last erase sets where another kind of decision is due.
             candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=self.chosen,
             counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},

@@ -333,7 +333,7 @@ class MergeRule(Rule):
     decision: ClassVar[str] = "merge"
     chooses: ClassVar[str] = "how blocks are merged"
     arguments: ClassVar[tuple[str, ...]] = ("plans", "case", "parameters")
-    #: It asks nothing of a device, where victim rules may.
+    #: It needs nothing of a device, where victim rules may.
     erase_unit: ClassVar[EraseUnit | None] = None
     isolation: ClassVar[Isolation] = Isolation.NONE
     multi_plane: ClassVar[MultiPlane | None] = None

@@ -112,7 +112,7 @@ def make_steady(
             f"precondition it under a policy that takes it as it is, such as {usual}."
         )
     config = load_workload("uniform" if workload is None else workload)
-    # What a function depends on cannot be told from outside.
+    # What a function depends on cannot be seen from outside.
     cache = cache and not isinstance(config, FunctionWorkload)
     known = {**vars(settings), "policy": name}
     key = cache_key(device, config, seed, known) if cache else ""

@@ -64,7 +64,7 @@ class Handle(types.Type):
 
     def __init__(self, view: Any, memory: Memory, checked: bool = False) -> None:
         self.view, self.memory, self.checked = view, memory, checked
-        # The name is what numba tells types, and files of its cache, apart by.
+        # By the name numba keeps types, and files of its cache, apart.
         records = [str(getattr(memory, part)) for part in MEMORY_FIELDS.values()]
         digest = hashlib.sha256(f"{view}, {', '.join(records)}".encode()).hexdigest()[:16]
         super().__init__(f"{'checked ' if checked else ''}view({digest})")

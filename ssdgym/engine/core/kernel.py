@@ -169,7 +169,7 @@ def address_of(dispatcher: Any, signature: Any) -> int:
     try:
         dispatcher.compile(signature)
         compiled = dispatcher.get_compile_result(signature)
-    except Exception as error:  # numba meets code that it does not know in many ways
+    except Exception as error:  # numba has many ways to refuse code
         raise ValueError(reason_of(error, dispatcher.py_func.__code__.co_filename)) from error
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 

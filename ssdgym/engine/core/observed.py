@@ -25,7 +25,7 @@ CANDIDATE = np.dtype(
         ("invalidated_at", "i8"),  # clock of the last invalidation in its blocks
         ("closed_at", "i8"),  # clock when the last of its blocks was closed
         ("proposers", "u8"),  # bit j: pick of proposer j
-        # Of a sample of the valid pages, if a feature asks for it: how many, and how often the host has
+        # Of a sample of the valid pages, if a feature needs it: how many, and how often the host has
         # written them; the same of the pages that share aligned groups of four logical pages with them.
         ("sampled", "i8"),
         ("updates", "i8"),

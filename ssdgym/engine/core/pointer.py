@@ -90,7 +90,7 @@ class Pointer(types.Type):
     def __init__(self, stored: Any) -> None:
         self.stored = stored
         self.instance_class = stored.instance_class
-        # The name is what numba tells types apart by, and a part of the name of every kernel.
+        # By the name numba keeps types apart; it is a part of the name of every kernel.
         digest = hashlib.sha256(str(stored).encode()).hexdigest()[:16]
         super().__init__(f"Pointer({stored.instance_class.__name__} {digest})")
 

@@ -132,7 +132,7 @@ CONTROL = np.dtype(
         ("request_lpn", "i4"),  # of the write whose page is placed, or was placed last: its first page ...
         ("request_pages", "i4"),  # ... how many it has ...
         ("request_hint", "u1"),  # ... and the hint of the host
-        ("next_arrival_ns", "i8"),  # of the next request; only for rules that know the future
+        ("next_arrival_ns", "i8"),  # of the next request; only for rules with an oracle
         ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
     ],
     align=True,

@@ -25,7 +25,7 @@ BEST = np.dtype(
         ("high", "i4"),  # place in its group's heap of largest ranks
         ("group", "u1"),  # counted from 0
         ("first", "u1"),  # with groups: lowest sub-block with unwritten pages
-        ("dirty", "u1"),  # the plane's trees do not know it as it is
+        ("dirty", "u1"),  # the plane's trees do not have it as it is
         ("writable", "u1"),  # 0 no, WRITABLE, or WRITABLE_BEST: its best set has unwritten pages
     ],
     align=True,

@@ -58,7 +58,7 @@ class Setting:
         return any(test(device) for device in self.devices)
 
 
-#: Says whether a feature tells anything in a setting.
+#: Says whether a feature can differ in a setting.
 When = Callable[[Setting], bool]
 
 

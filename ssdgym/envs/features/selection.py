@@ -84,7 +84,7 @@ _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle":
 #: The kinds in the order in which the engine numbers features: those of streams before those of their page.
 _LATER = zip(list(_ROWS)[1:], _CONTEXT, strict=True)
 _NUMBERED = (("candidate",), _SHARED, *((kind,) for pair in _LATER for kind in pair))
-#: Pages of a block that are looked at where a feature asks for the updates of its valid ones.
+#: Pages of a block that are looked at where a feature needs the updates of its valid ones.
 SAMPLED_PAGES = 4
 
 

@@ -117,7 +117,7 @@ class Twin:
             if not self._portions:
                 return True
             self._simulator.feed(self._portions.pop(0))
-        # More is to follow, whatever the device would do at the end: the other one is not told, either.
+        # More is to follow, whatever the device would do at the end: neither of the two has such a notice.
         kind = self._simulator.advance(last=False)
         self._hungry = kind == INPUT_ENDED
         return kind == HORIZON

@@ -98,7 +98,7 @@ def measure_speed(
     ours, theirs = _Device(run), _Device(baseline)
     ratios, own = [], []
     for turn in range(1 + turns):
-        # Whoever goes first alternates, so that what follows from the order cancels out.
+        # Which one goes first alternates, so that what follows from the order cancels out.
         pair = (ours, theirs) if turn % 2 else (theirs, ours)
         seconds = {device: device.carry_out(requests) for device in pair}
         if turn:

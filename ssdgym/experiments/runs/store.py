@@ -22,7 +22,7 @@ from ssdgym.files import writable_folder
 
 STORE_NAME = "runs.sqlite"
 
-#: Tells our databases from those of others ("ssdg").
+#: Marks our databases ("ssdg").
 _APPLICATION = 0x73736467
 _FORMAT = 1
 _SCHEMA = """

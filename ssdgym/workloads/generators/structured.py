@@ -19,7 +19,7 @@ from ssdgym.workloads.registry import workload_kind
 
 # What patterns of programs that lay their data out themselves have in common: parts, and hints.
 #
-# The host knows which part it writes to and says so: the hint of a request is the number of its part.
+# The hint of a request is the number of the part that it writes to.
 
 
 class Writer(Protocol):
