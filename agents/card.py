@@ -17,6 +17,7 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.stages import Method, Stage, how_trained
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
+from ssdgym.files import DAMAGED_ZIP
 
 #: The feature that says which of two heads a decision is of.
 SWITCH = "page_relocated"
@@ -79,6 +80,8 @@ class InputConfig(Config):
 
 #: Names of the parts of an agent's file.
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
+#: Bytes of the largest part that is read, of 67 million weights.
+_LARGEST_PART = 1 << 28
 
 
 class AgentCard(Config):
@@ -138,13 +141,25 @@ def read_parts(path: Path) -> tuple[AgentCard, bytes]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            card = archive.read(CARD)
-            weights = archive.read(WEIGHTS)
+            card, weights = _part(archive, CARD), _part(archive, WEIGHTS)
     except FileNotFoundError as error:
         raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
-    except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
+    except DAMAGED_ZIP as error:
+        raise SsdgymError(
+            f"{path}: not an agent, or a damaged one ({str(error) or 'cut off'}); train it again."
+        ) from error
     return _parse_card(path, card), weights
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a part of an agent's file; how large it is and how packed is checked before it is unpacked."""
+    part = archive.getinfo(name)
+    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(f"{name} is neither stored nor deflated")
+    if part.file_size > _LARGEST_PART:
+        raise zipfile.BadZipFile(f"{name} has {part.file_size:,} bytes, and an agent's has {_LARGEST_PART:,}")
+    with archive.open(part) as file:
+        return file.read(part.file_size)  # without a size, all would be unpacked before the rest is cut off
 
 
 def _parse_card(path: Path, card: bytes) -> AgentCard:
@@ -168,7 +183,8 @@ def unpack_weights(data: bytes, where: str) -> Weights:
         where: begins the sentences of errors.
 
     Raises:
-        SsdgymError: the bytes are damaged, in another format, or the package that reads them is missing.
+        SsdgymError: the bytes are damaged, in another format, or numbers that are not finite; or the package
+            that reads them is missing.
     """
     try:
         from safetensors import SafetensorError
@@ -181,6 +197,9 @@ def unpack_weights(data: bytes, where: str) -> Weights:
         weights: Weights = load(data)
     except (SafetensorError, ValueError, KeyError, OverflowError) as error:
         raise SsdgymError(f"{where}: its weights are damaged ({error!s:.60}); train it again.") from error
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise SsdgymError(f"{where}: its weights {name} are not all finite; train it again.")
     return weights
 
 

@@ -6,12 +6,17 @@ import hashlib
 import os
 import re
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from ssdgym.errors import SsdgymError
+
+#: What reading a damaged zip file, or a kind of zip file that Python cannot read, has been seen to raise.
+DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, KeyError, OSError)
 
 
 def cache_folder() -> Path:

@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from ssdgym.agents.playing.agents import Agent, CallableSource, RandomAction, Source, names_callable
 from ssdgym.agents.training.config import EnvironmentConfig, decision_arguments
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash
+from ssdgym.files import DAMAGED_ZIP, file_hash
 
 
 class FileSource(Source):
@@ -89,7 +89,7 @@ def is_sb3_zip(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {"data", "policy.pth"} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
+    except DAMAGED_ZIP:
         return False
 
 

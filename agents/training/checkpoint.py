@@ -14,20 +14,10 @@ import torch
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.config.fields import dotted, with_changes
 from ssdgym.errors import SsdgymError
-from ssdgym.files import write_atomically
+from ssdgym.files import DAMAGED_ZIP, write_atomically
 
 FILE_NAME = "checkpoint.pt"
 _FORMAT = 2
-#: What reading a damaged file has been seen to raise.
-_DAMAGED = (
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    RuntimeError,
-    EOFError,
-    ValueError,
-    KeyError,
-    OSError,
-)
 
 
 @dataclass
@@ -108,5 +98,5 @@ def _load(path: Path) -> Any:
         return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError as error:
         raise SsdgymError(f"{path}: there is no checkpoint to resume from; correct the path.") from error
-    except _DAMAGED as error:
+    except (pickle.UnpicklingError, *DAMAGED_ZIP) as error:
         raise SsdgymError(f"{path}: not a checkpoint, or a damaged one; start a new run.") from error

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ssdgym.agents.card import AgentCard, DecisionCost, cost_of, read_parts
+from ssdgym.agents.card import AgentCard, DecisionCost, cost_of, read_parts, unpack_weights
 from ssdgym.agents.zoo import PREFIX, find_agent, zoo_agents
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
@@ -91,12 +92,15 @@ def described_zoo() -> list[ZooAgent]:
 
 
 def described_agent(name: str) -> ZooAgent:
-    """Return one agent of the zoo, or of a path."""
+    """Return one agent of the zoo, or of a path; its weights are read, so that a damaged one is refused."""
     path = find_agent(name)
     if not path.is_file():
         known = ", ".join(zoo_agents()) or "none"
         raise SsdgymError(f"there is no agent {name}; give a path, or one of the zoo: {known}.")
-    return ZooAgent(name, path, read_parts(path)[0])
+    card, weights = read_parts(path)
+    if find_spec("safetensors"):  # a card is shown without the packages of agents, too
+        unpack_weights(weights, str(path))
+    return ZooAgent(name, path, card)
 
 
 def agents_in(policy: str) -> Iterator[ZooAgent]:

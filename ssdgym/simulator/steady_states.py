@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-import zipfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.engine.core.family import State
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, write_atomically
+from ssdgym.files import DAMAGED_ZIP, cache_folder, write_atomically
 from ssdgym.policy import get_policy
 from ssdgym.policy.registry import rules_on
 from ssdgym.simulator.build import content
@@ -131,7 +130,7 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
             arrays = {name: archive[name] for name in archive.files}
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile):
+    except DAMAGED_ZIP:
         _remove(path)
         return None
     checksum = arrays.pop("checksum", np.array("")).item()

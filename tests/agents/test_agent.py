@@ -1,5 +1,6 @@
 """An agent survives its file, and files that are no agents of this environment are refused."""
 
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -122,6 +123,39 @@ def test_load__truncated_or_flipped__says_so(tmp_path) -> None:
     path.write_bytes(bytes(flipped))
     with pytest.raises(SsdgymError, match="damaged"):
         Agent.load(path)
+
+
+def _flag(content: bytearray, place: int, value: int) -> None:
+    """Set a byte of the entry of the weights in the directory of a zip, and of the header before them."""
+    content[content.rindex(b"PK\x01\x02") + place + 2] = value
+    content[content.rindex(b"PK\x03\x04") + place] = value
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [(6, 1, "encrypted"), (8, 99, "neither stored nor deflated"), (8, 8, "Error -3")],
+)
+def test_load__zip_of_another_kind__says_so(tmp_path, place: int, value: int, said: str) -> None:
+    path = make_agent().save(tmp_path / "agent.zip")
+    content = bytearray(path.read_bytes())
+    _flag(content, place, value)
+    path.write_bytes(content)
+    with pytest.raises(SsdgymError, match=f"agent.zip: not an agent, or a damaged one .*{said}"):
+        Agent.load(path)
+
+
+def test_load__part_that_would_fill_the_memory__refused_before_it_is_unpacked(tmp_path) -> None:
+    path = tmp_path / "agent.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("agent.json", "{}")
+        with archive.open("weights.safetensors", "w") as part:
+            for _ in range(300):
+                part.write(bytes(1 << 20))
+    tracemalloc.start()
+    with pytest.raises(SsdgymError, match="weights.safetensors has 314,572,800 bytes, and an agent's has"):
+        Agent.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 def rewrite(path, name: str, content: bytes) -> None:

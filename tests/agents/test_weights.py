@@ -42,6 +42,12 @@ def test_weights__of_another_format__refused_and_not_run(kind: str, tmp_path: Pa
     assert not trace.exists()
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights__not_finite__refused(value: float) -> None:
+    with pytest.raises(SsdgymError, match=r"agent\.zip: its weights a are not all finite; train it again"):
+        unpack_weights(save({"a": torch.tensor([0.0, value])}), "agent.zip")
+
+
 def test_policy_of_stable_baselines__damaged_or_missing__is_one_sentence(tmp_path: Path) -> None:
     env = EraseVictimVectorEnv(1, device="tiny")
     with pytest.raises(SsdgymError, match=r"nothing\.zip: there is no such file; correct the path"):

@@ -60,6 +60,13 @@ def test_described__no_such_agent__says_where_to_look() -> None:
         described_agent("nobody")
 
 
+def test_described__damaged_weights__refused(tmp_path: Path) -> None:
+    agent = random_agent("answers")
+    next(agent.scorer.parameters()).data.fill_(float("nan"))
+    with pytest.raises(SsdgymError, match=r"nan\.zip: its weights .* are not all finite"):
+        described_agent(str(agent.save(tmp_path / "nan.zip")))
+
+
 @pytest.mark.parametrize("name", sorted(zoo_agents()))
 def test_zoo__every_agent_is_a_small_rule_that_says_how_it_was_made(name: str) -> None:
     (found,) = (agent for agent in described_zoo() if agent.name == name)
