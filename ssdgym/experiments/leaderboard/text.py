@@ -19,7 +19,7 @@ from ssdgym.experiments.leaderboard.board import (
     Task,
     TaskBoard,
 )
-from ssdgym.experiments.report.tables import NOTHING, Entry, Table, render
+from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped, render
 from ssdgym.files import write_between, write_bytes
 
 LOSSES_TITLE = "Where learned policies lose"
@@ -281,13 +281,13 @@ def _markdown_lines(board: Leaderboard) -> Iterator[str]:
     yield f"ssdgym {board.version}, engine {board.engine_hash}."
     for suite in board.suites:
         yield ""
-        yield f"## {suite.suite}: {suite.description}"
+        yield markdown_escaped(f"## {suite.suite}: {suite.description}")
         yield ""
-        yield facts(suite)
+        yield markdown_escaped(facts(suite))
         if not suite.losses:
-            yield from ("", f"### {LOSSES_TITLE}", "", losses_sentence(suite))
+            yield from ("", f"### {LOSSES_TITLE}", "", markdown_escaped(losses_sentence(suite)))
         for table in tables_of(suite):
-            yield from ("", f"### {table.title}", "", table.caption, "")
+            yield from ("", *map(markdown_escaped, (f"### {table.title}", "", table.caption)), "")
             yield from table.to_markdown()
     yield ""
 
@@ -304,10 +304,11 @@ def facts(board: SuiteBoard) -> str:
 def summary(board: Leaderboard) -> str:
     """Return what was run and lost in sentences, and one short table for all suites, as Markdown."""
     table = summary_table(board.suites)
+    suites = (f"* `{suite.suite}`: {facts(suite)} {losses_sentence(suite)}" for suite in board.suites)
     in_code = ((row[0], Entry(f"`{row[1].text}`"), *row[2:]) for row in table.rows)
     return "\n".join(
         [
-            *(f"* `{suite.suite}`: {facts(suite)} {losses_sentence(suite)}" for suite in board.suites),
+            *map(markdown_escaped, suites),
             "",
             *replace(table, rows=tuple(in_code)).to_markdown(),
             "",

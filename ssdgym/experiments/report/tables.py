@@ -160,7 +160,12 @@ def render(template: str, page: Mapping[str, Any]) -> str:
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(markdown_escaped(" ".join(cell.split())) for cell in cells) + " |"
+
+
+def markdown_escaped(text: str) -> str:
+    """Return a text without HTML, columns and links, which names of others may hold."""
+    return text.replace("<", "&lt;").replace("|", "\\|").replace("](", "]\\(")
 
 
 def _latex_row(cells: Iterable[str]) -> str:

@@ -69,6 +69,18 @@ def test_summary__what_has_learned_the_best_pair_the_rivals_and_the_best_bound_o
     assert text.count("by whatever little: cost_benefit+dac on 0, ours on 1.") == 2
 
 
+def test_markdown__names_of_others__are_no_html_and_no_columns() -> None:
+    evil = "<script>\n|[a](b)"
+    (suite,) = BOARD.suites
+    rows = tuple(row.model_copy(update={"name": evil, "kind": "learned"}) for row in suite.rows)
+    changed = suite.model_copy(update={"suite": evil, "description": evil, "rows": rows, "losses": ()})
+    board = BOARD.model_copy(update={"suites": (changed,)})
+    for text in (summary(board), markdown_board(board)):
+        assert "&lt;script>" in text and "<" not in text and "](" not in text
+        tables = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
+        assert tables and all(line.endswith(" |") for line in tables)
+
+
 def test_write_summary__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
