@@ -66,7 +66,7 @@ def training_bar(visible: bool) -> Progress:
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
-        console=Console(stderr=True, soft_wrap=True),
+        console=Console(stderr=True, soft_wrap=True, markup=False),
         disable=not visible,
     )
 

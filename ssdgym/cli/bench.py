@@ -13,6 +13,8 @@ from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from ssdgym.bench.against import Comparison
     from ssdgym.bench.measurement import Measurement, Spread
     from ssdgym.bench.policies import Rate
@@ -138,7 +140,9 @@ def _print_measurements(found: Sequence[Measurement]) -> None:
     )
 
 
-def _measurement_row(item: Measurement) -> list[str]:
+def _measurement_row(item: Measurement) -> list[str | Text]:
+    from rich.text import Text
+
     digits = 2 if item.unit == "s" else 0
     return [
         item.name,
@@ -146,7 +150,7 @@ def _measurement_row(item: Measurement) -> list[str]:
         f"{item.low:,.{digits}f}",
         f"{item.high:,.{digits}f}",
         "" if item.expected is None else f"{item.expected:,.{digits}f}",
-        {True: "[green]reached[/]", False: "[yellow]missed[/]", None: ""}[item.reached],
+        {True: Text("reached", "green"), False: Text("missed", "yellow"), None: Text()}[item.reached],
         "" if item.yardstick is None else f"{item.yardstick:,.0f}",
         "" if item.ratio is None else f"{item.ratio:.2g}",
     ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 #: What a table needs to keep its numbers on one line; used where there is no terminal.
 PLAIN_WIDTH = 120
@@ -29,19 +30,22 @@ def print_json(data: Any) -> None:
 
 
 def console(plain_width: int = PLAIN_WIDTH) -> Console:
-    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal."""
+    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal.
+
+    It prints texts as they are: square brackets in the names of users are no markup.
+    """
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=plain_width)
+    return Console(width=None if sys.stdout.isatty() else plain_width, markup=False, emoji=False)
 
 
-def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table, its columns with words before those with numbers; markup in square brackets counts."""
+def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Print a table, its columns with words before those with numbers."""
     console().print(table_of(left, right, rows))
 
 
 def table_of(
-    left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None
+    left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]], title: str | None = None
 ) -> Table:
     """Return the table that `print_table` prints."""
     from rich import box

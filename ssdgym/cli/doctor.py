@@ -76,7 +76,7 @@ def _use_every_entry(device: str, environments: tuple[str, ...], *, quiet: bool)
         env.close()
 
 
-_SIGNS = {"ok": "[green]ok[/]", "note": "[yellow]note[/]", "failed": "[bold red]failed[/]"}
+_STYLES = {"ok": "green", "note": "yellow", "failed": "bold red"}
 
 Status = Literal["ok", "note", "failed"]
 
@@ -105,9 +105,9 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         print_json([vars(result) for result in results])
     else:
-        from rich.markup import escape
+        from rich.text import Text
 
-        rows = ([result.check, _SIGNS[result.status], escape(result.message)] for result in results)
+        rows = [(one.check, Text(one.status, _STYLES[one.status]), one.message) for one in results]
         print_table(["check", "", "what was found"], [], rows)
     if any(result.status == "failed" for result in results):
         raise typer.Exit(1)

@@ -201,18 +201,14 @@ def list_agents(as_json: AsJson = False) -> None:
 
 def _training(agent: ZooAgent) -> str:
     """Return the command, or what has trained the agent, and on what."""
-    from rich.markup import escape
-
     made = agent.made
     words = {"seed": "seed {}", "suite": "suite {}", "split_digest": "splits {:.12}"}
     facts = ", ".join(form.format(made[name]) for name, form in words.items() if name in made)
-    return escape("\n".join(filter(None, (str(made.get("command", made["trained_by"])), facts))))
+    return "\n".join(filter(None, (str(made.get("command", made["trained_by"])), facts)))
 
 
 def _results(agent: ZooAgent) -> str:
-    from rich.markup import escape
-
-    return escape("\n".join(f"{name}: {value:,.4g}" for name, value in agent.card.results.items()) or "-")
+    return "\n".join(f"{name}: {value:,.4g}" for name, value in agent.card.results.items()) or "-"
 
 
 def _numbers(agent: ZooAgent) -> tuple[str, str, str]:

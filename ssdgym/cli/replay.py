@@ -12,7 +12,7 @@ from ssdgym.cli.options import AsJson, Trust
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.replay import Replay
@@ -104,7 +104,7 @@ def _print_one(found: Replay) -> None:
         rows = (
             [_text(value) for value in (one.column, one.stored, one.measured)] for one in found.differences
         )
-        _print_escaped(["column"], ["stored", "replayed"], rows)
+        print_table(["column"], ["stored", "replayed"], rows)
     _note_code([found])
     metrics = sum(name.startswith("metrics/") for name in stored.as_row())
     if found.reproduces:
@@ -126,13 +126,7 @@ def _print_all(found: Sequence[Replay]) -> None:
     rows = (
         [str(one.row), *(str(getattr(one.stored, name)) for name in _SHOWN), _outcome(one)] for one in found
     )
-    _print_escaped(["row", "policy", "workload", "device", "FTL", "seed", "verdict"], [], rows)
-
-
-def _print_escaped(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    from rich.markup import escape
-
-    print_table(left, right, (list(map(escape, row)) for row in rows))
+    print_table(["row", "policy", "workload", "device", "FTL", "seed", "verdict"], [], rows)
 
 
 def _outcome(found: Replay) -> str:
