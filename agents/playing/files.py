@@ -9,6 +9,7 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
+from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.playing.agents import Agent, CallableSource, RandomAction, Source, names_callable
 from ssdgym.agents.training.config import EnvironmentConfig, decision_arguments
 from ssdgym.errors import SsdgymError
@@ -58,10 +59,14 @@ class TrainedSource(FileSource):
 
     def build(self, env: VectorEnv) -> Agent:
         """Load the agent, whose features are matched with those of the environment by name."""
-        return _trained().load(self.path, env)
+        try:
+            from ssdgym.agents.agent import Agent as Trained
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
+        return Trained.load(self.path, env)
 
-    def _card(self) -> Any:
-        return _trained().load(self.path).card
+    def _card(self) -> AgentCard:
+        return read_parts(self.path)[0]
 
     def _card_kwargs(self) -> Mapping[str, Any]:
         environment = self._card().training.get("environment", {})
@@ -91,14 +96,6 @@ def is_sb3_zip(path: Path) -> bool:
             return {"data", "policy.pth"} <= set(archive.namelist())
     except DAMAGED_ZIP:
         return False
-
-
-def _trained() -> Any:
-    try:
-        from ssdgym.agents.agent import Agent as trained
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
-    return trained
 
 
 def _missing(error: ModuleNotFoundError) -> SsdgymError:

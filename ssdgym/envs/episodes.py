@@ -15,13 +15,12 @@ from ssdgym.envs.credit.settled import Credits
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.yardstick import Yardstick
-from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode
+from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator import Recording
 from ssdgym.simulator.build import copy_device
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.preconditioning import precondition
 from ssdgym.types import Observation
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.
@@ -212,11 +211,9 @@ class Episodes:
         """Return the start of a device under a workload, made once."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
-            sim = Simulator(self.devices[i], policy=None, recording=Recording(1, 1))
-            options = self.options
-            precondition(
-                sim, options.how_preconditioned, self.workloads[number], options.preconditioning_seed
-            )
+            options, workload = self.options, self.workloads[number]
+            how, seed = options.how_preconditioned, options.preconditioning_seed
+            sim = steady_simulator(self.devices[i], None, workload, how, seed)
             self._preconditioned[key] = copy_device(sim.state, 0)
         return self._preconditioned[key]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
@@ -75,24 +75,10 @@ class Options(ABC):
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
-    @classmethod
-    def parameters(cls) -> list[Parameter]:
-        """Return the arguments as keyword parameters of a signature, with their defaults."""
-        return [
-            Parameter(field.name, Parameter.KEYWORD_ONLY, default=_default(field), annotation=field.type)
-            for field in fields(cls)
-        ]
-
 
 def sign(environment: Any) -> None:
     """Show the arguments of its options in the signature of a class that has no constructor of its own."""
     own = list(signature(environment.__init__).parameters.values())[1:]
     if own and own[-1].kind is Parameter.VAR_KEYWORD and hasattr(environment, "options_type"):
-        own[-1:] = environment.options_type.parameters()
+        own[-1:] = signature(environment.options_type).parameters.values()
     environment.__signature__ = Signature(own)
-
-
-def _default(field: Field) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return Parameter.empty if field.default is MISSING else field.default

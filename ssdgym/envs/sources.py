@@ -9,14 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.device import DeviceConfig, PreconditioningConfig, load_device
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.envs.batch import CHUNK
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for
 from ssdgym.requests import REQUEST, WRITE, Requests
+from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_requests
+from ssdgym.simulator.preconditioning import precondition
 from ssdgym.workloads.base import Loops, RequestStream, WorkloadConfig
 from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
@@ -127,6 +129,15 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
         if config.writes_nothing():
             raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")
     return workloads
+
+
+def steady_simulator(
+    device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
+) -> Simulator:
+    """Return a device that a policy runs, preconditioned and with room for no latencies."""
+    simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
+    precondition(simulator, how, workload, seed)
+    return simulator
 
 
 def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end: AtEnd) -> EpisodeRequests:

@@ -21,7 +21,7 @@ from ssdgym.policy.registry import (
     side_by_side,
     trackers_of,
 )
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, VictimRule
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, RuleT, VictimRule
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,7 @@ class Policy:
         Raises:
             SsdgymError: it has one already or can have none, or there is no such placement.
         """
-        self._check_joins("placement", placement)
-        if isinstance(placement, str):
-            placement = rule_of_kind(PlacementRule, placement, f"policy {self.label}: placement")
-        if self.placement is not None:
-            own = f"{self.name} ({self.alias_of})" if self.alias else self.name
-            raise SsdgymError(
-                f"policy {own} has the placement {self.placement.label} and cannot be given "
-                f"{placement.label}, too; leave one of them out."
-            )
-        return replace(self, placement=placement)
+        return replace(self, placement=self._joining(PlacementRule, "placement", placement, self.placement))
 
     def with_idle(self, idle: str | IdleRule) -> Policy:
         """Return the same policy with a rule for idle dies.
@@ -140,24 +131,24 @@ class Policy:
         Raises:
             SsdgymError: it has one already or can have none, or there is no such rule.
         """
-        self._check_joins("idle rule", idle)
-        if isinstance(idle, str):
-            idle = rule_of_kind(IdleRule, idle, f"policy {self.label}: idle rule")
-        if self.idle is not None:
-            raise SsdgymError(
-                f"policy {self.label} has the idle rule {self.idle.label} and cannot be given {idle.label}, "
-                "too; leave one of them out."
-            )
-        return replace(self, idle=idle)
+        return replace(self, idle=self._joining(IdleRule, "idle rule", idle, self.idle))
 
-    def _check_joins(self, kind: str, rule: str | Rule) -> None:
-        """Raise if a rule is to join one for merges."""
+    def _joining(self, kind: type[RuleT], called: str, rule: str | RuleT, known: RuleT | None) -> RuleT:
+        """Return a rule that joins the policy, which may have none of its kind."""
         if isinstance(self.main, MergeRule):
             label = rule if isinstance(rule, str) else rule.label
             raise SsdgymError(
-                f"policy {self.label} chooses {self.main.chooses} and stands alone; leave the {kind} {label} "
-                "out."
+                f"policy {self.label} chooses {self.main.chooses} and stands alone; "
+                f"leave the {called} {label} out."
             )
+        found = rule_of_kind(kind, rule, f"policy {self.label}: {called}") if isinstance(rule, str) else rule
+        if known is not None:
+            own = f"{self.name} ({self.alias_of})" if self.alias else self.name
+            raise SsdgymError(
+                f"policy {own} has the {called} {known.label} and cannot be given {found.label}, too; leave "
+                "one of them out."
+            )
+        return found
 
     def with_checks(self) -> Policy:
         """Return the same policy, whose rules are compiled with checks whatever package they are of."""

@@ -12,13 +12,11 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
 from ssdgym.engine.observation import Tally
 from ssdgym.envs.rewards.terms import TERMS, CounterSum, Measure, Totals, find_term
-from ssdgym.envs.sources import EpisodeRequests, open_episode
+from ssdgym.envs.sources import EpisodeRequests, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
-from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.preconditioning import precondition
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,7 @@ class Baseline:
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
         """
-        simulator = Simulator(device, policy=self.policy, recording=Recording(1, 1))
-        precondition(simulator, preconditioning, workload, seed)
+        simulator = steady_simulator(device, self.policy, workload, preconditioning, seed)
         requests = open_episode(workload, device, seed, "wrap")
         simulator.run(_chunks(requests), host_pages=device.logical_pages)
         state, family = simulator.state, family_of(device)
@@ -103,7 +100,8 @@ def parse_scale(reward: Any) -> Scale | Baseline:
         get_policy(policy)
         return Baseline(policy, kind == "paired")
     if isinstance(reward, Mapping) and reward and set(reward) <= {"price", "unit"}:
-        price, unit = (_number(reward, name, default) for name, default in (("price", 0.0), ("unit", 1.0)))
+        price = _check_number("reward.price", reward.get("price", PLAIN.price))
+        unit = _check_number("reward.unit", reward.get("unit", PLAIN.unit))
         if unit <= 0:
             raise SsdgymError(f"reward.unit must be above 0, not {unit!r}.")
         return Scale(price, unit)
@@ -113,10 +111,9 @@ def parse_scale(reward: Any) -> Scale | Baseline:
     )
 
 
-def _number(reward: Mapping[str, Any], name: str, default: float) -> float:
-    value = reward.get(name, default)
+def _check_number(where: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-        raise SsdgymError(f"reward.{name} must be a number, not {value!r:.60}.")
+        raise SsdgymError(f"{where} must be a number, not {value!r:.60}.")
     return float(value)
 
 
@@ -158,12 +155,7 @@ class Reward:
         timed = []
         for name, weight in self.objective.items():
             needs_time = find_term(name).needs_time
-            if (
-                isinstance(weight, bool)
-                or not isinstance(weight, (int, float, np.number))
-                or not np.isfinite(weight)
-            ):
-                raise SsdgymError(f"objective.{name} must be a number, not {weight!r}.")
+            _check_number(f"objective.{name}", weight)
             if needs_time and any(d.ftl.timing == "none" for d in devices):
                 raise SsdgymError(f"objective.{name} needs time, but ftl.timing is none; set it to event.")
             timed += [name] if needs_time else []

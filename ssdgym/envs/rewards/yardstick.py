@@ -14,7 +14,7 @@ from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards.reward import Baseline, Scale, parse_scale
 from ssdgym.envs.rewards.terms import Measure, Totals
-from ssdgym.envs.sources import AtEnd, open_episode
+from ssdgym.envs.sources import AtEnd, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import placement_of
 from ssdgym.requests import REQUEST, Requests
@@ -22,7 +22,6 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import copy_device, restore_device
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import portions_of
-from ssdgym.simulator.preconditioning import precondition
 from ssdgym.workloads.base import WorkloadConfig
 
 #: The earnings of a twin are known so often while the host writes its logical pages once.
@@ -92,9 +91,9 @@ class Twin:
     def _steady_under(self, number: int, workload: WorkloadConfig) -> State:
         if number not in self._steady:
             device, policy, how, seed = self._made_of
-            simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
-            precondition(simulator, how, workload, seed)
-            self._steady[number] = copy_device(simulator.arrays, 0)
+            self._steady[number] = copy_device(
+                steady_simulator(device, policy, workload, how, seed).arrays, 0
+            )
         return self._steady[number]
 
     def go_on(self) -> tuple[float, float] | None:
