@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -197,13 +197,43 @@ def proposal(number: int) -> Choose:
     return lambda info: info["proposed"][number]
 
 
-def play(env: DecisionEnv, seed: int, choose: Choose) -> dict[str, Any]:
-    """Play an episode to its end; return the last info."""
+def always(action: int) -> Choose:
+    return lambda info: action
+
+
+def first_valid(env: DecisionEnv) -> Choose:
+    return lambda info: int(env.action_masks().argmax())
+
+
+def valid(env: DecisionEnv, rng: np.random.Generator) -> Choose:
+    return lambda info: any_valid(env.action_masks(), rng)
+
+
+class Played(NamedTuple):
+    """What an episode paid at every step, the same by term in sum, and its last info."""
+
+    rewards: np.ndarray
+    terms: dict[str, float]
+    info: dict[str, Any]
+
+    @property
+    def total(self) -> float:
+        return float(self.rewards.sum())
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        return self.info["metrics"]
+
+
+def play(env: DecisionEnv, seed: int, choose: Choose) -> Played:
+    """Play an episode to its end."""
     _, info = env.reset(seed=seed)
-    over = False
+    rewards, terms, over = [], [], False
     while not over:
-        _, _, _, over, info = env.step(choose(info))
-    return info
+        _, reward, _, over, info = env.step(choose(info))
+        rewards.append(reward)
+        terms.append(info["terms"])
+    return Played(np.array(rewards), {name: sum(step[name] for step in terms) for name in terms[0]}, info)
 
 
 def compiled_run(

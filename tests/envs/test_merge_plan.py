@@ -17,7 +17,7 @@ from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, differences
 from tests.envs import cases
-from tests.envs.cases import any_valid, demo, play, playing, proposal
+from tests.envs.cases import always, any_valid, demo, play, playing, proposal, valid
 
 options = partial(cases.options, "MergePlan")
 
@@ -40,8 +40,8 @@ def single_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarra
 def test_default__both_causes() -> None:
     env = MergePlanEnv()
     assert env.action_space.n == 7
-    info = play(env, 0, proposal(0))
-    assert info["metrics"]["full_jobs"] > 20 < info["metrics"]["pool_jobs"]
+    metrics = play(env, 0, proposal(0)).metrics
+    assert metrics["full_jobs"] > 20 < metrics["pool_jobs"]
 
 
 @pytest.mark.parametrize("kind", ["nftl", "superblock"])
@@ -186,18 +186,12 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
     objective = {"merge_time": 1.0, "spoiled": 0.0, "relocations": 0.0, "wear": 0.0}
     model = demo(timing, **{"ftl.disturb_care": False, "ftl.disturb_tolerance": 0})
     env = MergePlanEnv(**options(device=model, objective=objective, warmup=200, horizon=1500))
-    rng = np.random.default_rng(0)
-    observation, _ = env.reset(seed=4)
-    total, terms, over = 0.0, dict.fromkeys(objective, 0.0), False
-    while not over:
-        observation, reward, _, over, info = env.step(any_valid(observation["action_mask"], rng))
-        total += reward
-        terms = {name: terms[name] + info["terms"][name] for name in objective}
-    m = info["metrics"]
+    played = play(env, 4, valid(env, np.random.default_rng(0)))
+    m, terms = played.metrics, played.terms
     ns = m["gc_spare_ns"] + m["gc_read_ns"] + m["gc_write_ns"] + m["gc_erase_ns"]
     copies_ns = m["relocated_pages"] * COPY_NS + m["spare_reads"] * (READ_NS + SPARE_NS)
     assert ns - copies_ns == pytest.approx(m["erases"] * ERASE_NS, rel=0.06)  # parts take a little less
-    assert total == pytest.approx(terms["merge_time"]) == pytest.approx(-ns / PROGRAM_NS)
+    assert played.total == pytest.approx(terms["merge_time"]) == pytest.approx(-ns / PROGRAM_NS)
     assert terms["spoiled"] == -m["spoiled_pages"] < 0
     assert terms["relocations"] == pytest.approx(-m["relocated_pages"] / 64)
     assert terms["wear"] == pytest.approx(-m["erased_sub_blocks"] / 16)
@@ -205,15 +199,8 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
 
 def test_default_reward__of_mmerge_is_about_0_per_host_page__of_merges_alone_below() -> None:
     env = MergePlanEnv(ftl={"timing": "none"})
-    returns = {}
-    for rule in ("mmerge", "merge"):
-        _, info = env.reset(seed=0)
-        total, over = 0.0, False
-        while not over:
-            _, reward, _, over, info = env.step(int(info["proposed"][0]) if rule == "mmerge" else 0)
-            total += reward
-        returns[rule] = total / 8192
-    assert abs(returns["mmerge"]) < 0.15 < returns["mmerge"] - returns["merge"]
+    mmerge, merge = (play(env, 0, choose).total / 8192 for choose in (proposal(0), always(0)))
+    assert abs(mmerge) < 0.15 < mmerge - merge
 
 
 def test_terms__of_this_family_on_others__refused() -> None:

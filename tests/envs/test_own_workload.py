@@ -18,6 +18,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.workloads import page_writes
 from tests.engine.devices import full_device
+from tests.envs.cases import always, play
 
 ENV_ID = "ssdgym/EraseVictim-v0"
 SMALL = full_device()
@@ -48,20 +49,16 @@ def made(**changes: Any) -> gym.Env:
 
 
 def episode(env: gym.Env, seed: int) -> tuple[list[float], dict[str, Any]]:
-    """The rewards of an episode that always takes candidate 0, and its last info."""
-    env.reset(seed=seed)
-    rewards, over, info = [], False, {}
-    while not over:
-        _, reward, _, over, info = env.step(0)
-        rewards.append(float(reward))
-    return rewards, info
+    """The rewards of an episode that always takes candidate 0, and its metrics."""
+    played = play(env, seed, always(0))
+    return played.rewards.tolist(), played.metrics
 
 
 def test_trace__on_a_device_of_its_size__two_seeds_differ_and_the_same_seed_does_not(trace: Path) -> None:
     env = made(workload=str(trace), size_to_trace=True)
     assert env.unwrapped.episodes.devices[0].logical_pages == len(np.unique(pages_of(trace)))
-    first, info = episode(env, 3)
-    assert info["metrics"]["host_pages_written"] == 200
+    first, metrics = episode(env, 3)
+    assert metrics["host_pages_written"] == 200
     assert episode(env, 4)[0] != first
     assert episode(made(workload=str(trace), size_to_trace=True), 3)[0] == first
 
@@ -72,16 +69,16 @@ def pages_of(trace: Path) -> list[str]:
 
 def test_trace__start_first__every_seed_plays_the_same_requests(trace: Path) -> None:
     env = made(workload={"kind": "trace", "path": str(trace), "start": "first"}, proposers=("greedy",))
-    rewards = [episode(env, seed)[1]["metrics"]["erases"] for seed in (3, 4)]
-    assert rewards[0] == rewards[1]
+    erases = [episode(env, seed)[1]["erases"] for seed in (3, 4)]
+    assert erases[0] == erases[1]
 
 
 def test_trace__shorter_than_the_horizon__wraps_or_truncates(trace: Path) -> None:
     workload = {"kind": "trace", "path": str(trace), "window": [0.7, 1.0], "start": "first"}
-    assert episode(made(workload=workload), 1)[1]["metrics"]["host_pages_written"] == 200
+    assert episode(made(workload=workload), 1)[1]["host_pages_written"] == 200
     ended = made(workload=workload, at_end="truncate")
     for seed in (1, 2):
-        assert episode(ended, seed)[1]["metrics"]["host_pages_written"] == 180
+        assert episode(ended, seed)[1]["host_pages_written"] == 180
 
 
 @pytest.mark.parametrize(
@@ -89,8 +86,8 @@ def test_trace__shorter_than_the_horizon__wraps_or_truncates(trace: Path) -> Non
 )
 def test_python__the_seed_repeats_an_episode_and_no_error_ends_it(workload: Any) -> None:
     env = made(workload=workload)
-    first, info = episode(env, 7)
-    assert info["metrics"]["host_pages_written"] == 200
+    first, metrics = episode(env, 7)
+    assert metrics["host_pages_written"] == 200
     assert episode(env, 7)[0] == first
     assert episode(made(workload=workload), 7)[0] == first
 
@@ -166,6 +163,6 @@ def test_real_trace__as_written_in_the_documentation() -> None:
     ]
     assert len({env.unwrapped.episodes.devices[0].logical_pages for env in envs}) == 1
     for env in envs:
-        first, info = episode(env, 1)
-        assert info["metrics"]["host_pages_written"] == 2000
+        first, metrics = episode(env, 1)
+        assert metrics["host_pages_written"] == 2000
         assert episode(env, 2)[0] != first

@@ -11,6 +11,7 @@ import pytest
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, PlacementEnv
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import full_device
+from tests.envs.cases import Played, always, play, proposal
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.4, "interarrival_ns": 700.0}
 PROPOSERS = ("greedy", "fifo")
@@ -28,15 +29,8 @@ def options(timing: str = "none", **changes: Any) -> dict[str, Any]:
     }
 
 
-def play(proposer: str, seed: int = 1, **changes: Any) -> tuple[np.ndarray, float]:
-    """Play what a proposer picks; return the rewards, and the write amplification."""
-    env = EraseVictimEnv(**options(**changes))
-    _, info = env.reset(seed=seed)
-    rewards, over = [], False
-    while not over:
-        _, reward, _, over, info = env.step(info["proposed"][PROPOSERS.index(proposer)])
-        rewards.append(reward)
-    return np.array(rewards), info["metrics"]["write_amplification"]
+def played(proposer: str, seed: int = 1, **changes: Any) -> Played:
+    return play(EraseVictimEnv(**options(**changes)), seed, proposal(PROPOSERS.index(proposer)))
 
 
 @pytest.mark.parametrize("warmup", [0, 333])
@@ -44,7 +38,7 @@ def play(proposer: str, seed: int = 1, **changes: Any) -> tuple[np.ndarray, floa
 @pytest.mark.parametrize("workload", [WORKLOAD, ["uniform", "hot90"]])
 def test_baseline_itself__earns_nothing_in_sum(warmup: int, timing: str, workload: Any) -> None:
     for seed in range(3):
-        rewards, _ = play("greedy", seed, timing=timing, warmup=warmup, workload=workload)
+        rewards = played("greedy", seed, timing=timing, warmup=warmup, workload=workload).rewards
         assert np.abs(rewards).max() > 0.0  # by the granularity of decisions and points
         assert rewards.sum() == pytest.approx(0.0, abs=1e-9)
 
@@ -53,31 +47,26 @@ def test_baseline_that_draws__draws_by_the_seed_of_the_episode() -> None:
     drawing = {"proposers": ("random",), "reward": {"paired": "random"}}
     env = EraseVictimEnv(**options(**drawing))
     for seed in range(3):
-        _, info = env.reset(seed=seed)
-        total, over = 0.0, False
-        while not over:
-            _, reward, _, over, info = env.step(info["proposed"][0])
-            total += reward
-        assert total == pytest.approx(0.0, abs=1e-9)
+        assert play(env, seed, proposal(0)).total == pytest.approx(0.0, abs=1e-9)
 
 
 def test_better_rule__earns_more__a_worse_one_less() -> None:
     better = {"reward": {"paired": "fifo"}, "horizon": 4000}
     worse = {"reward": {"paired": "greedy"}, "horizon": 4000}
-    assert play("greedy", **better)[1] < play("fifo", **better)[1]
-    assert play("greedy", **better)[0].sum() > 1.0
-    assert play("fifo", **worse)[0].sum() < -1.0
+    greedy, fifo = (played(rule, **better) for rule in PROPOSERS)
+    assert greedy.metrics["write_amplification"] < fifo.metrics["write_amplification"]
+    assert greedy.total > 1.0
+    assert played("fifo", **worse).total < -1.0
 
 
 def test_sum__is_what_was_saved_in_rounds_of_the_baseline() -> None:
     """As rewards against a baseline, less what these are of the baseline itself on the same seed."""
-    paired, _ = play("fifo")
-    fifo, greedy = (play(rule, reward={"baseline": "greedy"})[0].sum() for rule in PROPOSERS[::-1])
-    assert paired.sum() == pytest.approx(fifo - greedy)
+    greedy, fifo = (played(rule, reward={"baseline": "greedy"}).total for rule in PROPOSERS)
+    assert played("fifo").total == pytest.approx(fifo - greedy)
 
 
 def test_warmup__is_not_rewarded() -> None:
-    rewards, _ = play("fifo", warmup=500)
+    rewards = played("fifo", warmup=500).rewards
     assert (rewards == 0.0).sum() >= 10
     assert rewards[-1] != 0.0
 
@@ -98,20 +87,16 @@ def test_vector__rewards_as_single_environments_do__over_several_episodes() -> N
 
 def test_workload__that_ends_before_the_horizon__ends_for_the_twin_too() -> None:
     requests = {"kind": "zipf", "theta": 0.9, "requests": 600}
-    rewards, _ = play("greedy", workload=requests, at_end="truncate", horizon=100_000)
-    assert rewards.sum() == pytest.approx(0.0, abs=1e-9)
+    ended = played("greedy", workload=requests, at_end="truncate", horizon=100_000)
+    assert ended.total == pytest.approx(0.0, abs=1e-9)
 
 
 def test_placement__is_paired_with_a_policy_that_places_otherwise() -> None:
     env = PlacementEnv(
         device="demo-placement", ftl={"timing": "none"}, horizon=3000, reward={"paired": "greedy+sepbit"}
     )
-    env.reset(seed=1)
-    total, over = 0.0, False
-    while not over:
-        _, reward, _, over, _ = env.step(0)  # everything in one stream
-        total += reward
-    assert total < 0.0
+    in_one_stream = always(0)
+    assert play(env, 1, in_one_stream).total < 0.0
 
 
 def test_environment__pickled_in_the_middle__goes_on_as_it_would() -> None:

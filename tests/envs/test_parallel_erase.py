@@ -20,7 +20,7 @@ from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
 from tests.envs import cases
-from tests.envs.cases import SHAPE, any_valid, playing
+from tests.envs.cases import SHAPE, any_valid, play, playing, valid
 from tests.reference.randomness import below, draw
 
 options = partial(cases.options, "ParallelErase")
@@ -240,13 +240,8 @@ def test_return__of_one_term__is_exactly_what_the_metrics_say(term: str, unit: s
     proposers = ("greedy", "ippbe(limit=3, tau=2)")
     arguments = options(device=config, objective={term: 2.0}, proposers=proposers, warmup=100)
     env = ParallelEraseEnv(**{**arguments, "workload": {"kind": "uniform", "interarrival_ns": 700.0}})
-    rng = np.random.default_rng(0)
-    env.reset(seed=4)
-    total, over = 0.0, False
-    while not over:
-        _, reward, _, over, info = env.step(any_valid(env.action_masks(), rng))
-        total += reward
-    metrics = info["metrics"]
+    played = play(env, 4, valid(env, np.random.default_rng(0)))
+    total, metrics = played.total, played.metrics
     assert metrics["erased_sub_blocks"] > metrics["gc_invocations"] * (4 if unit == "block" else 1)
     assert total == pytest.approx(2.0 * BY_METRICS[term](metrics), rel=1e-12)
     assert total < 0

@@ -66,7 +66,7 @@ def test_compiled__environment__vector(policy: str, timing: str) -> None:
     pairs = int(compiled.state.counters["erases"][0, 0])
     assert pairs > 1.05 * metrics["gc_invocations"] > 40, "several blocks in many a round"
     env = ParallelEraseEnv(**arguments(policy, on))
-    info = cases.play(env, SEED, cases.proposal(1))
+    info = cases.play(env, SEED, cases.proposal(1)).info
     assert differences(env.episodes.state, 0, compiled.state, 0) == []
     assert info["metrics"] == metrics
     ended = vector_run([SEED + 5, SEED, SEED + 9], **arguments(policy, on))

@@ -12,6 +12,7 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, ParallelEraseVecto
 from ssdgym.envs.rewards import TERMS, reward_measure, reward_term
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
+from tests.envs.cases import first_valid, play, proposal, valid
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.4, "interarrival_ns": 700.0}
 HORIZON = 700
@@ -57,18 +58,13 @@ def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: st
     env = EraseVictimEnv(**options(ftl, objective={term: 2.0}, warmup=warmup))
     rng = np.random.default_rng(0)
     for seed in range(3):
-        env.reset(seed=seed)
-        total, total_term, over = 0.0, 0.0, False
-        while not over:
-            _, reward, _, over, info = env.step(rng.choice(np.flatnonzero(env.action_masks())))
-            total += reward
-            total_term += info["terms"][term]
-        assert list(info["terms"]) == [term]
-        expected = BY_METRICS[term](info["metrics"])
+        played = play(env, seed, valid(env, rng))
+        assert list(played.terms) == [term]
+        expected = BY_METRICS[term](played.metrics)
         assert expected < 0
         width = 1e-2 if term == "p99" else 1e-12  # quantiles are read off bins
-        assert total_term == pytest.approx(expected, rel=width)
-        assert total == pytest.approx(2.0 * total_term, rel=1e-12)
+        assert played.terms[term] == pytest.approx(expected, rel=width)
+        assert played.total == pytest.approx(2.0 * played.terms[term], rel=1e-12)
 
 
 def test_terms__are_those_with_a_metric_here() -> None:
@@ -90,19 +86,10 @@ def test_reward__is_the_weighted_sum_of_the_terms() -> None:
 @pytest.mark.parametrize("ftl", ["none", "event"])
 def test_warmup__is_not_rewarded(ftl: str) -> None:
     """As long as no page counts as written in the measured part, nothing is rewarded."""
-    env = EraseVictimEnv(**options(ftl, warmup=500))
-    _, info = env.reset(seed=0)
-    rewards = []
-    for _ in range(1000):
-        _, reward, _, over, info = env.step(info["proposed"][0])
-        rewards.append(reward)
-        if over:
-            break
-    warmup = int(np.flatnonzero(rewards)[0])
-    assert warmup > 10
-    total = -info["metrics"]["relocated_pages"] / 8
-    assert sum(rewards) == pytest.approx(total)
-    assert info["metrics"]["host_pages_written"] == HORIZON
+    played = play(EraseVictimEnv(**options(ftl, warmup=500)), 0, proposal(0))
+    assert np.flatnonzero(played.rewards)[0] > 10
+    assert played.total == pytest.approx(-played.metrics["relocated_pages"] / 8)
+    assert played.metrics["host_pages_written"] == HORIZON
 
 
 @pytest.mark.parametrize(
@@ -129,13 +116,9 @@ def test_term_of_ones_own__by_name_in_the_objective(own_registrations: None) -> 
         return {"gc_invocations": 0.1}
 
     env = EraseVictimEnv(**options("none", objective={"rounds": 1.0, "wear": 0.5}))
-    _, info = env.reset(seed=0)
-    total, over = 0.0, False
-    while not over:
-        _, _, _, over, info = env.step(info["proposed"][0])
-        total += info["terms"]["rounds"]
-    assert total == pytest.approx(-0.1 * info["metrics"]["gc_invocations"], rel=1e-12)
-    assert total < 0
+    played = play(env, 0, proposal(0))
+    assert played.terms["rounds"] == pytest.approx(-0.1 * played.metrics["gc_invocations"], rel=1e-12)
+    assert played.terms["rounds"] < 0
 
 
 def test_term_of_an_installed_package__by_name_in_the_objective(
@@ -178,10 +161,8 @@ def test_levelling__return_is_the_rise_of_the_squares() -> None:
     env = EraseVictimEnv(**options("none", objective={"levelling": 1.0}))
     env.reset(seed=0)
     erases = env.episodes.state.sub_block["erases"][0].astype(np.int64)
-    before, total, over = (erases**2).sum(), 0.0, False
-    while not over:
-        _, reward, _, over, _ = env.step(np.flatnonzero(env.action_masks())[0])
-        total += reward
+    before = (erases**2).sum()
+    total = play(env, 0, first_valid(env)).total
     after = (env.episodes.state.sub_block["erases"][0].astype(np.int64) ** 2).sum()
     assert total == pytest.approx(-(after - before) / 4, rel=0.05)  # what came before the first decision
 
@@ -190,13 +171,13 @@ def test_levelling__return_is_the_rise_of_the_squares() -> None:
 @pytest.mark.parametrize("term", ["relocations", "wear", "levelling", "latency"])
 def test_baseline__own_decisions__are_paid_nothing_on_average_and_of_size_one(vector: Any, term: str) -> None:
     env = vector(4, objective={term: 1.0}, reward={"baseline": "greedy"}, horizon=6000)
-    rewards = play(env, "greedy")
+    rewards = paid(env, "greedy")
     assert abs(np.mean(rewards)) < 0.2
     size = np.abs(rewards).mean()
     assert size < 2.0
 
 
-def play(env: Any, proposer: str, decisions: int = 600) -> np.ndarray:
+def paid(env: Any, proposer: str, decisions: int = 600) -> np.ndarray:
     """Return what the decisions of a proposer are paid."""
     j = list(env.episodes.options.proposers).index(proposer)
     _, info = env.reset(seed=0)
@@ -211,28 +192,19 @@ def play(env: Any, proposer: str, decisions: int = 600) -> np.ndarray:
 def test_parallel_erase__by_default__pays_most_for_the_decisions_that_cost_the_host_least() -> None:
     """At greedy's price large sets are paid most: a decision of theirs wins more pages, each at a profit."""
     env = ParallelEraseVectorEnv(4, horizon=40_000)
-    paid = {name: play(env, name, 1200) for name in ("cost_benefit", "ippbe(limit=4, tau=0.75)")}
-    means = {name: rewards.mean() for name, rewards in paid.items()}
+    rewards = {name: paid(env, name, 1200) for name in ("cost_benefit", "ippbe(limit=4, tau=0.75)")}
+    means = {name: found.mean() for name, found in rewards.items()}
     assert means["cost_benefit"] > means["ippbe(limit=4, tau=0.75)"] + 0.1
     assert abs(means["cost_benefit"]) < 0.1
-    assert all(np.abs(rewards).mean() < 2.0 for rewards in paid.values())
+    assert all(np.abs(found).mean() < 2.0 for found in rewards.values())
 
 
 def test_baseline__return__ranks_policies_as_the_cost_does() -> None:
-    found = {}
+    found = []
     for reward in ("plain", {"baseline": "greedy"}):
         env = EraseVictimEnv(workload="hot90", ftl={"timing": "none"}, horizon=4000, reward=reward)
-        for j, policy in enumerate(("greedy", "cost_benefit", "fifo")):
-            _, info = env.reset(seed=3)
-            total, over = 0.0, False
-            while not over:
-                _, one, _, over, info = env.step(info["proposed"][j])
-                total += one
-            found[str(reward), policy] = total
-    plain, centred = (
-        [found[kind, p] for p in ("greedy", "cost_benefit", "fifo")]
-        for kind, _ in (("plain", 0), (str({"baseline": "greedy"}), 0))
-    )
+        found.append([play(env, 3, proposal(j)).total for j in range(3)])
+    plain, centred = found
     assert np.argsort(plain).tolist() == np.argsort(centred).tolist()
     assert abs(centred[0]) < 0.1 * abs(plain[0]) < abs(plain[0])
 
@@ -280,9 +252,5 @@ def test_measure_of_ones_own__return_is_its_last_value(own_registrations: None) 
         return totals.latency_quantile(0.5) / 1000
 
     env = EraseVictimEnv(**options("event", objective={"median": 1.0}))
-    env.reset(seed=0)
-    total, over = 0.0, False
-    while not over:
-        _, reward, _, over, info = env.step(np.flatnonzero(env.action_masks())[0])
-        total += reward
-    assert total == pytest.approx(-info["metrics"]["latency_ns"]["p50"] / 1000, rel=0.02)
+    played = play(env, 0, first_valid(env))
+    assert played.total == pytest.approx(-played.metrics["latency_ns"]["p50"] / 1000, rel=0.02)

@@ -14,7 +14,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
 from tests.engine.devices import device
 from tests.envs import cases
-from tests.envs.cases import play
+from tests.envs.cases import always, play, proposal, valid
 from tests.simulator.test_subpage import (
     PAGE_NS,
     PROGRAM_NS,
@@ -36,7 +36,7 @@ def test_flush__goes_where_it_is_said(timing: str) -> None:
     found = {}
     for answer in (0, 1):
         env = SubpageRegionEnv(**options(device=tiny(timing=timing), asks="flushes", workload="varmail"))
-        found[answer] = play(env, 1, lambda info, answer=answer: answer)["metrics"]
+        found[answer] = play(env, 1, always(answer)).metrics
     assert found[0]["subpage_programs"] == 0 and found[0]["rmw_count"] > 200
     assert found[1]["subpage_programs"] > 200 and found[1]["request_waf"] < 2 < found[0]["request_waf"]
 
@@ -166,14 +166,8 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
     env = SubpageRegionEnv(
         **options(device=tiny(timing=timing), objective=objective, warmup=200, horizon=1500)
     )
-    rng = np.random.default_rng(0)
-    env.reset(seed=4)
-    total, terms, over = 0.0, dict.fromkeys(objective, 0.0), False
-    while not over:
-        _, reward, _, over, info = env.step(int(rng.integers(2)))
-        total += reward
-        terms = {name: terms[name] + info["terms"][name] for name in objective}
-    m = info["metrics"]
+    played = play(env, 4, valid(env, np.random.default_rng(0)))
+    m, terms = played.metrics, played.terms
     flash_ns = (
         m["full_programs"] * (PAGE_NS + PROGRAM_NS)
         + m["subpage_programs"] * (SUBPAGE_NS + SUBPROGRAM_NS)
@@ -181,7 +175,7 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
         + (m["advances"] + m["region_moves"]) * (READ_NS + SUBPAGE_NS)
         + m["erases"] * ERASE_NS
     )
-    assert total == pytest.approx(terms["flash_time"]) == pytest.approx(-flash_ns / PROGRAM_NS)
+    assert played.total == pytest.approx(terms["flash_time"]) == pytest.approx(-flash_ns / PROGRAM_NS)
     written = m["host_pages_written"]
     assert terms["amplification"] == pytest.approx(-(m["write_amplification"] - 1) * written / 4)
     assert terms["small_writes"] == pytest.approx(-m["small_flash_bytes"] / 16384)
@@ -191,15 +185,8 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
 
 def test_default_reward__of_the_rule_by_itself__is_about_0_per_host_page() -> None:
     env = SubpageRegionEnv(workload="small_mixed", horizon=6000)
-    returns = []
-    for answer in ("rule", "main"):
-        _, info = env.reset(seed=0)
-        total, over = 0.0, False
-        while not over:
-            _, reward, _, over, info = env.step(int(info["proposed"][0]) if answer == "rule" else 0)
-            total += reward
-        returns.append(total / 6000)
-    assert abs(returns[0]) < 0.1 < abs(returns[1] - returns[0])
+    rule, main = (play(env, 0, choose).total / 6000 for choose in (proposal(0), always(0)))
+    assert abs(rule) < 0.1 < abs(main - rule)
 
 
 def test_terms__of_this_family_on_others__and_the_reverse__refused() -> None:
@@ -261,9 +248,5 @@ def test_sync_writes_of_an_array__are_asked_for_one_by_one() -> None:
     """Every part that leaves at once asks, and the horizon cuts none."""
     writes = requests(*((WRITE, 8 * k, 2, SYNC) for k in range(300)))
     env = SubpageRegionEnv(**options(workload=writes, horizon=101, asks="flushes"))
-    _, info = env.reset(seed=0)
-    decisions, over = 0, False
-    while not over:
-        _, _, _, over, info = env.step(1)
-        decisions += 1
-    assert decisions == 51 and info["metrics"]["host_pages_written"] == 102
+    played = play(env, 0, always(1))
+    assert len(played.rewards) == 51 and played.metrics["host_pages_written"] == 102
