@@ -12,6 +12,13 @@ from ssdgym.config.loading import Config
 MAX_PAGES = 2**31 - 1
 #: Most subpages of a page.
 MOST_SUBPAGES = 8
+#: Numbers of parts of the geometry, and of what each has to divide.
+_DIVIDERS = (
+    ("sub_blocks_per_block", "pages_per_block"),
+    ("layers_per_block", "pages_per_block"),
+    ("sub_blocks_per_block", "layers_per_block"),
+    ("subpages_per_page", "page_size_bytes"),
+)
 
 
 class GeometryConfig(Config):
@@ -37,23 +44,11 @@ class GeometryConfig(Config):
     spare_bytes: int = Field(0, ge=0, description="of a page, beside its data")
 
     @model_validator(mode="after")
-    def _sub_blocks_divide(self) -> GeometryConfig:
-        if self.pages_per_block % self.sub_blocks_per_block:
-            raise ValueError(
-                f"sub_blocks_per_block = {self.sub_blocks_per_block} must divide "
-                f"pages_per_block = {self.pages_per_block}"
-            )
-        if self.layers_per_block is not None:
-            if self.pages_per_block % self.layers_per_block:
-                raise ValueError(
-                    f"layers_per_block = {self.layers_per_block} must divide "
-                    f"pages_per_block = {self.pages_per_block}"
-                )
-            if self.layers_per_block % self.sub_blocks_per_block:
-                raise ValueError(
-                    f"sub_blocks_per_block = {self.sub_blocks_per_block} must divide "
-                    f"layers_per_block = {self.layers_per_block}"
-                )
+    def _parts_divide(self) -> GeometryConfig:
+        for name, whole in _DIVIDERS:
+            part, value = getattr(self, name), getattr(self, whole)
+            if part is not None and value is not None and value % part:
+                raise ValueError(f"{name} = {part} must divide {whole} = {value}")
         if self.physical_pages > MAX_PAGES:
             raise ValueError(
                 f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
@@ -69,12 +64,8 @@ class GeometryConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _subpages_divide(self) -> GeometryConfig:
+    def _subpages_can_be_numbered(self) -> GeometryConfig:
         subpages = self.subpages_per_page
-        if self.page_size_bytes % subpages:
-            raise ValueError(
-                f"subpages_per_page = {subpages} must divide page_size_bytes = {self.page_size_bytes}"
-            )
         if self.physical_pages * subpages > MAX_PAGES:
             raise ValueError(
                 f"of {self.physical_pages} pages of {subpages} subpages is too large: at most {MAX_PAGES} "

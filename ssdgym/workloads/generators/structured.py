@@ -29,15 +29,7 @@ class Writer(Protocol):
         """Return the next requests that write or trim, at least one."""
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return pages that the program reads.
-
-        Args:
-            count: how many.
-            rng: draws for reads alone, so that reads do not change what is written.
-
-        Returns:
-            Shape (count,).
-        """
+        """Return pages that the program reads, shape (count,), drawn apart from what is written."""
 
 
 class StructuredConfig(RegionConfig):

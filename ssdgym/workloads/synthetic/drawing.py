@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -109,13 +108,6 @@ class Cascade:
 _MOST_HALVED = 0.25
 
 
-class Arrivals(Protocol):
-    """Arrival times, the first of them 0."""
-
-    def next(self, count: int) -> IntArray:
-        """Return times in ns, shape (count,), none below the one before."""
-
-
 class Poisson:
     """A Poisson process that starts with an arrival at 0."""
 
@@ -125,19 +117,12 @@ class Poisson:
         self._next_ns = 0
 
     def next(self, count: int) -> IntArray:
-        """See `Arrivals`."""
+        """Return the next times in ns, shape (count,), none below the one before."""
         gaps = np.rint(self._rng.standard_exponential(count) * self._mean_ns).astype(np.int64)
         ends = self._next_ns + np.cumsum(gaps)
         times = np.concatenate([[self._next_ns], ends[:-1]])
         self._next_ns = int(ends[-1])
         return times
-
-
-class Accesses(Protocol):
-    """Places and sizes of the reads, or of the writes."""
-
-    def next(self, count: int) -> tuple[IntArray, IntArray]:
-        """Return offsets and sizes in bytes, both of shape (count,)."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +162,7 @@ class IndependentAccesses:
         )
 
     def next(self, count: int) -> tuple[IntArray, IntArray]:
-        """See `Accesses`."""
+        """Return offsets and sizes in bytes, both of shape (count,)."""
         sizes = self._sizes.at(self._size_rng.random(count))
         ranks = self._ranks.at(self._rank_rng.random(count))
         places = self._place_rng.integers(self._space.extent_bytes, size=count)
@@ -217,7 +202,7 @@ class ReplayedAccesses:
         self._bytes = 0
 
     def next(self, count: int) -> tuple[IntArray, IntArray]:
-        """See `Accesses`."""
+        """Return offsets and sizes in bytes, both of shape (count,)."""
         first, origins = self._origins.number, self._origins.next(count)
         words = mixed(origins)
         sizes, ranks, places = (uniform(mixed(words ^ key)) for key in self._keys[:3])
@@ -243,6 +228,12 @@ class ReplayedAccesses:
         shorter = np.where(chosen, sizes // 2, sizes)
         self._bytes -= int((sizes - shorter).sum())
         return shorter
+
+
+#: Arrival times, the first of them 0.
+Arrivals = Poisson | Cascade
+#: Places and sizes of the reads, or of the writes.
+Accesses = IndependentAccesses | ReplayedAccesses
 
 
 class SyntheticTrace:

@@ -236,14 +236,6 @@ class RecordIndex:
     records: int
     marks: tuple[tuple[int, RecordSource], ...]
 
-    def bounds(self, window: tuple[float, float]) -> tuple[int, int]:
-        """Return the first record of a window and the one behind its last.
-
-        Windows that share an end have no record in common.
-        """
-        first, end = (round(share * self.records) for share in window)
-        return first, end
-
     def part(self, first: int, end: int) -> RecordPart:
         """Return the records `first` to `end - 1` as a source."""
         position, source = next(mark for mark in reversed(self.marks) if mark[0] <= first)

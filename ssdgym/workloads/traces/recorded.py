@@ -149,8 +149,11 @@ class PlayedConfig(WorkloadConfig):
         return index.part(first + number, end)
 
     def _bounds(self, index: RecordIndex) -> tuple[int, int]:
-        """Return the first record of the window and the one behind its last."""
-        first, end = index.bounds(self.window)
+        """Return the first record of the window and the one behind its last.
+
+        Windows that share an end have no record in common.
+        """
+        first, end = (round(share * index.records) for share in self.window)
         if first == end:
             raise SsdgymError(
                 f"{self.label}: window {list(self.window)} holds none of the {index.records} requests; "
