@@ -1,7 +1,8 @@
 """The command line: `ssdgym run | evaluate | replay | report | train | tune | export | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
-`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
+`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted,
+143 terminated.
 Commands import what they need when they run, so that `ssdgym --help` answers at once.
 """
 
@@ -9,9 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -77,7 +81,36 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: in place of those the process was started with.
+    """
+    with _as_interrupt(signal.SIGTERM) as received:
+        status = _run(arguments)
+    return 128 + signal.SIGTERM if received else status
+
+
+@contextmanager
+def _as_interrupt(number: signal.Signals) -> Iterator[list[int]]:
+    """Let a signal end a command as Ctrl-C does, and yield a list that it is then in."""
+    received: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # Python lets no other handle signals
+        yield received
+        return
+    usual = signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        signal.signal(number, usual)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
         status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)

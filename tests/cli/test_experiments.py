@@ -160,7 +160,10 @@ def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
     assert f"{RUNS} of {RUNS} runs are finished already" in run(command(grid)).err
 
 
-def test_interrupt__says_how_to_go_on(grid: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 143)])
+def test_interrupt__says_how_to_go_on(
+    number: signal.Signals, status: int, grid: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
     from ssdgym.experiments.runs import evaluate as workers
 
     ran = 0
@@ -169,13 +172,13 @@ def test_interrupt__says_how_to_go_on(grid: Path, monkeypatch: pytest.MonkeyPatc
         nonlocal ran
         ran += 1
         if ran > 5:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return run_job(runs)
 
     run_job = workers.run_job
     with monkeypatch.context() as patch:
         patch.setattr(workers, "run_job", run_five)
-        said = run(command(grid), INTERRUPTED).err
+        said = run(command(grid), status).err
     assert f"interrupted: 5 of {RUNS} runs are finished and kept in {grid.parent / 'out'}" in said
     assert f"5 of {RUNS} runs are finished already" in run(command(grid)).err
 
@@ -302,17 +305,18 @@ def stored(out: Path) -> int:
 
 
 @pytest.mark.slow
-def test_interrupt__ctrl_c_in_the_terminal_ends_every_process_and_says_how_to_go_on(
-    grid: Path, tmp_path: Path
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 143)])
+def test_interrupt__of_every_process__ends_them_and_says_how_to_go_on(
+    number: signal.Signals, status: int, grid: Path, tmp_path: Path
 ) -> None:
     grid.write_text(EXPERIMENT.replace("host_pages: 1000", "host_pages: 100000000"))
     process = start(grid, tmp_path / "out")
     while not (tmp_path / "out" / STORE_NAME).is_file():
         time.sleep(0.05)
     time.sleep(2.0)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     _, told = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == status
     assert f"interrupted: 0 of {RUNS} runs" in told and "Traceback" not in told
     assert ends(process.pid)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -142,12 +144,14 @@ def test_wrong_input__shows_no_traceback_in_a_process_of_its_own() -> None:
     assert found.stderr.startswith("ssdgym: there is no device") and "Traceback" not in found.stderr
 
 
-def test_interrupt__exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "check_all", interrupted)
-    assert main(["doctor"]) == INTERRUPTED
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 143)])
+def test_interrupt__exits_with_128_and_the_signal(
+    number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = signal.getsignal(number)
+    monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "check_all", partial(signal.raise_signal, number))
+    assert main(["doctor"]) == status
+    assert signal.getsignal(number) is usual
 
 
 def test_run__json_has_the_metrics_and_loses_nothing(run: Run) -> None:
