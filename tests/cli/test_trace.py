@@ -58,12 +58,9 @@ def test_info__text_gives_gib_and_shares(trace: Path, run: Run) -> None:
     assert "64 KiB to below 128 KiB 1 0" in lines
 
 
-def test_info__a_volume_with_square_brackets__is_printed_as_it_is(
-    trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info__a_volume_with_square_brackets__is_printed_as_it_is(trace: Path, run: Run) -> None:
     trace.write_text(trace.read_text().replace("hm", "[/red]"))
-    assert main(["trace", "info", str(trace)]) == 0
-    assert "requests on [/red]_0" in capsys.readouterr().out
+    assert "requests on [/red]_0" in run(["trace", "info", trace]).out
 
 
 def test_info__takes_transforms_in_order(trace: Path, printed: Callable[..., Any]) -> None:
