@@ -22,8 +22,8 @@ from tests.engine.oracle import (
     run_in_pieces,
 )
 from tests.reference import Reference, ReferenceConfig
-from tests.reference.audit import check, check_accounts
-from tests.reference.preconditioning import until_gc, until_gc_greedy
+from tests.reference.page.audit import check, check_accounts
+from tests.reference.page.preconditioning import until_gc, until_gc_greedy
 
 #: By name, what the reference does.
 PREPARATIONS = {"until_gc": until_gc, "until_gc_greedy": until_gc_greedy}

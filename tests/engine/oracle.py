@@ -15,8 +15,9 @@ from ssdgym.policy.names import label_of
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
-from tests.reference import Reference, ReferenceConfig, erase_sets, policies
+from tests.reference import Reference, ReferenceConfig, erase_sets
 from tests.reference.erase_sets import MOST_PAIRS, Pair
+from tests.reference.page import policies
 
 #: Our name of a policy, and the reference's function.
 POLICIES: dict[str, Any] = {

@@ -20,7 +20,7 @@ from ssdgym.simulator.memory import group_limit
 from tests.engine.audit import NO_FAULT, Device
 from tests.engine.audit_tables import HEAPS, group_faults
 from tests.engine.devices import device
-from tests.reference.speedupgc import BlockGroups
+from tests.reference.page.speedupgc import BlockGroups
 
 PER_SUB_BLOCK = 3
 

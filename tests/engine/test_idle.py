@@ -28,8 +28,9 @@ from tests.engine.oracle import (
     device_config,
     request_array,
 )
-from tests.reference import Reference, policies
-from tests.reference.idle import OUTSIDE, Scripted
+from tests.reference import Reference
+from tests.reference.page import policies
+from tests.reference.page.idle import OUTSIDE, Scripted
 
 PAIRS = new_choice()
 NO_CHOICE = new_choice()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.core.bits import GOLDEN, below, draw, mix
 from ssdgym.engine.core.kernel import helper
-from tests.reference import policies as reference
+from tests.reference.page import policies as reference
 
 WORDS = st.integers(0, 2**64 - 1)
 COUNTERS = st.integers(0, 2**40)

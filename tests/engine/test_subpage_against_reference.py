@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.comparing import explore, with_examples
 from tests.engine.subpages import KINDS, Both, configs, request_lists
 from tests.reference.subpage import FGM, SUBFTL
-from tests.reference.test_subpage import READ_OF_TRIMMED, TIMED
+from tests.reference.subpage.test_subpage import READ_OF_TRIMMED, TIMED
 
 #: Victim rules that the family knows.
 VICTIMS = ("greedy", "greedy", "fifo", "cost_benefit", "windowed_greedy(window=2)")

@@ -7,7 +7,8 @@ import pytest
 from ssdgym.requests import SYNC, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, differences, mixed_requests
-from tests.reference import Reference, ReferenceConfig, policies
+from tests.reference import Reference, ReferenceConfig
+from tests.reference.page import policies
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])

@@ -4,10 +4,10 @@ It shares no code with the engine. Whatever can be derived is derived by scannin
 """
 
 from .config import ReferenceConfig
-from .device import Device
 from .loop import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE
+from .page.device import Device
+from .page.simulator import Reference
 from .rounds import IllegalEraseSet
-from .simulator import Reference
 
 __all__ = [
     "FLUSH",

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import FLUSH, READ, TRIM, WRITE, Device, Reference, ReferenceConfig
 from .erase_sets import Pair
-from .policies import Policy, greedy
+from .page.policies import Policy, greedy
 
 # tR, tPROG, tBERS, tX: a lone read takes 60 ns, a write 210 ns, a move 270 ns, an erase 1000 ns.
 TIMED = ReferenceConfig(

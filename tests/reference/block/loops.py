@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..events import EventLoop
 from ..loop import FLUSH, TRIM, WRITE, Loop, Page, Steps, Work
 from ..nand import Die
+from ..page.events import EventLoop
 from .device import BlockDevice
 from .flash import BlockCommands
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..loop import Steps
-from ..simulator import Reference
+from ..page.simulator import Reference
 from .config import BlockConfig
 from .device import BlockDevice
 from .figures import Case, Figures

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..policies import Policy
-from ..simulator import Reference
+from ..page.policies import Policy
+from ..page.simulator import Reference
 from .config import SubpageConfig
 from .device import SubpageDevice
 from .events import EventLoop

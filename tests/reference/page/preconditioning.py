@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..loop import WRITE
+from ..untimed import UntimedLoop
 from .device import Device
-from .loop import WRITE
 from .policies import greedy
 from .simulator import Reference
-from .untimed import UntimedLoop
 
 
 def until_gc(reference: Reference, seed: int) -> None:

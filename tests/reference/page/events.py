@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from ..loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
+from ..nand import Die
 from .device import Device
 from .idle import BackgroundGc
-from .loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
-from .nand import Die
 
 
 class EventLoop(BackgroundGc):

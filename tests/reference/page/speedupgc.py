@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from .config import ReferenceConfig
-from .randomness import GOLDEN, WORD, below, mix
+from ..config import ReferenceConfig
+from ..randomness import GOLDEN, WORD, below, mix
 
 MOST = 15  # a counter has 4 bits
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from . import (
+from .. import (
     PARTIAL_HEAD,
     PARTIAL_TAIL,
     Device,
@@ -15,8 +15,8 @@ from . import (
     Reference,
     ReferenceConfig,
 )
-from .blocks import OpenBlock, Stream
-from .helpers import (
+from ..blocks import OpenBlock, Stream
+from ..helpers import (
     TIMED,
     UNTIMED,
     chosen,
@@ -29,8 +29,7 @@ from .helpers import (
     write,
     writes,
 )
-from .placement import where_there_is_room
-from .policies import (
+from ..page.policies import (
     below,
     cost_benefit,
     d_choices,
@@ -40,6 +39,7 @@ from .policies import (
     random_victim,
     windowed_greedy,
 )
+from ..placement import where_there_is_room
 
 # Numbering
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from . import erase_sets
+from .. import erase_sets
 from .simulator import Reference
 
 

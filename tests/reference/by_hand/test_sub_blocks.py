@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from . import Device, IllegalEraseSet, erase_sets, policies
-from .blocks import Scattered, Stream
-from .helpers import SUBS, built, heat
-from .placement import place_host_page, place_relocated_page
-from .randomness import below, draw
+from .. import Device, IllegalEraseSet, erase_sets
+from ..blocks import Scattered, Stream
+from ..helpers import SUBS, built, heat
+from ..page import policies
+from ..placement import place_host_page, place_relocated_page
+from ..randomness import below, draw
 
 # Neighbours, costs and best sets
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from . import READ, WRITE, Reference
-from .helpers import TIMED, ran, read, trim, write, writes
-from .policies import fifo
-from .subpage import SubpageConfig, SubpageReference
-from .test_block import ran as ran_blocks
-from .test_block import writes as block_writes
-from .test_block_in_time import FULL_U
-from .test_block_in_time import TIMED as MERGING
+from .. import READ, WRITE, Reference
+from ..block.test_block import ran as ran_blocks
+from ..block.test_block import writes as block_writes
+from ..block.test_block_in_time import FULL_U
+from ..block.test_block_in_time import TIMED as MERGING
+from ..helpers import TIMED, ran, read, trim, write, writes
+from ..page.policies import fifo
+from ..subpage import SubpageConfig, SubpageReference
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from . import Device, Reference, ReferenceConfig
-from .blocks import Scattered, Stream
-from .helpers import SUBS, UNTIMED, built, heat, ran, trim, write, writes
-from .placement import place_host_page, place_relocated_page
-from .policies import greedy
-from .preconditioning import until_gc_greedy
-from .speedupgc import BlockGroups, HotnessTable
+from .. import Device, Reference, ReferenceConfig
+from ..blocks import Scattered, Stream
+from ..helpers import SUBS, UNTIMED, built, heat, ran, trim, write, writes
+from ..page.policies import greedy
+from ..page.preconditioning import until_gc_greedy
+from ..page.speedupgc import BlockGroups, HotnessTable
+from ..placement import place_host_page, place_relocated_page
 
 # First writes
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from . import erase_sets
-from .blocks import Place, Scattered, Stream
-from .collecting import Collecting
-from .config import BY_HOTNESS, SCATTERING, ReferenceConfig
-from .flash import UNMAPPED
-from .placement import place_host_page, stream_of_host_page
+from .. import erase_sets
+from ..blocks import Place, Scattered, Stream
+from ..collecting import Collecting
+from ..config import BY_HOTNESS, SCATTERING, ReferenceConfig
+from ..flash import UNMAPPED
+from ..placement import place_host_page, stream_of_host_page
 from .speedupgc import BlockGroups, HotnessTable
 
 

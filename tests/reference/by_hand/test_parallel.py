@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from .blocks import Stream
-from .erase_sets import benefit
-from .helpers import TIMED, UNTIMED, chosen, plane_of, ran, read, write, writes
-from .placement import place_relocated_page
-from .policies import greedy
+from ..blocks import Stream
+from ..erase_sets import benefit
+from ..helpers import TIMED, UNTIMED, chosen, plane_of, ran, read, write, writes
+from ..page.policies import greedy
+from ..placement import place_relocated_page
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
 

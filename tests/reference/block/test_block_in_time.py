@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from .block import BlockReference
-from .helpers import Row, flush, read, trim, write
+from ..helpers import Row, flush, read, trim, write
+from . import BlockReference
 from .test_block import ALL, SMALL, counted, last_candidate, more, places, ran, writes
 
 # A read takes 50 + 10, a write 10 + 200, a copy 50 + 20 + 200 and an erase 1000 ns; a spare area 50 + 2.

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from .block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, IllegalCandidate, merge, mmerge
-from .block.audit import check
-from .block.simulator import Rule
-from .helpers import Row, trim, write
+from ..helpers import Row, trim, write
+from . import NFTL, SUPERBLOCK, BlockConfig, BlockReference, IllegalCandidate, merge, mmerge
+from .audit import check
+from .simulator import Rule
 
 # Six blocks of four pages, each page a leaf; three bundles of four logical pages. The pool keeps one block.
 SMALL = BlockConfig(

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from . import WRITE
-from .helpers import Row, flush, read, trim
-from .policies import greedy
-from .subpage import CGM, FGM, SECTOR_LOG, SUBFTL, OutOfOrder, SubpageConfig, SubpageReference
-from .subpage.admission import SYNC
-from .subpage.audit import check
+from .. import WRITE
+from ..helpers import Row, flush, read, trim
+from ..page.policies import greedy
+from . import CGM, FGM, SECTOR_LOG, SUBFTL, OutOfOrder, SubpageConfig, SubpageReference
+from .admission import SYNC
+from .audit import check
 
 # One plane of nine blocks of four pages of four subpages; the last three blocks, X, Y and Z, are the region.
 PAPER = SubpageConfig(

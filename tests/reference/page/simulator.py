@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .config import ReferenceConfig
+from ..config import ReferenceConfig
+from ..loop import Request, Steps, Waits
+from ..untimed import UntimedLoop
 from .device import Device
 from .events import EventLoop
-from .loop import Request, Steps, Waits
 from .policies import Policy
-from .untimed import UntimedLoop
 
 
 class Reference:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .block import POOL, BlockConfig, BlockReference, heap, mmerge, plans
-from .block.audit import check
-from .block.plans import Contents, Plan
-from .helpers import write
+from ..helpers import write
+from . import POOL, BlockConfig, BlockReference, heap, mmerge, plans
+from .audit import check
+from .plans import Contents, Plan
 
 # The block of the paper: 576 pages, 64 leaves of 9. A copy costs 1 and an erase of any size 10.
 PAPER = BlockConfig(

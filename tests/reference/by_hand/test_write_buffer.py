@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from . import Reference
-from .helpers import (
+from .. import Reference
+from ..helpers import (
     TIMED,
     UNTIMED,
     flush,
@@ -16,7 +16,7 @@ from .helpers import (
     trim,
     write,
 )
-from .loop import Held
+from ..loop import Held
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns.
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
-from .clock import Clock
+from ..clock import Clock
+from ..loop import Page, Steps, Work
+from ..nand import Die
+from ..randomness import draw
 from .device import Device
-from .loop import Page, Steps, Work
-from .nand import Die
-from .randomness import draw
 
 #: More commands than any round has.
 ALL = 10**9

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from . import Device, IllegalEraseSet, ReferenceConfig
-from .blocks import OpenBlock, Stream
-from .erase_sets import Pair
-from .policies import greedy, ippbe, parallel_gc
+from .. import Device, IllegalEraseSet, ReferenceConfig
+from ..blocks import OpenBlock, Stream
+from ..erase_sets import Pair
+from ..page.policies import greedy, ippbe, parallel_gc
 
 #: One die of two planes, each of eight blocks of four pages.
 PLANES = ReferenceConfig(

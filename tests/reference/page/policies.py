@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
+from ..erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
+from ..placements.dogi import FROZEN, Dogi
+from ..placements.midas import Midas
+from ..randomness import POLICY_STREAM, TRIES, below, draw, mix
 from .device import Device
-from .erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
-from .placements.dogi import FROZEN, Dogi
-from .placements.midas import Midas
-from .randomness import POLICY_STREAM, TRIES, below, draw, mix
 
 __all__ = [
     "Policy",

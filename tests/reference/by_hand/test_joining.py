@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from . import Reference
-from .audit import check
-from .blocks import Stream
-from .helpers import TIMED, plane_of, ran, read, trim, write, writes
+from .. import Reference
+from ..blocks import Stream
+from ..helpers import TIMED, plane_of, ran, read, trim, write, writes
+from ..page.audit import check
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns.
 

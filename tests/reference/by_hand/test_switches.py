@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from . import Device, Reference, ReferenceConfig
-from .helpers import TIMED, UNTIMED, flush, ran, read, trim, write, writes
-from .policies import fifo
+from .. import Device, Reference, ReferenceConfig
+from ..helpers import TIMED, UNTIMED, flush, ran, read, trim, write, writes
+from ..page.policies import fifo
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
 

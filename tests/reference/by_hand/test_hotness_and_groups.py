@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from .config import ReferenceConfig
-from .speedupgc import BlockGroups, HotnessTable
+from ..config import ReferenceConfig
+from ..page.speedupgc import BlockGroups, HotnessTable
 
 # Hotness
 

@@ -1,0 +1,1 @@
+"""What only the page family of the reference has: its FTL, idle times, victim policies, hotness tables."""
