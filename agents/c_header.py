@@ -1,6 +1,7 @@
 """An agent as one C header: for other simulators and for firmware, which have neither Python nor PyTorch.
 
-It needs nothing but the C library, keeps no state, allocates nothing, and computes in single precision.
+It needs nothing but the C library, keeps no state, allocates nothing, and computes in single precision. The
+header of `td_lifetime`, the placement that learns on the device, has what it keeps and how it learns, too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -171,6 +173,20 @@ def c_header(agent: Agent, name: str = "agent") -> str:
     return (_ordinal_header if card.ordinal else _scorer_header)(agent, name, common)
 
 
+def td_lifetime_header(name: str = "td_lifetime") -> str:
+    """Return the placement `td_lifetime`, with all that it learns by, as the text of a C header (C99).
+
+    Args:
+        name: what its functions and types begin with.
+
+    Raises:
+        SsdgymError: the name is none in C.
+    """
+    _check_name(name)
+    text = (Path(__file__).parent / "td_lifetime.h").read_text(encoding="utf-8")
+    return text.replace("td_lifetime_", f"{name}_").replace("TD_LIFETIME_", f"{name.upper()}_")
+
+
 def _scorer_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
     card, scorer, cost = agent.card, agent.scorer, cost_of(agent.card)
     assert card.scorer is not None and isinstance(scorer, CandidateScorer), "others are ordinal"
@@ -216,15 +232,19 @@ def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
 
 def check(agent: Agent, name: str) -> None:
     """Raise if an agent cannot be written under a name: C lacks constants or arrays for it."""
-    if not _NAME.fullmatch(name):
-        raise SsdgymError(
-            f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
-        )
+    _check_name(name)
     for weights, tensor in agent.scorer.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise SsdgymError(f"the agent's {weights} holds what is no finite number; train it again.")
     if not agent.card.context_features:
         raise SsdgymError("the agent sees no context, for which C has no array; train one that does.")
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise SsdgymError(
+            f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
+        )
 
 
 def of_comment(text: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.c_header import c_header
+from ssdgym.agents.c_header import c_header, td_lifetime_header
 from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.device import DeviceConfig
@@ -36,13 +36,16 @@ class Outcome:
     write_amplification: float
 
 
-def compile_simulator(folder: Path, victims: Agent | None = None, placing: Agent | None = None) -> Path:
+def compile_simulator(
+    folder: Path, victims: Agent | None = None, placing: Agent | None = None, learning: bool = False
+) -> Path:
     """Compile with every warning as an error; return the program.
 
     Args:
         folder: for the program and the headers of the agents.
         victims: what the rule `agent` is to be.
         placing: what the placement `agent` is to be.
+        learning: have the placement `td_lifetime`.
     """
     program = folder / "log_simulator"
     with_agents = [f"-I{folder}"]
@@ -52,6 +55,9 @@ def compile_simulator(folder: Path, victims: Agent | None = None, placing: Agent
     if placing is not None:
         (folder / "placing.h").write_text(c_header(placing, "placing"))
         with_agents.append("-DWITH_PLACEMENT")
+    if learning:
+        (folder / "td_lifetime.h").write_text(td_lifetime_header())
+        with_agents.append("-DWITH_TD_LIFETIME")
     source = str(FOLDER / "log_simulator.c")
     subprocess.run([str(COMPILER), *_STRICT, *with_agents, "-o", str(program), source, "-lm"], check=True)
     return program

@@ -16,8 +16,8 @@
  *             open, where relocated pages have several: they then share those that are
  *   GOAL      and ends when so many are
  *   PLACEMENT single: all pages go to one open segment; sep_gc: relocated pages to one of their own; sepbit:
- *             to six by how long they are expected to live; or agent, if it is compiled with one (see
- *             agent_placement.h)
+ *             to six by how long they are expected to live; or agent or td_lifetime, if it is compiled with
+ *             one (see agent_placement.h)
  *   RULE      greedy (of equals, the one that came to this number of invalid pages first), greedy_lowest (of
  *             equals, the lowest number), cost_benefit (age since the last invalidation),
  *             cost_benefit_sealed (age since the segment was sealed), or agent, if it is compiled with one

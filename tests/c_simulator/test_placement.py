@@ -142,6 +142,14 @@ def test_sepbit__the_counts_of_ssdgym(workload: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workload", ["zipf99", "hot90"])
+def test_td_lifetime__the_counts_of_ssdgym(workload: str, tmp_path: Path) -> None:
+    program = compile_simulator(tmp_path, learning=True)
+    found, expected = in_both("td_lifetime", workload, program, "td_lifetime")
+    assert found.relocated_pages == expected["relocated_pages"]
+    assert found.cleanings == expected["erases"]
+
+
+@pytest.mark.parametrize("workload", ["zipf99", "hot90"])
 def test_agent_that_chooses_victims__with_sepbit__within_two_per_cent_of_ssdgym(
     workload: str, tmp_path: Path
 ) -> None:
