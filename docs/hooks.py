@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
+import typer
 from mkdocs.plugins import event_priority
 
-from ssdgym.config.device import load_device
+from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
+from ssdgym.cli import app
+from ssdgym.config.block import BlockFtl
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.ftl import PageFtl
 from ssdgym.config.loading import Config
+from ssdgym.config.subpage import SubpageFtl
+from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.envs.features import Setting, registered_features
 from ssdgym.envs.rewards.terms import TERMS
+from ssdgym.experiments.leaderboard.suites import SuiteConfig
+from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
     IdleRule,
@@ -27,6 +37,8 @@ from ssdgym.policy import (
     available_rules,
 )
 from ssdgym.policy.rules import Rule
+from ssdgym.workloads.generators.pacing import PacedConfig
+from ssdgym.workloads.registry import workload_models
 
 ROOT = Path(__file__).parents[1]
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
@@ -129,23 +141,72 @@ def _reward_terms() -> str:
     return _table("term | cost | needs time", rows)
 
 
-def _sweep_fields() -> str:
-    return _table("field | default | meaning", _fields_of(SweepConfig, ""))
+def _counters() -> str:
+    """Return the counters that are metrics, each with its comment in the record."""
+    source = (ROOT / "ssdgym/engine/core/records.py").read_text(encoding="utf-8")
+    record = source.partition("COUNTERS = ")[2].partition("]")[0]
+    meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),(?:  # (.*))?$', record, re.MULTILINE))
+    names = [name for name in COUNTERS.names or () if name not in SUMMED_COUNTERS]
+    return _table("counter | of", ((f"`{name}`", meanings[name]) for name in names))
 
 
-def _fields_of(model: type[Config], prefix: str) -> Iterator[tuple[object, ...]]:
+def _commands() -> str:
+    return "\n".join(_command("ssdgym", typer.main.get_command(app)))
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
+    """Yield the section of a command, or those of the commands of a group."""
+    if inner_commands := getattr(command, "commands", None):
+        for inner, one in inner_commands.items():
+            yield from _command(f"{name} {inner}", one)
+        return
+    text, _, examples = inspect.cleandoc((command.help or "").replace("\b\n", "")).partition("Examples:")
+    yield from (f"### {name}", "", text.strip(), "")
+    if examples:
+        yield from ("```console", *filter(None, map(str.strip, examples.splitlines())), "```", "")
+    yield _table("option | default | meaning", map(_option, command.params))
+    yield ""
+
+
+def _option(option: Any) -> tuple[object, ...]:
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    default = option.default() if callable(option.default) else option.default
+    return names, _shown(default), getattr(option, "help", "") or ""
+
+
+def _fields(model: type[Config], *but: str) -> Callable[[], str]:
+    """Return a function that writes the table of the fields of a model, without some."""
+    return lambda: _table("field | default | meaning", _fields_of(model, "", frozenset(but)))
+
+
+def _workload_fields() -> str:
+    """Return a table for each kind of workload; fields of pace stand in one of their own."""
+    parts = []
+    for kind, model in workload_models().items():
+        pace = PacedConfig.model_fields if issubclass(model, PacedConfig) else ()
+        meaning = (inspect.getdoc(model) or "").partition("\n\n")[0].replace("\n", " ")
+        parts += [f"### {kind}", "", meaning, "", _fields(model, "kind", *pace)(), ""]
+    return "\n".join(parts)
+
+
+def _fields_of(
+    model: type[Config], prefix: str, but: frozenset[str] = frozenset()
+) -> Iterator[tuple[object, ...]]:
     """Yield the fields of a model, each followed by those of the models that it may have."""
     for name, field in model.model_fields.items():
-        if prefix and name == "kind":
+        if (prefix and name == "kind") or name in but:
             continue
         default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
-        yield f"{prefix}`{name}`", default, field.description or ""
+        yield f"`{prefix}{name}`", default, field.description or ""
         for inner in _models_in(field.annotation):
             meaning = (inspect.getdoc(inner) or "").partition("\n")[0]
-            if "kind" in inner.model_fields:
-                (kind,) = get_args(inner.model_fields["kind"].annotation)
-                yield f"`{name}: {{kind: {kind}}}`", "", meaning
-            yield from _fields_of(inner, "... ")
+            if (
+                kinds := get_args(inner.model_fields["kind"].annotation)
+                if "kind" in inner.model_fields
+                else ()
+            ):
+                yield f"`{prefix}{name}: {{kind: {' or '.join(kinds)}}}`", "", meaning
+            yield from _fields_of(inner, f"{prefix}{name}.")
 
 
 def _models_in(annotation: Any) -> Iterator[type[Config]]:
@@ -157,8 +218,8 @@ def _models_in(annotation: Any) -> Iterator[type[Config]]:
 
 def _shown(default: Any) -> str:
     if isinstance(default, Config):
-        return f"`{{kind: {default.kind}}}`"  # type: ignore[attr-defined]
-    return f"`{default}`" if default not in (None, "") else ""
+        return f"`{{kind: {default.kind}}}`" if "kind" in type(default).model_fields else "as below"
+    return f"`{default}`" if default not in (None, "", (), {}) else ""
 
 
 MARKERS: dict[str, Callable[[], str]] = {
@@ -169,5 +230,17 @@ MARKERS: dict[str, Callable[[], str]] = {
     "merge rules": _sections(MergeRule),
     "features": _features,
     "reward terms": _reward_terms,
-    "sweep fields": _sweep_fields,
+    "counters": _counters,
+    "commands": _commands,
+    "device fields": _fields(DeviceConfig, "ftl"),
+    "page fields": _fields(PageFtl, "rules"),
+    "subpage fields": _fields(SubpageFtl, "rules"),
+    "block fields": _fields(BlockFtl, "rules"),
+    "pace fields": _fields(PacedConfig),
+    "workload fields": _workload_fields,
+    "experiment fields": _fields(ExperimentConfig),
+    "suite fields": _fields(SuiteConfig),
+    "training fields": _fields(TrainConfig),
+    "evolution fields": _fields(EvolutionConfig),
+    "sweep fields": _fields(SweepConfig),
 }

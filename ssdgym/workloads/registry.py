@@ -117,6 +117,11 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
     return model
 
 
+def workload_models() -> dict[str, type[WorkloadConfig]]:
+    """Return the models of all kinds, by kind."""
+    return _KINDS.by_name()
+
+
 def code_hashes(config: WorkloadConfig) -> list[str]:
     """Return a hash of each source outside of ssdgym that the requests of a workload depend on."""
     hashes = {digest for part in config.parts() for digest in code_hashes(part)}

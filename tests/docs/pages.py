@@ -10,15 +10,21 @@ README = ROOT / "README.md"
 #: The recipes need the files they write: see `test_extending.py`.
 RECIPES = ROOT / "docs" / "extending.md"
 PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+#: Pages that are followed from the first block to the last: see `test_walk.py`.
+TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
+
+
+def fenced(page: Path) -> list[tuple[str, str]]:
+    """Return language and content of every fenced block of a page."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
 def blocks(language: str, page: Path) -> list[str]:
     """Return the fenced blocks of a language."""
-    text = page.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [content for found, content in fenced(page) if found == language]
 
 
 def blocks_of_all_pages(language: str) -> list[str]:
-    """Return the blocks of every page but the recipes, equal ones once."""
-    pages = [page for page in PAGES if page != RECIPES]
+    """Return the blocks of every page but those that are followed as a whole, equal ones once."""
+    pages = [page for page in PAGES if page not in (README, RECIPES, *TUTORIAL)]
     return list(dict.fromkeys(block for page in pages for block in blocks(language, page)))

@@ -9,9 +9,13 @@ from types import ModuleType
 
 import pytest
 
+from ssdgym.config.block import BlockFtl
+from ssdgym.config.ftl import PageFtl
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.envs.features import registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.sweeps import config
+from ssdgym.workloads.registry import workload_models
 from tests.docs.pages import PAGES, ROOT
 
 pytest.importorskip("mkdocs")
@@ -54,3 +58,25 @@ def test_sweep_fields__are_those_of_all_models(hooks: ModuleType) -> None:
     models += [config.OptunaConfig]
     assert {name for model in models for name in model.model_fields} <= names
     assert {model.model_fields["kind"].annotation.__args__[0] for model in models[3:]} <= names
+
+
+def test_fields_of_devices__are_those_of_the_models(hooks: ModuleType) -> None:
+    for name, model in {"page": PageFtl, "subpage": SubpageFtl, "block": BlockFtl}.items():
+        found = first_cells(hooks.on_page_markdown(marker(f"{name} fields")))
+        assert set(model.model_fields) - {"rules"} <= found and "gc.copyback" in found
+
+
+def test_commands__each_with_its_options_and_examples(hooks: ModuleType) -> None:
+    text = hooks.on_page_markdown(marker("commands"))
+    sections = dict(re.findall(r"^### (ssdgym [\w ]+)\n(.*?)(?=^### |\Z)", text, re.DOTALL | re.MULTILINE))
+    assert {"ssdgym run", "ssdgym evaluate", "ssdgym trace info", "ssdgym zoo list"} <= set(sections)
+    assert "`--policy`, `-p`" in sections["ssdgym run"] and "ssdgym run --" in sections["ssdgym run"]
+
+
+def test_counters__are_those_that_are_metrics(hooks: ModuleType) -> None:
+    assert "relocated_pages" in first_cells(hooks.on_page_markdown(marker("counters")))
+
+
+def test_kinds_of_workload__each_has_a_table(hooks: ModuleType) -> None:
+    text = hooks.on_page_markdown(marker("workload fields"))
+    assert set(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == set(workload_models())
