@@ -22,6 +22,7 @@ import typer
 
 import ssdgym
 from ssdgym.cli.bench import bench
+from ssdgym.cli.dataset import dataset
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
 from ssdgym.cli.evaluate import evaluate
@@ -55,6 +56,7 @@ for _command in (
     train,
     tune,
     export,
+    dataset,
     bench,
     doctor,
     warmup,

@@ -1,0 +1,221 @@
+"""Data sets of Minari, played by heuristics and agents, for learning offline."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+import ssdgym
+from ssdgym.agents.playing.agents import Source
+from ssdgym.agents.training.config import EnvironmentConfig, check_arguments
+from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+#: Chooses the action of one environment from its observation (1, ...), its info, and a generator.
+Behaviour = Callable[[Observation, Mapping[str, Any], np.random.Generator], int]
+RANDOM = "random_action"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Mean returns of whole episodes, by the name of who has played them; `random_action` is one of them."""
+
+    means: Mapping[str, float]
+
+    @property
+    def best(self) -> str:
+        """The name with the highest mean return."""
+        return max(self.means, key=lambda name: self.means[name])
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What has been written.
+
+    Attributes:
+        path: folder of the data set.
+        returns: of the episodes in it, by behaviour.
+        scores: reference scores, the lowest of which a normalised score takes as 0 and the best as 1.
+    """
+
+    path: Path
+    episodes: int
+    steps: int
+    returns: Mapping[str, Sequence[float]]
+    scores: Scores
+
+
+def heuristic(env: VectorEnv, policy: str) -> Behaviour:
+    """Return the behaviour that takes what a proposer of the environment picks.
+
+    Raises:
+        SsdgymError: the environment has no such proposer. The behaviour raises it where that picks nothing.
+    """
+    proposers = tuple(env.metadata["proposers"])
+    if policy not in proposers:
+        known = f"has {', '.join(proposers)}" if proposers else "has none; give agents"
+        raise SsdgymError(f"policy {policy} is no proposer of the environment, which {known}.")
+    place = proposers.index(policy)
+
+    def behave(observation: Observation, info: Mapping[str, Any], rng: np.random.Generator) -> int:
+        pick = int(info["proposed"][0, place])
+        if pick < 0:
+            raise SsdgymError(f"policy {policy} picks none of the candidates of a decision; leave it out.")
+        return pick
+
+    return behave
+
+
+def agent_behaviour(env: VectorEnv, source: Source) -> Behaviour:
+    """Return the behaviour of an agent."""
+    agent = source.build(env)
+
+    def behave(observation: Observation, info: Mapping[str, Any], rng: np.random.Generator) -> int:
+        return int(agent.act(observation, observation["action_mask"] != 0, rng)[0])
+
+    return behave
+
+
+class Recorder:
+    """Plays episodes of one environment.
+
+    Raises:
+        SsdgymError: there is no such environment, or it does not take the arguments.
+    """
+
+    def __init__(self, environment: EnvironmentConfig) -> None:
+        check_arguments(environment.id, environment.kwargs)
+        self.environment = environment
+        self.env = gym.make_vec(
+            environment.id,
+            num_envs=1,
+            vectorization_mode="vector_entry_point",
+            autoreset_mode="Disabled",
+            **environment.kwargs,
+        )
+
+    def play(self, behaviour: Behaviour, seed: int) -> dict[str, Any]:
+        """Play the episode of a seed, and return the fields of an `EpisodeBuffer` of Minari."""
+        rng = np.random.default_rng(seed)
+        observation, info = self.env.reset(seed=seed)
+        seen, shown, actions, rewards = [observation], [info], [], []
+        over = False
+        while not over:
+            actions.append(behaviour(observation, info, rng))
+            observation, reward, _, truncated, info = self.env.step(np.array(actions[-1:]))
+            rewards.append(float(reward[0]))
+            seen.append(observation)
+            shown.append(info)
+            over = bool(truncated[0])
+        return {
+            "seed": seed,
+            "observations": {key: np.concatenate([one[key] for one in seen]) for key in observation},
+            "actions": np.array(actions),
+            "rewards": rewards,
+            "terminations": [False] * len(rewards),
+            "truncations": [False] * (len(rewards) - 1) + [True],
+            "infos": {
+                "proposed": np.concatenate([one["proposed"] for one in shown]),
+                # Minari loads no arrays of one axis back.
+                "host_pages": [int(one["host_pages"][0]) for one in shown],
+            },
+        }
+
+    def score(self, behaviours: Mapping[str, Behaviour], seeds: Sequence[int]) -> Scores:
+        """Return the mean returns of behaviours over the episodes of some seeds."""
+        return Scores(
+            {
+                name: float(np.mean([sum(self.play(behaviour, seed)["rewards"]) for seed in seeds]))
+                for name, behaviour in behaviours.items()
+            }
+        )
+
+
+def record(
+    dataset_id: str,
+    recorder: Recorder,
+    behaviours: Mapping[str, Behaviour],
+    scores: Scores,
+    seeds: Sequence[int],
+    about: Mapping[str, str | None],
+    advance: Callable[[int, int], None] = lambda done, total: None,
+) -> Recorded:
+    """Play an episode of each seed, by the behaviours in turn, and write them where Minari keeps data sets.
+
+    Args:
+        dataset_id: as Minari has it, `group/name-v0`.
+        recorder: of the environment.
+        behaviours: by name.
+        scores: by which Minari normalises returns.
+        seeds: of the episodes.
+        about: who has made it, arguments of `minari.create_dataset_from_buffers`.
+        advance: called with the episodes that are played, and their number.
+
+    Raises:
+        SsdgymError: Minari refuses the id or has it, or no score is above that of random actions.
+    """
+    import minari
+    from minari.data_collector.episode_buffer import EpisodeBuffer
+
+    check_id(dataset_id)
+    if scores.best == RANDOM:
+        raise SsdgymError(
+            "no policy has a higher mean return than random actions, so there are no reference scores; play "
+            "more or longer episodes (--reference-episodes, --env-arg horizon=N) or other policies."
+        )
+    names = list(behaviours)
+    played = [names[k % len(names)] for k in range(len(seeds))]
+    buffers = []
+    for k, (name, seed) in enumerate(zip(played, seeds, strict=True)):
+        buffers.append(EpisodeBuffer(id=k, **recorder.play(behaviours[name], seed)))
+        advance(k + 1, len(seeds))
+    env = gym.make(recorder.environment.id, **recorder.environment.kwargs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*is set to None", category=UserWarning)
+        dataset: MinariDataset = minari.create_dataset_from_buffers(
+            dataset_id,
+            buffers,
+            env=env.spec,
+            eval_env=env.spec,
+            algorithm_name=", ".join(names),
+            ref_min_score=scores.means[RANDOM],
+            ref_max_score=scores.means[scores.best],
+            description=f"Episodes of {recorder.environment.id}; 1 is the score of {scores.best}.",
+            data_format="arrow",
+            requirements=[f"ssdgym=={ssdgym.__version__}"],
+            **about,
+        )
+    returns = [float(sum(buffer.rewards)) for buffer in buffers]
+    dataset.storage.update_episode_metadata([{"behaviour": name} for name in played])
+    by_name = {name: [r for r, one in zip(returns, played, strict=True) if one == name] for name in names}
+    path = Path(dataset.storage.data_path)
+    return Recorded(path, dataset.total_episodes, dataset.total_steps, by_name, scores)
+
+
+def check_id(dataset_id: str) -> None:
+    """Raise if Minari refuses an id, or has a data set of that id."""
+    from minari.dataset.minari_dataset import parse_dataset_id
+    from minari.storage.datasets_root_dir import get_dataset_path
+
+    try:
+        parse_dataset_id(dataset_id)
+    except (ValueError, TypeError):  # the latter where the version is missing
+        raise SsdgymError(
+            f"data set {dataset_id}: is no id of Minari; write it as group/name-v0, with letters, digits, - "
+            "and _."
+        ) from None
+    if get_dataset_path(dataset_id).exists():
+        raise SsdgymError(
+            f"data set {dataset_id}: is there already; give the next version, or remove it with "
+            f"minari delete {dataset_id}."
+        )
