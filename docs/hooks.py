@@ -28,6 +28,7 @@ from ssdgym.experiments.leaderboard.suites import SuiteConfig
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
+    AllocationRule,
     IdleRule,
     MergeRule,
     PlacementRule,
@@ -227,6 +228,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "victim rules": _victim_rules,
     "placements": _sections(PlacementRule),
     "idle rules": _sections(IdleRule),
+    "allocations": _sections(AllocationRule),
     "merge rules": _sections(MergeRule),
     "features": _features,
     "reward terms": _reward_terms,

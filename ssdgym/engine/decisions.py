@@ -22,11 +22,14 @@ from ssdgym.engine.core.records import CASE, ERASE_PAIR, MAX_PAIRS, PLAN
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
 #: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
-#: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take.
-ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE = range(6)
-KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
+#: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take; the
+#: free block that a stream goes on in.
+ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE, ALLOCATE = range(7)
+KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE", "ALLOCATE")
 #: Number of the first tracker: trackers stand behind the rules of the kinds.
 TRACKERS = len(KINDS)
+#: Kinds between PLACE and IDLE, whose rules hook no events.
+_SKIPPED = IDLE - PLACE - 1
 #: The bit beside the kinds taken outside: a stream named for the first page of a request is for all of it.
 WHOLE_REQUESTS = 1 << 16
 #: And those that say which REGION decisions are taken outside: where groups that leave the write buffer in
@@ -54,6 +57,8 @@ WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUME
 PERIOD = 128
 #: The bits of devices where a rule or an agent decides about idle dies, and where that rule has an oracle.
 IDLES, ORACLE = 1024, 2048
+#: The bit of devices where a rule or an agent chooses the free block that is opened.
+ALLOCATES = 4096
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
 #: A round's erase ends them, too; the last answer stands for all commands up to it.
@@ -79,6 +84,8 @@ ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
 #: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none; decided again after so long.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
+#: (view, plane, stream, parameters) -> block of the pool.
+ALLOCATE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, PARAMETERS)
 #: (plans (K,) PLAN, case (1,) CASE, parameters) -> candidate.
 MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)
 #: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
@@ -93,6 +100,7 @@ SHAPES = {
     "place": PLACE_SHAPE,
     "idle": IDLE_SHAPE,
     "merge": MERGE_SHAPE,
+    "allocate": ALLOCATE_SHAPE,
     **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
     **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
     **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
@@ -102,6 +110,7 @@ _erase_rule_at = function_at(types.FunctionType(ERASE_SHAPE))
 _place_rule_at = function_at(types.FunctionType(PLACE_SHAPE))
 _idle_rule_at = function_at(types.FunctionType(IDLE_SHAPE))
 _merge_rule_at = function_at(types.FunctionType(MERGE_SHAPE))
+_allocate_rule_at = function_at(types.FunctionType(ALLOCATE_SHAPE))
 _page_event_at = function_at(types.FunctionType(PAGE_EVENT))
 _block_event_at = function_at(types.FunctionType(BLOCK_EVENT))
 _die_event_at = function_at(types.FunctionType(DIE_EVENT))
@@ -117,13 +126,14 @@ class Decider(NamedTuple):
     victim_view: Any  # int64: handle of what the victim rule sees
     place_view: Any  # int64: handle of what the placement rule sees, and the trackers
     idle_view: Any  # int64: handle of what the rule for idle dies sees
+    wear_view: Any  # int64: handle of what the rule for allocation sees
 
 
 @cache
 def device_type(arrays: Arrays) -> Any:
     """Return numba's type of a pointer to a device of a family, with who takes its decisions."""
     device: Any = arrays.device
-    decider = Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0)
+    decider = Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0, 0)
     return pointer_type(device(*(array[0] for array in arrays.sample()), decider))
 
 
@@ -192,6 +202,14 @@ def idle_by_rule(dev, die_number, gap_ns):
 
 
 @inlined
+def block_by(dev, plane, stream):
+    """Return the free block that the rule has for a stream of a plane."""
+    rule = dev.decider.rules[ALLOCATE]
+    parameters = pointer_to(rule.parameters, 0)
+    return np.int64(_allocate_rule_at(rule.choose)(dev.decider.wear_view, plane, stream, parameters))
+
+
+@inlined
 def merge_by(rule, plans, case):
     """Return the candidate that a rule has for a merge."""
     return _merge_rule_at(rule.choose)(plans, case, pointer_to(rule.parameters, 0))
@@ -220,21 +238,21 @@ def _view_of(decider, kind):
     """Return what the rule of a kind, or a tracker, sees."""
     if kind == IDLE:
         return decider.idle_view
+    if kind == ALLOCATE:
+        return decider.wear_view
     return decider.victim_view if kind == ERASE else decider.place_view
 
 
 @inlined
 def listeners(rules):
-    """Return how many rules may hook events: for victims, places and idle dies, and the trackers."""
-    return np.int64(3 + rules.shape[0] - TRACKERS)
+    """Return how many rules may hook events: all but those of RELOCATE, REGION and MERGE."""
+    return np.int64(rules.shape[0] - _SKIPPED)
 
 
 @inlined
 def listener(k):
     """Return the number of the `k`-th rule that may hook events."""
-    if k <= PLACE:
-        return np.int64(k)
-    return np.int64(IDLE if k == PLACE + 1 else TRACKERS + k - PLACE - 2)
+    return np.int64(k if k <= PLACE else k + _SKIPPED)
 
 
 @inlined

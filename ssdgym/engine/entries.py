@@ -28,7 +28,7 @@ from ssdgym.requests import REQUEST
 def bind(state, i, rules, external, pairs, address):
     """Store device `i` of a batch with who takes its decisions, and behind it what its rules see.
 
-    There is room for four tuples of `STORED_BYTES`.
+    There is room for `TUPLES` tuples of `STORED_BYTES`.
     """
 
 
@@ -72,7 +72,7 @@ def run_loop(dev, address, requests, last):
 
 
 #: A device is stored as so many tuples at most: itself, and what its rules see.
-TUPLES = 4
+TUPLES = 5
 
 
 @entry

@@ -21,7 +21,7 @@ from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
 from ssdgym.policy.failures import rule_error
-from ssdgym.policy.policy import idle_of
+from ssdgym.policy.policy import idle_of, wear_rules_on
 from ssdgym.policy.registry import placement_of, rules_on
 from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator import Recording
@@ -213,7 +213,8 @@ class Batch:
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
         idle = idle_of(self.devices[0])
         proposers = [policy.main for policy in self.decision.proposers]
-        return [*proposers, *inside, *rules_on(self.devices[0]), *([] if idle is None else [idle])]
+        beside = [*([] if idle is None else [idle]), *wear_rules_on(self.devices[0])]
+        return [*proposers, *inside, *rules_on(self.devices[0]), *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of some devices need input, and which have reached their horizon.
@@ -256,11 +257,12 @@ class Batch:
         control["horizon"] = control["admitted_pages"] + host_pages
 
 
-def kind_of(device: DeviceConfig) -> tuple[str, str, str]:
-    """Return the FTL family of a device, its placement if that is a rule, and its idle rule if it has one.
+def kind_of(device: DeviceConfig) -> tuple[str, ...]:
+    """Return the FTL family of a device and those of its rules that have code of their own.
 
     Equal ones share a batch.
     """
     by_rule, idle = rules_for(device, None)[PLACE]["choose"] != 0, idle_of(device)
     placement = getattr(device.ftl, "placement", "") if by_rule else ""
-    return device.ftl.mapping, placement, "" if idle is None else idle.label
+    wear = (rule.label for rule in wear_rules_on(device))
+    return device.ftl.mapping, placement, "" if idle is None else idle.label, *wear

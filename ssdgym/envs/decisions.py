@@ -40,8 +40,8 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
     """Return a device as the policy that chooses victims (of `victims_of`) runs it."""
     if policy is None:
-        return with_rules(device, None)
-    return with_rules(policy.adapt(device), None, policy.victim)
+        return with_rules(device)
+    return with_rules(policy.adapt(device), victim=policy.victim)
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:

@@ -1,6 +1,7 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
-A policy is a victim rule and, where its name says so, a placement and a rule for idle dies: `greedy` leaves
+A policy is a victim rule and, where its name says so, other rules beside it (a placement, rules for idle
+dies and for the allocation of free blocks): `greedy` leaves
 the device's own as they are, `gsm+hotness_groups` brings its own placement. On devices of mapping block it is
 a merge rule alone, such as `mmerge`. A victim rule is one decorated
 function. Written in the subset of Python that numba compiles it runs inside the engine at full speed; with
@@ -61,6 +62,7 @@ Functions are called with:
   of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
   for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
   `oracle=True`, else -1;
+* allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
 * merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
   `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
   `case[0].candidates` the M-Merge by the plan of least cost;
@@ -85,6 +87,7 @@ module.
 """
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
+from ssdgym.engine.blocks.wear import erases_of, least_worn_free, most_worn_free
 from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
@@ -111,6 +114,7 @@ from ssdgym.engine.erase.legality import (
 )
 from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
 from ssdgym.policy.decorators import (
+    allocation_policy,
     built_in_placement,
     idle_policy,
     merge_policy,
@@ -129,7 +133,15 @@ from ssdgym.policy.lookup import (
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Tracker, VictimRule, new_choice
+from ssdgym.policy.rules import (
+    AllocationRule,
+    IdleRule,
+    MergeRule,
+    PlacementRule,
+    Tracker,
+    VictimRule,
+    new_choice,
+)
 
 __all__ = [
     "DRAWS_PER_CHOICE",
@@ -146,6 +158,7 @@ __all__ = [
     "SUB_BLOCK_SET",
     "TO_THE_END",
     "WHOLE_BLOCK",
+    "AllocationRule",
     "IdleRule",
     "Memory",
     "MergeRule",
@@ -153,6 +166,7 @@ __all__ = [
     "Policy",
     "Tracker",
     "VictimRule",
+    "allocation_policy",
     "available_policies",
     "available_rules",
     "blocks_of",
@@ -162,13 +176,16 @@ __all__ = [
     "device_for",
     "draw",
     "eligible",
+    "erases_of",
     "get_policy",
     "idle_draw",
     "idle_policy",
     "kernel",
+    "least_worn_free",
     "legal_set",
     "merge_policy",
     "most_invalid_block",
+    "most_worn_free",
     "move_ns",
     "new_choice",
     "next_by_invalid",

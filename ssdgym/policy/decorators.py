@@ -14,6 +14,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import (
+    AllocationRule,
     ChoiceT,
     HookT,
     IdleRule,
@@ -167,6 +168,17 @@ def idle_policy(name: str, *, source: str, oracle: bool = False, **options: Unpa
         options: see `RuleOptions`.
     """
     return _decorator(IdleRule, name, source, options, oracle=oracle)
+
+
+def allocation_policy(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Decorator:
+    """Register the decorated function as a rule that chooses which free block is opened.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        options: see `RuleOptions`.
+    """
+    return _decorator(AllocationRule, name, source, options)
 
 
 def merge_policy(

@@ -12,10 +12,10 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, load_device, load_fields, with_ftl
 from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
-from ssdgym.engine.decisions import IDLE, PLACE, no_rules
+from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy.names import DEFAULT, WrittenPart, has_near, hint, label_of, parse_policy
-from ssdgym.policy.policy import Policy, idle_of, with_rules
+from ssdgym.policy.policy import BESIDE, Policy, idle_of, wear_rules_on, with_rules
 from ssdgym.policy.registry import (
     Alias,
     registered,
@@ -25,7 +25,7 @@ from ssdgym.policy.registry import (
     rule_of_kind,
     rules_on,
 )
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, RuleT, VictimRule
+from ssdgym.policy.rules import MergeRule, PlacementRule, Rule, RuleT, VictimRule
 
 #: The kinds of rules that policies are named by.
 _MAIN = (VictimRule, MergeRule)
@@ -60,53 +60,56 @@ def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
         return spec
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
-    main, placement, idle = _by_kind(spec)
+    main, beside = _by_kind(spec)
     rule = registered(main.name)
     if isinstance(rule, PlacementRule):
         rule = registered_alias(main.name)
     policy = Policy(rule) if isinstance(rule, _MAIN) else _composed(rule)
     policy = policy.with_parameters(main.parameters)
-    if placement is not None:
-        policy = policy.with_placement(label_of(*placement))
-    return policy if idle is None else policy.with_idle(label_of(*idle))
+    for part, written in beside.items():
+        policy = policy.with_rule(part, label_of(*written))
+    return policy
 
 
-def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None, WrittenPart | None]:
-    """Return the parts of a policy: its main rule or alias, and the placement and idle rule it may have."""
+def _by_kind(text: str) -> tuple[WrittenPart, dict[str, WrittenPart]]:
+    """Return the parts of a policy: its main rule or alias, and by attribute the rules beside it."""
     parts = parse_policy(text)
     rules = [registered(part.name) for part in parts]
     if len(parts) == 1:
         rules = [registered_alias(parts[0].name) or rules[0]]
     unknown = [part.name for part, rule in zip(parts, rules, strict=True) if rule is None]
-    placements = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, PlacementRule)]
-    idles = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, IdleRule)]
+    beside = {
+        name: [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, kind)]
+        for name, kind in BESIDE.items()
+    }
     mains = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (*_MAIN, Alias))]
     merge = next((rule for rule in rules if isinstance(rule, MergeRule)), None)
     if unknown and not mains:
         raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
     if unknown:
-        kind = "idle rule" if has_near(unknown[0], registered_rules(IdleRule)) else "placement"
-        known = registered_rules(IdleRule if kind == "idle rule" else PlacementRule)
-        raise SsdgymError(f"policy {text!r}: {kind} {unknown[0]} does not exist; {hint(unknown[0], known)}")
+        near = [kind for kind in BESIDE.values() if has_near(unknown[0], registered_rules(kind))]
+        kind: type[Rule] = [*near, PlacementRule][0]
+        known = registered_rules(kind)
+        raise SsdgymError(
+            f"policy {text!r}: {kind.called} {unknown[0]} does not exist; {hint(unknown[0], known)}"
+        )
     if merge is not None and len(parts) > 1:
         raise SsdgymError(
             f"policy {text!r}: {merge.name} chooses {merge.chooses} and stands alone; write it so."
         )
-    for kind, given in (("placements", placements), ("idle rules", idles), ("victim rules", mains)):
+    for called, given in (*((BESIDE[name].called, beside[name]) for name in BESIDE), ("victim rule", mains)):
         if len(given) > 1:
-            raise SsdgymError(f"policy {text!r} names {len(given)} {kind}; give one.")
+            raise SsdgymError(f"policy {text!r} names {len(given)} {called}s; give one.")
     if not mains:
         raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
-    return mains[0], next(iter(placements), None), next(iter(idles), None)
+    return mains[0], {name: given[0] for name, given in beside.items() if given}
 
 
 def _composed(alias: Any) -> Policy:
     """Return the policy that an alias stands for."""
     rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
     if not any(isinstance(rule, _MAIN) for rule in rules.values()):
-        missing = next(
-            name for name, rule in rules.items() if not isinstance(rule, (PlacementRule, IdleRule))
-        )
+        missing = next(name for name, rule in rules.items() if not isinstance(rule, tuple(BESIDE.values())))
         raise SsdgymError(
             f"policy {alias.name} stands for {alias.composition}, and there is no victim rule {missing}; "
             f"{hint(missing, registered_rules(VictimRule))}"
@@ -165,22 +168,23 @@ def device_for(
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         placement = rule_of_kind(PlacementRule, ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.placement:
-            chosen = chosen.with_placement(placement)
+            chosen = chosen.with_rule("placement", placement)
         ftl = {key: value for key, value in ftl.items() if key != "placement"}
     model = with_ftl(model, ftl)
-    return chosen.adapt(model) if chosen else with_rules(model, None)
+    return chosen.adapt(model) if chosen else with_rules(model)
 
 
 def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
     """Return who takes which decisions inside the engine, (kinds + trackers,) RULE; compiles at first use."""
     rules, beside, idle = no_rules(), rules_on(device), idle_of(device)
+    others = [*([] if idle is None else [idle]), *wear_rules_on(device)]
     if policy is not None and policy.main.always_checked:
         beside = [replace(rule, always_checked=True) for rule in beside]
-        idle = idle and replace(idle, always_checked=True)
+        others = [replace(rule, always_checked=True) for rule in others]
     if beside and beside[0].function is not None:
         rules[PLACE] = beside[0].record
-    if idle is not None:
-        rules[IDLE] = idle.record
+    for rule in others:
+        rules[rule.kind] = rule.record
     if policy is not None and policy.main.compiled:
         rules[policy.main.kind] = _with_memory(policy.main, beside).record
     trackers = [rule.record for rule in beside[1:]]

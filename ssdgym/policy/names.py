@@ -46,8 +46,8 @@ def parse_policy(text: str) -> list[WrittenPart]:
     """
     if FORM.fullmatch(text) is None:
         raise SsdgymError(
-            f"policy {text!r} is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT "
-            "and +IDLE_RULE behind it or without."
+            f"policy {text!r} is not of the form NAME or NAME(parameter=value, ...), either with others "
+            "behind it, as in greedy+sep_gc, or without."
         )
     return [WrittenPart(name, _parse_parameters(name, inner)) for name, inner in re.findall(_PART, text)]
 

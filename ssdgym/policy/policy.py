@@ -15,13 +15,19 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.registry import (
     Alias,
-    placement_of,
     registered,
     rule_of_kind,
     side_by_side,
     trackers_of,
 )
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, RuleT, VictimRule
+from ssdgym.policy.rules import AllocationRule, IdleRule, MergeRule, PlacementRule, Rule, VictimRule
+
+#: The rules that a policy may have beside its main one, by its attribute: their kinds.
+BESIDE: Mapping[str, type[Rule]] = {
+    "placement": PlacementRule,
+    "idle": IdleRule,
+    "allocation": AllocationRule,
+}
 
 
 @dataclass(frozen=True)
@@ -34,12 +40,14 @@ class Policy:
         placement: chooses where pages are written; `None`: as the FTL of the device says.
         alias: the name this composition was looked up by, if it has one.
         idle: chooses how far idle dies go with background GC; `None`: as the FTL of the device says.
+        allocation: chooses which free block is opened; `None`: as the FTL of the device says.
     """
 
     main: VictimRule | MergeRule
     placement: PlacementRule | None = None
     alias: Alias | None = None
     idle: IdleRule | None = None
+    allocation: AllocationRule | None = None
 
     @property
     def victim(self) -> VictimRule:
@@ -93,20 +101,25 @@ class Policy:
     @property
     def parts(self) -> tuple[Rule, ...]:
         """The rules that the policy brings."""
-        return tuple(rule for rule in (self.main, self.placement, self.idle) if rule is not None)
+        return self.main, *self.beside.values()
+
+    @property
+    def beside(self) -> Mapping[str, Rule]:
+        """Those beside the main one, by the name of the attribute."""
+        return {part: rule for part in BESIDE if (rule := getattr(self, part)) is not None}
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
         """Return the same policy with other parameters: each of the first of its rules that has it.
 
-        The main rule is first, then the placement, then the rule for idle dies. A parameter whose default is
-        a whole number takes whole numbers only.
+        The main rule is first, then the placement, then the others. A parameter whose default is a whole
+        number takes whole numbers only.
 
         Raises:
             SsdgymError: a name or value is wrong, or the policy has a name of its own.
         """
         if given and self.alias:
             raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {self.alias_of}.")
-        changed = {part: dict[str, float]() for part in ("main", "placement", "idle")}
+        changed = {part: dict[str, float]() for part in ("main", *BESIDE)}
         for name, value in given.items():
             having = (part for part in changed if name in getattr(getattr(self, part), "parameters", ()))
             changed[next(having, "main")][name] = value
@@ -117,24 +130,18 @@ class Policy:
         rules = {part: getattr(self, part).with_parameters(own) for part, own in changed.items() if own}
         return replace(self, **rules)
 
-    def with_placement(self, placement: str | PlacementRule) -> Policy:
-        """Return the same policy with a placement.
+    def with_rule(self, part: str, rule: str | Rule) -> Policy:
+        """Return the same policy with a rule beside its main one.
 
-        Raises:
-            SsdgymError: it has one already or can have none, or there is no such placement.
-        """
-        return replace(self, placement=self._joining(PlacementRule, "placement", placement, self.placement))
-
-    def with_idle(self, idle: str | IdleRule) -> Policy:
-        """Return the same policy with a rule for idle dies.
+        Args:
+            part: the attribute that it becomes, such as `placement`.
+            rule: by what it is written as, or itself.
 
         Raises:
             SsdgymError: it has one already or can have none, or there is no such rule.
         """
-        return replace(self, idle=self._joining(IdleRule, "idle rule", idle, self.idle))
-
-    def _joining(self, kind: type[RuleT], called: str, rule: str | RuleT, known: RuleT | None) -> RuleT:
-        """Return a rule that joins the policy, which may have none of its kind."""
+        kind = BESIDE[part]
+        called, known = kind.called, getattr(self, part)
         if isinstance(self.main, MergeRule):
             label = rule if isinstance(rule, str) else rule.label
             raise SsdgymError(
@@ -148,19 +155,19 @@ class Policy:
                 f"policy {own} has the {called} {known.label} and cannot be given {found.label}, too; leave "
                 "one of them out."
             )
-        return found
+        joined: Any = {part: found}
+        return replace(self, **joined)
 
     def with_checks(self) -> Policy:
         """Return the same policy, whose rules are compiled with checks whatever package they are of."""
-        placement = self.placement and replace(self.placement, always_checked=True)
-        idle = self.idle and replace(self.idle, always_checked=True)
-        main = replace(self.main, always_checked=True)
-        return replace(self, main=main, placement=placement, idle=idle)
+        rules = {"main": self.main, **self.beside}
+        checked: Any = {part: replace(rule, always_checked=True) for part, rule in rules.items()}
+        return replace(self, **checked)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
 
-        It has the policy's placement and idle rule, and an erase unit and commands of several planes that
+        It has the policy's rules beside the main one, and an erase unit and commands of several planes that
         suit the victim rule. The device's isolation is kept where its erase unit is.
 
         Raises:
@@ -192,7 +199,7 @@ class Policy:
             changes["multi_plane"] = self.multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
         victim = self.main if isinstance(self.main, VictimRule) else None
-        return with_rules(device, self.placement, victim, where, self.idle, **changes)
+        return with_rules(device, self.beside, victim, where, **changes)
 
     def _check_decision(self, device: DeviceConfig) -> None:
         """Raise if a device has other decisions than the policy takes."""
@@ -207,7 +214,7 @@ class Policy:
 
     @property
     def label(self) -> str:
-        """Name, parameters and placement, as `get_policy` reads them."""
+        """Its rules with their parameters, as `get_policy` reads them."""
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
         # What the name stands for is not repeated behind it.
@@ -220,68 +227,91 @@ class Policy:
         return self.alias_of + self.label.removeprefix(self.name) if self.alias else self.label
 
     def placed_on(self, device: DeviceConfig) -> Policy:
-        """Return the policy with the placement and the idle rule of a device."""
-        return replace(self, placement=placement_of(device), idle=idle_of(device))
+        """Return the policy with the rules of a device beside the main one."""
+        beside: Any = {part: beside_on(device).get(part) for part in BESIDE}
+        return replace(self, **beside)
 
     def source_digest(self) -> str:
         """Return a hash of the code of its rules and their hooks."""
         return hashlib.sha256(b"".join(rule.code for rule in self.parts)).hexdigest()
 
 
+def beside_on(device: DeviceConfig) -> dict[str, Any]:
+    """Return the rules that the FTL of a device names, by the attribute of a policy that has such a rule."""
+    ftl = device.ftl
+    if not isinstance(ftl, PageFtl):
+        return {}
+    fields = {
+        "placement": ("placement", ftl.placement),
+        "idle": ("gc.idle", ftl.gc.idle),
+        "allocation": ("block_allocation", ftl.block_allocation),
+    }
+    return {
+        part: rule_of_kind(BESIDE[part], text, f"device {device.name}: ftl.{field}")
+        for part, (field, text) in fields.items()
+        if text is not None
+    }
+
+
 def idle_of(device: DeviceConfig) -> IdleRule | None:
     """Return the rule for idle dies of a device; `None` if it has none."""
-    if not isinstance(device.ftl, PageFtl) or device.ftl.gc.idle is None:
-        return None
-    return rule_of_kind(IdleRule, device.ftl.gc.idle, f"device {device.name}: ftl.gc.idle")
+    return beside_on(device).get("idle")
+
+
+def wear_rules_on(device: DeviceConfig) -> list[Rule]:
+    """Return the rules of a device that level wear, as they keep their records side by side."""
+    rules = [rule for part, rule in beside_on(device).items() if part in _WEAR]
+    memories = side_by_side([rule.memory for rule in rules])
+    return [replace(rule, memory=memory) for rule, memory in zip(rules, memories, strict=True)]
+
+
+#: Those of the rules beside the main one that level wear.
+_WEAR = ("allocation",)
 
 
 def with_rules(
     device: DeviceConfig,
-    placement: PlacementRule | None,
+    beside: Mapping[str, Rule] | None = None,
     victim: VictimRule | None = None,
     where: str | None = None,
-    idle: IdleRule | None = None,
     **changes: Any,
 ) -> DeviceConfig:
-    """Return the device with a placement, and with other values in some fields, checked as a whole.
+    """Return the device with rules, and with other values in some fields, checked as a whole.
 
     Args:
         device: to change; it is returned itself if it has all that.
-        placement: where pages are written; `None`: as the FTL of the device says.
+        beside: rules by the attribute of a policy that has them, in place of those that the FTL of the device
+            names; an idle rule also in place of `gc.background_fraction`.
         victim: chooses victims; the memory it needs is added, and that of another rule is kept.
         where: what errors start with, by default the name of the device.
-        idle: how far idle dies go with background GC, in place of `gc.background_fraction`; `None`: as the
-            FTL of the device says.
         changes: values by the name of the field.
 
     Raises:
-        SsdgymError: there is no such placement, or the values do not fit each other.
+        SsdgymError: there is no such rule, or the values do not fit each other.
     """
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
-        placement = placement or placement_of(device)
-        assert placement is not None, "this FTL has one"
-        idle = idle or idle_of(device)
-        rules = _needs_of(device, placement, victim, idle)
-        label = None if idle is None else idle.label
-        if (placement.label, label, rules) != (ftl.placement, ftl.gc.idle, ftl.needs):
-            bare = ftl.model_copy(update={"placement": placement.label, "rules": None})
-            filled: dict[str, Any] = {} if rules == bare.needs else {"rules": rules}
-            if label is not None:
-                filled["gc"] = ftl.gc.model_copy(update={"idle": label, "background_fraction": None})
+        rules = {**beside_on(device), **(beside or {})}
+        needs = _needs_of(device, rules, victim)
+        labels = {part: rules[part].label if part in rules else None for part in BESIDE}
+        named = {"placement": ftl.placement, "idle": ftl.gc.idle, "allocation": ftl.block_allocation}
+        if (labels, needs) != (named, ftl.needs):
+            values = {"placement": labels["placement"], "block_allocation": labels["allocation"]}
+            bare = ftl.model_copy(update={**values, "rules": None})
+            filled: dict[str, Any] = {} if needs == bare.needs else {"rules": needs}
+            if labels["idle"] is not None:
+                gc = {"idle": labels["idle"], "background_fraction": None}
+                filled["gc"] = ftl.gc.model_copy(update=gc)
             changes["ftl"] = bare.model_copy(update=filled)
     else:
-        _check_without_rules(placement, victim, idle, f"{where or device.name}: ftl.mapping {ftl.mapping}")
+        _check_without_rules(beside or {}, victim, f"{where or device.name}: ftl.mapping {ftl.mapping}")
     return changed_device(device, where, **changes) if changes else device
 
 
-def _check_without_rules(
-    placement: PlacementRule | None, victim: VictimRule | None, idle: IdleRule | None, where: str
-) -> None:
+def _check_without_rules(beside: Mapping[str, Rule], victim: VictimRule | None, where: str) -> None:
     """Raise if a policy has rules that only the page family has a place for."""
-    if placement is not None or idle is not None:
-        what = "no placement" if placement is not None else "no idle rule"
-        raise SsdgymError(f"{where} takes {what}; name a victim rule alone, such as greedy.")
+    for rule in beside.values():
+        raise SsdgymError(f"{where} takes no {rule.called}; name a victim rule alone, such as greedy.")
     if victim is not None and victim.keeps_memory:
         raise SsdgymError(
             f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "
@@ -289,11 +319,10 @@ def _check_without_rules(
         )
 
 
-def _needs_of(
-    device: DeviceConfig, placement: PlacementRule, victim: VictimRule | None, idle: IdleRule | None
-) -> RuleNeeds:
+def _needs_of(device: DeviceConfig, beside: Mapping[str, Any], victim: VictimRule | None) -> RuleNeeds:
     """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
-    ftl = PageFtl.of(device.ftl)
+    ftl, placement, idle = PageFtl.of(device.ftl), beside["placement"], beside.get("idle")
+    wear = [rule.memory for part, rule in beside.items() if part in _WEAR]
     needs = RuleNeeds(
         streams=max(placement.streams, ftl.min_streams),
         relocation_streams=max(placement.relocation_streams, ftl.min_streams),
@@ -301,6 +330,7 @@ def _needs_of(
         victim=ftl.needs.victim,
         shared=ftl.needs.shared and placement.label == ftl.placement,
         idle=MemoryBytes() if idle is None else _bytes_of([idle.memory]),
+        wear=_bytes_of(wear),
     )
     if victim is None:
         return needs

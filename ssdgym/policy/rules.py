@@ -76,6 +76,8 @@ class Rule:
 
     #: The decision, by the name that the engine has for the function's shape.
     decision: ClassVar[str]
+    #: What errors call it, in policies that name it beside their main rule.
+    called: ClassVar[str] = "rule"
     #: The arguments of the function, as errors name them.
     arguments: ClassVar[tuple[str, ...]]
 
@@ -262,6 +264,7 @@ class PlacementRule(Rule):
     equivalent: Callable[..., int] | None = None
 
     decision: ClassVar[str] = "place"
+    called: ClassVar[str] = "placement"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
 
     @property
@@ -289,6 +292,7 @@ class IdleRule(Rule):
     oracle: bool = False
 
     decision: ClassVar[str] = "idle"
+    called: ClassVar[str] = "idle rule"
     arguments: ClassVar[tuple[str, ...]] = ("view", "die", "gap_ns", "parameters")
 
     @cached_property
@@ -297,6 +301,19 @@ class IdleRule(Rule):
         record = super().record.copy()
         record["hooks"] |= ORACLE if self.oracle else 0
         return record
+
+
+@dataclass(frozen=True)
+class AllocationRule(Rule):
+    """A rule that chooses which free block a stream goes on in.
+
+    `function(view, plane, stream, parameters)` returns a block of the pool of `plane`, which has one. It
+    changes nothing: it may be called several times for one block, and learns in hooks.
+    """
+
+    decision: ClassVar[str] = "allocate"
+    called: ClassVar[str] = "allocation"
+    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "stream", "parameters")
 
 
 @dataclass(frozen=True)

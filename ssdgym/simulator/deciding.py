@@ -21,7 +21,7 @@ from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import MergeRule, Policy, device_for, new_choice, policy_for, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
-from ssdgym.policy.policy import idle_of
+from ssdgym.policy.policy import idle_of, wear_rules_on
 from ssdgym.policy.registry import placement_of, rules_on
 from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, merge_arguments
 from ssdgym.simulator.build import Recording, copy_device, make_state, read_only
@@ -67,6 +67,8 @@ _REASONS = {
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
     codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
+    codes.NOT_FREE: "has no such free block: the allocation of {policy} named one that is not of the plane's "
+    "pool",
     codes.OUT_OF_ORDER: "has programmed a subpage of a page out of order, which is a fault of ssdgym; please "
     "report it",
     codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
@@ -263,7 +265,7 @@ class DecidedDevice(OneThread):
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""
         main = None if self._policy is None else self._policy.main
-        rules = (main, *rules_on(self._device), idle_of(self._device))
+        rules = (main, *rules_on(self._device), idle_of(self._device), *wear_rules_on(self._device))
         return [rule for rule in rules if rule is not None]
 
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:

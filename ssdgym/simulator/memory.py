@@ -33,29 +33,35 @@ def _segments(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
 
 
 def memory_fields(device: DeviceConfig) -> dict[str, int]:
-    """Return where each rule's memory begins, by the fields of PARAMS: victim rule, placement, idle rule."""
+    """Return where the memory of each rule begins, by the fields of PARAMS."""
     needs = PageFtl.of(device.ftl).needs
     place = _segments(device, needs.victim)
     victim = place if needs.shared else dict.fromkeys(place, 0)
     idle = {part: place[part] + size for part, size in _segments(device, needs.place).items()}
+    wear = {part: idle[part] + size for part, size in _segments(device, needs.idle).items()}
     return {
         **{f"victim_{part}": start for part, start in victim.items()},
         **{f"place_{part}": start for part, start in place.items()},
         **{f"idle_{part}": start for part, start in idle.items()},
+        **{f"wear_{part}": start for part, start in wear.items()},
     }
+
+
+def _kept(device: DeviceConfig) -> list[MemoryBytes]:
+    """Return what each rule keeps, in the order in which their memory lies."""
+    needs = PageFtl.of(device.ftl).needs
+    return [needs.victim, needs.place, needs.idle, needs.wear]
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
-    needs = PageFtl.of(device.ftl).needs
-    segments = [_segments(device, rule) for rule in (needs.victim, needs.place, needs.idle)]
+    segments = [_segments(device, rule) for rule in _kept(device)]
     return {array: max(sum(own[part] for own in segments), _ALIGNED) for part, array in ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> int:
     """Return the bytes of all records that rules keep."""
-    needs = PageFtl.of(device.ftl).needs
-    return sum(sum(_bytes_of(device, rule).values()) for rule in (needs.victim, needs.place, needs.idle))
+    return sum(sum(_bytes_of(device, rule).values()) for rule in _kept(device))
 
 
 # Sizes of the tables of best sets, block groups and hotness: in the engine's arrays, and in bytes.

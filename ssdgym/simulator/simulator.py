@@ -319,7 +319,7 @@ class Simulator(DecidedDevice):
         """Return what a rule of the policy keeps for the device as a whole, to read, to save, or to change.
 
         Args:
-            kind: of the rule: `victim`, `placement` or `idle`.
+            kind: of the rule: `victim`, `placement`, `idle` or `allocation`.
 
         Returns:
             The record that the rule declares as its `memory`, shape (1,), shared with the device.
@@ -327,7 +327,12 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: the policy has no such rule, or the rule declares no `memory`.
         """
-        parts = {"victim": ("main", "victim"), "placement": ("placement", "place"), "idle": ("idle", "idle")}
+        parts = {
+            "victim": ("main", "victim"),
+            "placement": ("placement", "place"),
+            "idle": ("idle", "idle"),
+            "allocation": ("allocation", "wear"),
+        }
         part, role = parts.get(kind, ("", ""))
         rule = getattr(self.policy, part, None)
         if rule is None or rule.memory.device is None:

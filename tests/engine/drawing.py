@@ -86,6 +86,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         hotness_scatter=one(
             "hotness_scatter", ["page", "block"] if placement == "hotness_groups" else ["page"]
         ),
+        block_allocation=fixed.get("block_allocation"),
         allocation=allocation,
         write_buffer_pages=one("write_buffer_pages", [0, 0, 0, 1, 2, 7]),
         counts_warm_pages=one("counts_warm_pages", [False, True]),

@@ -69,6 +69,8 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
 }
 #: Rules for idle dies.
 IDLE_RULES = ("blocking", "threshold", "idle_predict", "oracle_gap", "rl_gc")
+#: Rules for free blocks.
+ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
@@ -102,6 +104,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "timing": {"transfer_ns_per_byte": c.transfer_ns},
             "ftl": {
                 "placement": label_of(c.placement, c.parameters),
+                "block_allocation": c.block_allocation,
                 "allocation": c.allocation,
                 "multi_plane_writes": c.multi_plane_writes,
                 "multi_plane_rows": c.multi_plane_rows,

@@ -34,7 +34,7 @@ ToyState, ToyDevice, bind_device = ARRAYS.state, ARRAYS.device, ARRAYS.bind_devi
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0), address)
+    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0, 0), address)
 
 
 @inlined

@@ -106,8 +106,8 @@ def test_policy__without_a_victim_rule__says_so() -> None:
     assert "policy mmerge chooses how blocks are merged, and a victim rule is needed here" in refusal(
         lambda: policy.victim
     )
-    assert "stands alone; leave the placement sep_gc out" in refusal(policy.with_placement, "sep_gc")
-    assert "stands alone; leave the idle rule blocking out" in refusal(policy.with_idle, "blocking")
+    for part, called, rule in (("placement", "placement", "sep_gc"), ("idle", "idle rule", "blocking")):
+        assert f"stands alone; leave the {called} {rule} out" in refusal(policy.with_rule, part, rule)
 
 
 # -- devices -------------------------------------------------------------------------------------------------

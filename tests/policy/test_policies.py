@@ -109,8 +109,8 @@ def test_get__a_policy__is_itself() -> None:
     [
         ("gredy", "policy gredy does not exist; did you mean greedy?"),
         ("qqq", "policy qqq does not exist; known: baseline, chain, cheapest_plan, cost_benefit,"),
-        ("greedy(", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT"),
-        ("", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT and +IDLE_RULE"),
+        ("greedy(", "is not of the form NAME or NAME(parameter=value, ...), either with others"),
+        ("", "is not of the form NAME or NAME(parameter=value, ...), either with others behind it"),
         ("greedy(d=3)", "policy greedy has no parameter 'd'; it has: none."),
         ("d_choices(k=3)", "policy d_choices has no parameter 'k'; it has: d."),
         ("d_choices(3)", "parameter '3' of policy d_choices is not of the form parameter=value."),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .config import ReferenceConfig
 from .flash import NOTHING, Flash
+from .levelling import ALLOCATIONS
 from .placements import PLACEMENTS
 
 
@@ -15,7 +16,7 @@ class Stream:
     """The open block of this stream of the plane."""
 
     number: int
-    opens: int | None = None  # the block to open if none is open; None: the head of the pool
+    opens: int | None = None  # the block to open if none is open; None: as the allocation says
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,9 @@ class Blocks(Flash):
     def _block_to_open(self, plane: int, place: Stream) -> int:
         if not self.pools[plane]:
             raise RuntimeError(f"plane {plane} has no block left to open")
-        return self.pools[plane][0] if place.opens is None else place.opens
+        if place.opens is not None:
+            return place.opens
+        return ALLOCATIONS[self.config.block_allocation](self, plane)
 
     def _open_block(self, plane: int, place: Stream) -> None:
         block = self._block_to_open(plane, place)

@@ -52,6 +52,7 @@ class ReferenceConfig:
     multi_plane: str = "none"  # or "strict" or "relaxed"
     placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups", or a rule
     parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
+    block_allocation: str | None = None  # a rule of levelling.py; None: free blocks in their order
     hashes: int = 7
     counters: int = 64
     pages_per_counter: int | None = None  # in place of counters
@@ -114,6 +115,8 @@ class ReferenceConfig:
             raise ValueError("multi_plane_rows aligned needs multi_plane_writes, and no static allocation")
         if self.aligns and (self.placement != "sep_gc" or self.sub_blocks_per_block > 1):
             raise ValueError("multi_plane_rows aligned needs sep_gc, and blocks without sub-blocks")
+        if self.block_allocation is not None and self.scatters:
+            raise ValueError(f"placement {self.placement} opens blocks of its own choice")
         if self.hotness_scatter == "block" and self.placement != "hotness_groups":
             raise ValueError("scatter block is for hotness_groups")
         if self.gc_grain == "round" and (self.idle is not None or self.preemptible):

@@ -50,6 +50,11 @@ class PageFtl(FtlConfig):
         description="trackers by name: rules that decide nothing and keep records for observations, and "
         "placements whose choices are observed",
     )
+    block_allocation: str | None = Field(
+        None,
+        description="which free block is opened for a stream: an allocation by name, with its parameters; by "
+        "default the one that was freed first",
+    )
     rules: RuleNeeds | None = Field(
         None, description="what the rules need; filled in, whatever stands here is replaced"
     )
@@ -152,6 +157,11 @@ class PageFtl(FtlConfig):
             raise ValueError(
                 f"ftl.placement {self.placement} needs an erase_unit of sub-blocks (sub_block_run or "
                 "sub_block_set), not block"
+            )
+        if self.block_allocation is not None and self.placement in SUB_BLOCK_PLACEMENTS:
+            raise ValueError(
+                f"ftl.block_allocation {self.block_allocation} is for placements in streams, not "
+                f"{self.placement}; leave it out"
             )
         if self.placement == "hotness_groups":
             _check_groups(geometry.blocks_per_plane, self.hotness)

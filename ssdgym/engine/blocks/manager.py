@@ -13,7 +13,20 @@ from ssdgym.engine.blocks.index import (
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
-from ssdgym.engine.decisions import CLOSED, COLLECTED, ERASED, OPENED, block_event
+from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import (
+    ALLOCATE,
+    ALLOCATES,
+    CLOSED,
+    COLLECTED,
+    ERASED,
+    OPENED,
+    PENDING,
+    block_by,
+    block_event,
+    is_external,
+    request_action,
+)
 from ssdgym.engine.flash import (
     block_of,
     count_written,
@@ -148,6 +161,51 @@ def writable_sub_block(dev, plane, stream):
     return np.int64(dev.open_sub_block[slot])
 
 
+@inlined
+def is_pooled(dev, plane, block):
+    """Return whether a block is of the pool of a plane."""
+    first = plane * np.int64(dev.params[0].blocks)
+    return first <= block < first + dev.params[0].blocks and dev.block[block].status & POOLED != 0
+
+
+@inlined
+def _block_to_open(dev, plane, stream):
+    """Return the block that a stream without an open one goes on in; -1 for none.
+
+    Below that it is not known yet, as somebody outside chooses it, or the rule has named none of the pool.
+    """
+    head = np.int64(dev.plane[plane].pool_head)
+    if head < 0 or dev.decider.hooks & ALLOCATES == 0:
+        return head
+    if is_external(dev, ALLOCATE):
+        return np.int64(PENDING)
+    block = block_by(dev, plane, stream)
+    return block if is_pooled(dev, plane, block) else np.int64(NOT_FREE)
+
+
+@kernel
+def _open_chosen(dev, plane, stream):
+    block = _block_to_open(dev, plane, stream)
+    if block == PENDING:
+        block = request_action(dev, ALLOCATE, plane, stream)
+    if block < 0:
+        return np.int64(OUT_OF_SPACE) if block == -1 else block
+    open_block(dev, plane, stream, block)
+    return np.int64(OK)
+
+
+@inlined
+def ensure_open(dev, plane, stream):
+    """Open a block for a stream that is written next, where a rule or somebody outside chooses it.
+
+    Elsewhere the first one of the pool is opened as it is written. Nothing has moved yet. Returns OK, or what
+    `status_of` takes.
+    """
+    if dev.decider.hooks & ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
+        return np.int64(OK)
+    return np.int64(_open_chosen(dev, plane, stream))
+
+
 @kernel
 def return_open_block(dev, plane, stream):
     """Give the open block of (plane, stream), if there is one, back to the pool, pages and all."""
@@ -166,11 +224,11 @@ def return_open_block(dev, plane, stream):
 
 @inlined
 def row_of(dev, plane, stream):
-    """Return the number within its block of the page programmed next in (plane, stream), -1 for none."""
+    """Return the number within its block of the page programmed next in (plane, stream); -1 if unknown."""
     params = dev.params[0]
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
-        block = np.int64(dev.plane[plane].pool_head)
+        block = _block_to_open(dev, plane, stream)
         if block < 0:
             return np.int64(-1)
         sub = np.int64(_first_writable(dev, block, 0))

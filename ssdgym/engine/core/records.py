@@ -89,6 +89,10 @@ PARAMS = np.dtype(
         ("idle_block", "i8"),
         ("idle_stream", "i8"),
         ("idle_device", "i8"),
+        ("wear_page", "i8"),  # ... and that of the rules for allocation and levelling
+        ("wear_block", "i8"),
+        ("wear_stream", "i8"),
+        ("wear_device", "i8"),
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
@@ -114,7 +118,10 @@ CONTROL = np.dtype(
         ("resumes", "i4"),  # a decision was taken outside: what asked for it goes on before anything else
         ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
         ("decision_kind", "i4"),  # of the last decision asked for outside
-        ("decision_subject", "i8"),  # what it is about: a logical page, or the page it is relocated from
+        (
+            "decision_subject",
+            "i8",
+        ),  # what it is about: a logical page, the one it is relocated from, a stream
         ("answer", "i4"),  # given from outside and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program

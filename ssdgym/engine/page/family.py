@@ -7,12 +7,15 @@ from numba import types
 
 from ssdgym.engine import entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
-from ssdgym.engine.blocks.manager import return_open_block
+from ssdgym.engine.blocks.manager import is_pooled, return_open_block
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
+from ssdgym.engine.core.status import NOT_FREE, OK
 from ssdgym.engine.decisions import (
+    ALLOCATE,
+    ALLOCATES,
     ERASE,
     IDLE,
     IDLE_STEPS,
@@ -98,7 +101,14 @@ def _bind(state, i, rules, external, pairs, address):
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~ORACLE
-    bind_device(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view), address)
+    wear_view = view
+    if rules[ALLOCATE].choose != 0:
+        wear = _view_of(state, i, params.wear_page, params.wear_block, params.wear_stream, params.wear_device)
+        wear_view = store_at(wear, address + 4 * STORED_BYTES)
+    if external & (1 << ALLOCATE) or rules[ALLOCATE].choose != 0:
+        hooks |= ALLOCATES
+    decider = Decider(external, rules, pairs, hooks, view, place_view, idle_view, wear_view)
+    bind_device(state, i, decider, address)
 
 
 @inlined
@@ -113,6 +123,12 @@ def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
+    if control.decision_kind == ALLOCATE:
+        block = np.int64(chosen[0].block)
+        if not is_pooled(dev, np.int64(control.decision_plane), block):
+            return np.int64(NOT_FREE)
+        control.answer = block
+        return np.int64(OK)
     answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
     return store_action(dev, action, answers)
 

@@ -11,6 +11,7 @@ import numpy as np
 from ssdgym.engine.blocks.manager import (
     count_in_stream,
     count_programs,
+    ensure_open,
     erase,
     note_relocated,
     row_of,
@@ -22,6 +23,7 @@ from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
+    ALLOCATE,
     RELOCATE,
     RELOCATED,
     is_external,
@@ -133,6 +135,9 @@ def move_page(dev, plane_number, ppn):
         stream = relocated_stream(dev, plane_number, lpn, ppn)
         if stream < 0:
             return stream
+        status = ensure_open(dev, plane_number, stream_with_room(dev, plane_number, stream))
+        if status != OK:
+            return status
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
@@ -261,7 +266,7 @@ def _map_copies(dev, target, pages):
 
 @inlined
 def _empty_sub_block(dev, plane_number, source):
-    """Relocate all valid pages of a sub-block to one stream; return OK or OUT_OF_SPACE."""
+    """Relocate all valid pages of a sub-block to one stream; return OK or an error."""
     params = dev.params[0]
     control = dev.control[0]
     sub_block = dev.sub_block[source]
@@ -269,9 +274,12 @@ def _empty_sub_block(dev, plane_number, source):
     end = ppn + sub_block.written
     left = sub_block.written - sub_block.invalid
     while left > 0:
+        status = ensure_open(dev, plane_number, np.int64(params.gc_stream))
+        if status != OK:
+            return status
         sub = writable_sub_block(dev, plane_number, params.gc_stream)
         if sub < 0:
-            return OUT_OF_SPACE
+            return np.int64(OUT_OF_SPACE)
         room = min(left, params.pages_per_sub_block - dev.sub_block[sub].written)
         target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
         ppn = _copy_valid(dev, ppn, end, target, room)
@@ -281,26 +289,29 @@ def _empty_sub_block(dev, plane_number, source):
         count_programs(dev, control.clock, plane_number, params.gc_stream, sub, room)
         vacate(dev, block_of(params, source), source, room)
         left -= room
-    return OK
+    return np.int64(OK)
 
 
 @inlined
 def _empty_pair(dev, leader, k):
-    """Relocate the valid pages of a pair and its neighbours to one stream; return OK or OUT_OF_SPACE."""
+    """Relocate the valid pages of a pair and its neighbours to one stream; return OK or an error."""
     params = dev.params[0]
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     moves = pair.mask | neighbours_of(params, pair.mask)
     first = np.int64(pair.block) * params.sub_blocks
     for s in range(params.sub_blocks):
-        if has(moves, s) and _empty_sub_block(dev, leader, first + s) != OK:
-            return OUT_OF_SPACE
-    return OK
+        if has(moves, s):
+            status = _empty_sub_block(dev, leader, first + s)
+            if status != OK:
+                return status
+    return np.int64(OK)
 
 
 @inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
-    followed = is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
+    asked = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
+    followed = asked or dev.decider.hooks & RELOCATED
     several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     if followed or several or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
@@ -311,7 +322,8 @@ def run_round(dev, leader):
             return status_of(dev, pages)
     else:
         for k in range(dev.plane[leader].round_count):
-            if _empty_pair(dev, leader, k) != OK:
-                return np.int64(OUT_OF_SPACE)
+            status = _empty_pair(dev, leader, k)
+            if status != OK:
+                return status
     finish_round(dev, leader)
     return np.int64(OK)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, STATIC
@@ -57,6 +58,9 @@ def _program(dev, lpn, partial):
     stream = host_stream(dev, plane, lpn, named)
     if stream < 0:
         return status_of(dev, stream)
+    status = ensure_open(dev, plane, stream)
+    if status != OK:
+        return status_of(dev, status)
     if by_request(dev):
         control.request_stream = stream
     _pass(dev, plane, die_number)

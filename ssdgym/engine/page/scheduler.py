@@ -4,6 +4,7 @@ import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
+from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
@@ -158,6 +159,9 @@ def _start_write(dev, die_number):
     stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if stream < 0:
         return status_of(dev, stream)
+    status = ensure_open(dev, plane, stream)
+    if status != OK:
+        return status_of(dev, status)
     if by_request(dev):
         name_stream(dev, transaction.slot, stream)
     if params.allocation != STATIC:

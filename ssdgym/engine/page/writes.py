@@ -7,7 +7,7 @@ import numpy as np
 
 from ssdgym.engine.allocation import has_room, plane_from_cursor
 from ssdgym.engine.blocks.index import prefetch_holder
-from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate, pad_page, row_of
+from ssdgym.engine.blocks.manager import count_invalid, count_valid, ensure_open, invalidate, pad_page, row_of
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import LATE, STATIC
@@ -196,6 +196,7 @@ def join_writes(dev, die_number, plane, row, first):
             return pages
         take_write(dev, die_number)
         stream = rule_of_host(dev, joined, lpn)
+        ensure_open(dev, joined, stream)  # its row is known, so it can be
         for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
             pad_page(dev, joined, stream, lpn)
             dev.counters[0].padded_pages += 1

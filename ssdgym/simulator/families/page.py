@@ -26,6 +26,7 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
+from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import trackers_of
 from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
 from ssdgym.simulator.memory import (
@@ -253,7 +254,8 @@ class PageFamily(FamilyBuilder):
         """
         placement = PageFtl.of(device.ftl).placement
         source = get_policy(f"greedy+{placement}").source_digest()
-        source += "".join(sorted(rule.source_digest() for rule in trackers_of(device)))
+        others = [*trackers_of(device), *wear_rules_on(device)]
+        source += "".join(sorted(rule.source_digest() for rule in others))
         if placement not in _PLACEMENTS:
             return {**super().weighed(device), "placement": source}
         tables = [table_fields(device), table_sizes(device)] if device.erase_unit != "block" else []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy.policy import placement_of
+from ssdgym.policy.registry import placement_of
 from ssdgym.requests import TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.comparing import run_both

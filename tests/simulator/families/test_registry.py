@@ -59,7 +59,7 @@ bind_device = ARRAYS.bind_device
 
 @inlined
 def bind_log(state, i, rules, external, pairs, address):  # type: ignore[no-untyped-def]
-    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0), address)
+    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0, 0), address)
 
 
 @inlined

@@ -1,0 +1,1 @@
+"""Wear levelling: which free block is opened, one small file each."""

@@ -1,0 +1,41 @@
+"""How often the blocks of a plane have been erased, for rules that level wear."""
+
+import numpy as np
+
+from ssdgym.engine.core.kernel import helper
+
+
+@helper
+def erases_of(view, block):
+    """Return the erases of a block since the device was made, those of its sub-blocks together."""
+    sub_blocks = view.params[0].sub_blocks
+    erases = np.int64(0)
+    for sub in range(block * sub_blocks, (block + 1) * sub_blocks):
+        erases += view.sub_block[sub].erases
+    return erases
+
+
+@helper
+def least_worn_free(view, plane):
+    """Return the block of a plane's pool that was erased least, of equals the first one; -1 for none."""
+    best, fewest = np.int64(-1), np.int64(0)
+    block = np.int64(view.plane[plane].pool_head)
+    while block >= 0:
+        erases = erases_of(view, block)
+        if best < 0 or erases < fewest:
+            best, fewest = block, erases
+        block = np.int64(view.block[block].next_pool)
+    return best
+
+
+@helper
+def most_worn_free(view, plane):
+    """Return the block of a plane's pool that was erased most, of equals the first one; -1 for none."""
+    best, most = np.int64(-1), np.int64(0)
+    block = np.int64(view.plane[plane].pool_head)
+    while block >= 0:
+        erases = erases_of(view, block)
+        if best < 0 or erases > most:
+            best, most = block, erases
+        block = np.int64(view.block[block].next_pool)
+    return best
