@@ -274,9 +274,9 @@ def test_files__are_about_one_thing() -> None:
     assert {module: lines for module, lines in lengths.items() if lines > 450} == {}
 
 
-def test_folders__can_be_taken_in_at_a_glance() -> None:
-    counted = Counter(path.parent for path in _sources())
-    assert {folder: count for folder, count in counted.items() if count > 16} == {}
+def test_folders__but_those_of_rules__can_be_taken_in_at_a_glance() -> None:
+    counted = Counter(path.parent for path in _sources() if ROOT / "baselines" not in path.parents)
+    assert {folder: count for folder, count in counted.items() if count > 16} == {}, "divide these folders"
 
 
 def test_setup_cfg__lists_every_package() -> None:

@@ -1,6 +1,5 @@
 """DOGI: groups of pages of like expected life, which a small network predicts."""
 
-from ssdgym.baselines.cost_benefit import benefit_of
 from ssdgym.baselines.dogi.periods import period
 from ssdgym.baselines.dogi.records import (
     BLOCK,
@@ -18,6 +17,7 @@ from ssdgym.baselines.dogi.records import (
     is_hot,
     read_features,
 )
+from ssdgym.baselines.victims.cost_benefit import benefit_of
 from ssdgym.policy import (
     blocks_of,
     choose_block,

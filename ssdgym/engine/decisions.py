@@ -37,7 +37,7 @@ WHOLE_REQUESTS = 1 << 16
 ASK_FLUSHES, ASK_COLLECTED = 1 << 17, 1 << 18
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
-#: Answer of `ask` where the decision has to be taken outside first.
+#: Answer of `request_action` where the decision has to be taken outside first.
 PENDING = -1000
 
 #: What a rule can hook: its bit, by the name of the event.
@@ -120,7 +120,7 @@ class Decider(NamedTuple):
     """Who takes the decisions of a device, for as long as a call of the engine lasts."""
 
     external: Any  # int64: bit 1 << kind for every kind that is taken outside
-    rules: Any  # (kinds,) RULE
+    rules: Any  # (kinds + trackers,) RULE
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
     hooks: Any  # int64: events that some rule hooks, and what else the bits beside those say
     victim_view: Any  # int64: handle of what the victim rule sees

@@ -79,9 +79,9 @@ TUPLES = 5
 def bind_device(state, i, rules, external, pairs, address):
     """Store a device with who takes its decisions at an address, for entries to find.
 
-    `rules` (kinds,) RULE and the bit set `external` say who takes them; `pairs` (MAX_PAIRS,) is scratch.
-    There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters of the
-    device change.
+    `rules` (kinds + trackers,) RULE and the bit set `external` say who takes them; `pairs` (MAX_PAIRS,) is
+    scratch. There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters
+    of the device change.
     """
     bind(state, i, rules, external, pairs, address)
 
@@ -120,7 +120,7 @@ def advance(
         i: number of the device in it.
         requests: (m,) REQUEST, the present chunk of input, of which `control.cursor` requests are done.
         last: whether no more input follows.
-        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
+        rules: (kinds + trackers,) RULE, who takes the decisions that are not taken outside.
         external: the set of kinds taken outside, bit `1 << kind`.
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 

@@ -13,8 +13,8 @@ from ssdgym.engine.core.records import LATE
 from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
 from ssdgym.engine.decisions import has_oracle, has_periods
 from ssdgym.engine.time.events import (
-    IDLE,
     NEVER,
+    NO_COMMAND,
     READ_PAGE,
     WRITE_PAGE,
     channel_event,
@@ -298,7 +298,7 @@ def _offer_write(dev):
         return False
     for k in range(params.dies):
         die_number = remainder(control.die_cursor + k, params.dies)
-        if dev.die[die_number].command == IDLE and allocate_plane(dev, die_number) >= 0:
+        if dev.die[die_number].command == NO_COMMAND and allocate_plane(dev, die_number) >= 0:
             control.die_cursor = remainder(die_number + 1, params.dies)
             make_ready(dev, die_number)
             return True

@@ -38,7 +38,7 @@ from ssdgym.requests import REQUEST
 class ObservationSpec(NamedTuple):
     """Observation request of a batch: features, proposers, and the rules for internal decisions."""
 
-    rules: Any  # (kinds,) RULE of the decisions that are not taken outside
+    rules: Any  # (kinds + trackers,) RULE of the decisions that are not taken outside
     external: Any  # int64: set of the kinds taken outside
     proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates; or merge rules
     every: Any  # bool: list all erase sets at fixed places

@@ -1,6 +1,7 @@
 """The write buffer of the controller: pages of the host on their way to flash only when they leave it.
 
-The page written longest ago leaves first. Without a buffer every kernel here returns at once.
+The page written longest ago leaves first. `hold_page` and `is_held_in_part` need a buffer; without one, the
+other functions return at once.
 """
 
 import numpy as np

@@ -1,7 +1,4 @@
-"""Garbage collection of a plane: when it is needed, who chooses what is erased, and how a round starts.
-
-Of background GC also how far idle dies go with it, who decides that, and where the host may interrupt it.
-"""
+"""Background GC: which plane an idle die collects, how far, who decides, and where the host may interrupt."""
 
 import numpy as np
 

@@ -132,7 +132,7 @@ def format_control(dev):
     control.write_head = -1
 
 
-IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
+NO_COMMAND, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
 #: Stages of a command: the array works before its transfer; the transfer and what follows it; or, where a
 #: write of the host is done when its data has arrived, the transfer alone, and what follows it.
 _ARRAY, _TRANSFER, _ARRIVAL, _PROGRAM = range(4)
@@ -235,21 +235,21 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Take a die's event; return its command if its pages are done with it, else IDLE."""
+    """Take a die's event; return its command if its pages are done with it, else NO_COMMAND."""
     control = dev.control[0]
     die = dev.die[die_number]
     if die.stage == _ARRAY:
         _request_channel(dev, die_number)
-        return IDLE
+        return NO_COMMAND
     if die.stage == _ARRIVAL:
         die.stage = _PROGRAM
         schedule(dev, control.now + die.after_ns, dev.params[0].channels + die_number)
         return WRITE_PAGE
-    command = IDLE if die.stage == _PROGRAM else np.int64(die.command)
+    command = NO_COMMAND if die.stage == _PROGRAM else np.int64(die.command)
     if command in (MOVE_PAGE, ERASE_SET):
         dev.counters[0].gc_time_ns += control.now - die.started_ns
         die.gc_ns += control.now - die.started_ns
-    die.command = IDLE
+    die.command = NO_COMMAND
     make_ready(dev, die_number)
     return command
 
@@ -257,5 +257,5 @@ def command_ended(dev, die_number):
 @inlined
 def wake(dev, die_number):
     """Make a die to which work has been queued ready, if it is idle."""
-    if dev.die[die_number].command == IDLE:
+    if dev.die[die_number].command == NO_COMMAND:
         make_ready(dev, die_number)

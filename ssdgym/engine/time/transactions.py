@@ -1,4 +1,4 @@
-"""Requests under way: their transactions, latencies, and the clock."""
+"""Requests under way: their transactions and latencies."""
 
 from __future__ import annotations
 

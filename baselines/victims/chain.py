@@ -1,6 +1,6 @@
 """The victims of MiDAS: groups that have grown too large give their oldest block, else the last group one."""
 
-from ssdgym.baselines.cost_benefit import benefit_of
+from ssdgym.baselines.victims.cost_benefit import benefit_of
 from ssdgym.policy import (
     blocks_of,
     choose_block,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ssdgym.baselines.cost_benefit import cost_benefit
+from ssdgym.baselines.victims.cost_benefit import cost_benefit
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy import Policy, get_policy, new_choice

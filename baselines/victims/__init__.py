@@ -1,0 +1,1 @@
+"""Victim rules: what GC erases next, one small file each."""
