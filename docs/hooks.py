@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import inspect
 import re
@@ -70,7 +71,28 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         marker = f"<!-- {name} -->"
         if marker in markdown:
             markdown = markdown.replace(marker, text())
-    return markdown
+    return with_tables(with_files(markdown))
+
+
+def with_files(markdown: str) -> str:
+    """Put files of `docs/examples` in the place of links that `<!-- file -->` follows."""
+    return re.sub(r"^\[(\S+)\]\(\S+\) <!-- file -->$", lambda found: _file(found[1]), markdown, flags=re.M)
+
+
+def _file(name: str) -> str:
+    code = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
+    return f"```python\n# {name}\n{code}```"
+
+
+def with_tables(markdown: str) -> str:
+    """Put tables of claims on papers in the place of links that `<!-- table -->` follows."""
+    return re.sub(r"^\[.+\]\((\S+)\) <!-- table -->$", lambda found: _claims(found[1]), markdown, flags=re.M)
+
+
+def _claims(name: str) -> str:
+    with (ROOT / "docs" / "reproductions" / name).open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    return _table(" | ".join(header), map(tuple, rows))
 
 
 def _table(header: str, rows: Iterator[tuple[object, ...]]) -> str:
@@ -108,6 +130,12 @@ def _docstring(rule: Rule) -> str:
     if rule.function is not None:
         return inspect.getdoc(rule.function) or ""
     return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
+
+
+def _definition(package: str) -> Callable[[], str]:
+    """Return a function that writes what a package of `baselines` defines, without its first line."""
+    name = f"ssdgym.baselines.{package}"
+    return lambda: (inspect.getdoc(importlib.import_module(name)) or "").partition("\n\n")[2]
 
 
 def _facts(rule: Rule) -> Iterator[str]:
@@ -230,6 +258,8 @@ MARKERS: dict[str, Callable[[], str]] = {
     "idle rules": _sections(IdleRule),
     "allocations": _sections(AllocationRule),
     "merge rules": _sections(MergeRule),
+    "midas": _definition("midas"),
+    "dogi": _definition("dogi"),
     "features": _features,
     "reward terms": _reward_terms,
     "counters": _counters,

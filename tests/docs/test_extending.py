@@ -17,7 +17,14 @@ import pytest
 
 from tests.docs import pages
 
-PAGE = pages.RECIPES.read_text(encoding="utf-8")
+EXAMPLES = pages.ROOT / "docs" / "examples"
+#: Files stand in `docs/examples`, and links to them in the page.
+PAGE = re.sub(
+    r"^\[(\S+)\]\(\S+\) <!-- file -->$",
+    lambda found: f"```python\n# {found[1]}\n{(EXAMPLES / found[1]).read_text(encoding='utf-8')}```",
+    pages.RECIPES.read_text(encoding="utf-8"),
+    flags=re.MULTILINE,
+)
 #: A block that is a file begins with a comment that is its path.
 FILE = re.compile(r"# ([\w/-]+\.(?:py|yaml|toml))\n")
 INTRODUCTION, *RECIPES = re.split(r"^## (?=\d+\. )", PAGE, flags=re.MULTILINE)

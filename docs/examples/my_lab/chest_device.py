@@ -1,0 +1,39 @@
+"""Chests of drawers as devices."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from my_lab.chest import CHEST, DRAWER
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.simulator.families import FamilyBuilder, register_family
+
+
+class ChestFtl(FtlConfig):
+    """An FTL without options of its own."""
+
+    mapping: Literal["chest"] = "chest"
+
+
+class ChestFamily(FamilyBuilder):
+    """Builds chests."""
+
+    engine = CHEST
+    agent_decisions = frozenset({DRAWER})
+
+    def check(self, device: DeviceConfig) -> None:
+        """Refuse a device that cannot run full: there is none."""
+
+    def params(self, device: DeviceConfig) -> dict[str, int]:
+        """Return the fields of PARAMS that are this family's own."""
+        return {}
+
+    def sizes(self, device: DeviceConfig) -> dict[str, int]:
+        """Return the lengths of the arrays, by the names that the arrays give them."""
+        return {"sub_blocks": device.geometry.planes * device.geometry.blocks_per_plane}
+
+
+register_ftl("chest", ChestFtl)
+register_family(ChestFamily())

@@ -1,0 +1,9 @@
+"""Registers the environments of the package; importing it does."""
+
+from gymnasium.envs.registration import register
+
+register(
+    "my_lab/GentleErase-v0",
+    "my_lab.gentle_erase:GentleEraseEnv",
+    vector_entry_point="my_lab.gentle_erase:GentleEraseVectorEnv",
+)

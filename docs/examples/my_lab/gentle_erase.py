@@ -1,0 +1,34 @@
+"""`my_lab/GentleErase-v0`: what to erase next, where wear counts, too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ssdgym.envs import DecisionEnv, EraseDecision, Options, vectorized
+from ssdgym.envs.rewards import reward_term
+
+
+@reward_term("lost_work", "valid pages of victims, in pages")
+def _lost_work(device):
+    return {"victim_valid_pages": 1.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GentleEraseOptions(Options):
+    """The arguments of `GentleEraseEnv`."""
+
+    candidates: int = 8
+    default_objective: ClassVar[Mapping[str, float]] = {"lost_work": 1.0, "wear": 0.5}
+
+    def decision(self):
+        """Return the decision that the agent takes."""
+        return EraseDecision(self.candidates, ("greedy", "cost_benefit"))
+
+
+class GentleEraseEnv(DecisionEnv):
+    """Choose what garbage collection erases next, and pay for wear."""
+
+    options_type = GentleEraseOptions
+
+
+GentleEraseVectorEnv = vectorized(GentleEraseEnv)  # many of them in one compiled call per step
