@@ -60,6 +60,17 @@ def test_tail__holds_the_slowest_exactly(latencies: list[int], op: int) -> None:
     assert state.histogram[0, op].sum() == len(latencies)
 
 
+def test_slow_requests__are_slower_than_a_program_and_an_erase() -> None:
+    config = device(ftl={"timing": "event"})
+    limit_ns = config.timing.program_ns + config.timing.erase_ns
+    state = make_state([config], [0], Recording(latencies=1, slowest=1))
+    slow = []
+    for latency_ns in (limit_ns - 1, limit_ns, limit_ns + 1):
+        _record_all(Device(*(array[0] for array in state), 0), READ, np.array([latency_ns], np.int64))
+        slow.append(int(state.counters[0, 0]["slow_requests"]))
+    assert slow == [0, 0, 1]
+
+
 @pytest.mark.parametrize("kept", [3000, 100], ids=["every latency kept", "only some kept"])
 def test_summary__percentiles_by_nearest_rank(kept: int) -> None:
     """Exact where a latency was kept or is among the slowest; elsewhere within the histogram's error."""
