@@ -242,11 +242,11 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
 
 
 def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> Path:
-    """Write rows as CSV, whole or not at all; return the path."""
+    """Write rows as CSV with line feeds, whole or not at all; return the path."""
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        csv.writer(text).writerows(rows)
+        csv.writer(text, lineterminator="\n").writerows(rows)
         text.detach()
 
     write_atomically(path, write)

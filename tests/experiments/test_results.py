@@ -85,6 +85,11 @@ def test_files__both_are_written_and_nothing_else_is_left(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.csv", "demo.parquet"]
 
 
+def test_csv__lines_end_as_those_of_other_tools(tmp_path: Path) -> None:
+    table = write_results([a_result(), a_result(seed=2)], tmp_path / "demo")[1].read_bytes()
+    assert (table.count(b"\n"), table.count(b"\r")) == (3, 0)
+
+
 def test_files__an_unwritable_folder_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SsdgymError, match=r"missing/demo.parquet: cannot be written \(No such file"):
         write_results([a_result()], tmp_path / "missing" / "demo")
