@@ -77,6 +77,7 @@ def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     from ssdgym.envs.rewards import terms
     from ssdgym.policy import registry as policies
 
+    policies.registered_policies()  # built-in rules register as they are imported, once in a process
     monkeypatch.setattr(policies, "_RULES", dict(policies._RULES))
     monkeypatch.setattr(registry, "_FEATURES", dict(registry._FEATURES))
     monkeypatch.setattr(terms, "TERMS", dict(terms.TERMS))

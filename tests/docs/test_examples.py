@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
+import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -52,26 +51,26 @@ def test_there_are_examples_to_hold() -> None:
     assert len(CODE) >= 5 and len(commands()) >= 15
 
 
+@pytest.mark.usefixtures("own_registrations")
 @pytest.mark.parametrize("code", CODE, ids=lambda code: code.strip().splitlines()[0])
-def test_python__runs_and_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
+def test_python__runs_and_prints_what_its_comments_say(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     if "sb3_contrib" in code:
         pytest.importorskip("sb3_contrib")
     # For those that play a trace: 4,000 writes of the MSR Cambridge format.
     writes = (f"{1000 + n},h,0,Write,{n * n % 997 * 4096},4096,1\n" for n in range(4000))
     (tmp_path / "trace.csv").write_text("".join(writes), encoding="utf-8")
-    script = tmp_path / "example.py"
-    script.write_text(code, encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, script.name],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
+    (tmp_path / "example.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    # In this process ssdgym has been imported before.
+    assert '"ssdgym/' not in code or re.search("^(import|from) ssdgym", code, re.MULTILINE)
+    runpy.run_path("example.py", run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()
     # A comment that is the name of a file says where the code goes.
     for line in re.findall(r"^(?:# (?!\w+\.py$)|print\(.*\)  # )(.+)$", code, re.MULTILINE):
-        assert line in result.stdout.splitlines()
+        assert line in printed
 
 
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
@@ -79,8 +78,8 @@ def test_command__accepts_its_options(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    needs_a_trace = any(re.search(r"\.(gz|zst)$", argument) for argument in arguments)
-    shown = [*arguments, "--help"] if arguments[0] in LONG or needs_a_trace else arguments
+    a_trace = any(re.search(r"\.(gz|zst)$|^synthetic:", argument) for argument in arguments)
+    shown = [*arguments, "--help"] if arguments[0] in LONG or a_trace else arguments
     assert main(shown) == 0
     assert capsys.readouterr().out
 

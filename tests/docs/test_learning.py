@@ -6,6 +6,7 @@ import csv
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -60,13 +61,16 @@ def test_ppo_cleanrl__same_seed__same_weights() -> None:
         ("flat", "ssdgym/EraseVictim-v0"),
     ],
 )
-def test_sb3_stock__what_it_trains__can_be_evaluated(policy: str, env_id: str) -> None:
+def test_sb3_stock__what_it_trains__can_be_evaluated(
+    policy: str, env_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = import_module("sb3_stock")
+    monkeypatch.setattr(script, "MaskablePPO", partial(script.MaskablePPO, n_steps=64))
     settings = {"policy": policy, "env_id": env_id, "timing": "event"}
     out = script.train(script.Args(**settings, num_envs=1, total_timesteps=1, out="agent.zip"))
     device = "demo-parallel" if "Parallel" in env_id else "demo"
     command = f"evaluate --agent {out} --trust --environment {env_id} --device {device} --policy greedy"
-    command += " --workload zipf99 --seeds 1-2 --host-pages 300 --warmup 0"
+    command += " --workload zipf99 --seeds 1-2 --host-pages 300 --warmup 0 --workers 1"
     assert main(command.split()) == 0
 
 
@@ -79,7 +83,10 @@ def test_search_placement__same_seed__same_rule__which_can_be_evaluated() -> Non
     assert (first == again).all() and (first != other).any()
     command = "evaluate --agent search_placement:load(path=a.npz) --trust --environment ssdgym/Placement-v0"
     command += " --device demo-placement --policy cost_benefit(since_close=1) --workload zipf99"
-    assert main([*command.split(), "--seeds", "1-2", "--host-pages", "300", "--warmup", "0"]) == 0
+    assert (
+        main([*command.split(), "--seeds", "1-2", "--host-pages", "300", "--warmup", "0", "--workers", "1"])
+        == 0
+    )
 
 
 def test_learning_curves__evaluates_the_agents_of_both_scripts(

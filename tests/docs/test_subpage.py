@@ -18,7 +18,7 @@ def test_evaluate_families__prints_the_table_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / "out")
-    assert main(["evaluate", "families", "--out", out]) == 0
+    assert main(["evaluate", "families", "--workers", "1", "--out", out]) == 0
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.split(out)[0].splitlines())
     (shown,) = blocks("text", PAGE)
     assert shown.strip() == printed.strip()

@@ -13,7 +13,7 @@ from ssdgym.engine.core.bits import full_mask, is_run
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED
-from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
+from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, NO_ROOM_TO_MOVE, NOTHING_TO_GAIN, OK
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.speedupgc.best_sets import best_set
 from ssdgym.engine.view import PolicyView
@@ -149,6 +149,21 @@ def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None
     state.sub_block[0]["invalid"][12:15] = 1
     dev = _view_of(state)
     assert _check(dev, plane, block, np.uint64(mask)) == status
+
+
+@pytest.mark.parametrize(("written", "status"), [(8, OK), (4, NO_ROOM_TO_MOVE)])
+def test_check_erase_set__a_block_leaves_the_pool__with_its_free_pages(written: int, status: int) -> None:
+    """There is room for eight pages: four are moved, and free ones of both blocks may leave the pool."""
+    config = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+    state = make_state([config], [0], Recording(1, 1))
+    state.plane[0, 0]["pool_pages"] = 8
+    pairs = new_choice()
+    for pair, block in zip(pairs[:2], (3, 5), strict=True):
+        state.block[0, block]["status"], state.block[0, block]["written"] = INDEXED, written
+        state.sub_block[0]["written"][4 * block : 4 * block + written // 2] = 2
+        state.sub_block[0]["invalid"][4 * block : 4 * block + 2] = 1
+        pair["block"], pair["mask"] = block, 0b0011
+    assert _check_pairs(_view_of(state), 0, pairs, 2) == status
 
 
 def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:

@@ -13,10 +13,13 @@ from ssdgym.experiments.runs.run import run_policy
 from ssdgym.experiments.runs.spec import RunSpec, ftl_label
 
 
-def regenerated(board: SuiteBoard, suite: SuiteConfig, count: int) -> Iterator[tuple[float, float]]:
+def regenerated(
+    board: SuiteBoard, suite: SuiteConfig, count: int, members: int | None = None
+) -> Iterator[tuple[float, float]]:
     """Run a sample again; yield what the leaderboard says and what was measured.
 
-    Policies that have learned come first; the tasks and seeds are drawn at random, always the same.
+    Policies that have learned come first, `members` of a row at most; the tasks and seeds are drawn at
+    random, always the same.
     """
     runs = _runs(board, suite)
     rows = sorted(board.rows, key=lambda row: row.kind != "learned")
@@ -24,7 +27,7 @@ def regenerated(board: SuiteBoard, suite: SuiteConfig, count: int) -> Iterator[t
     for row in rows[:count]:
         task = board.tasks[rng.integers(len(board.tasks))]
         seed = int(rng.integers(len(board.seeds)))
-        for policy in row.policies:
+        for policy in row.policies[:members]:
             run = runs[task.workload, task.device, task.ftl, policy, board.seeds[seed]]
             yield task.values[policy][seed], run_policy(run).metric(board.metric)
 
