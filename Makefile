@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test test-all test-lowest lint docs check format clean
+.PHONY: help demo test test-all test-lowest lint docs figures check format clean
 
 help:
 	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (2 minutes, CPU only)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"
 	@echo "make lint         ruff, codespell and mypy"
 	@echo "make docs         build the documentation in build/site; a warning is an error"
+	@echo "make figures      draw the pictures of README and pages anew; what needs measurements, from results/ if there"
 	@echo "make check        lint, docs and test: what a change has to pass"
 	@echo "make format       let ruff rewrite what it can"
 	@echo "make clean        remove .venv and build outputs"
@@ -62,6 +63,23 @@ lint: $(INSTALLED)
 # NO_MKDOCS_2_WARNING silences an announcement that mkdocs-material prints at every build.
 docs: $(DOCS_INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# A minute. Curves of training are drawn where results/ has the runs, which take an hour; step.svg is a measurement:
+# `python docs/examples/step_time.py --out docs/pictures/step.svg` on a quiet machine.
+figures: $(INSTALLED)
+	$(BIN)/python docs/examples/environments.py
+	$(BIN)/python docs/examples/house.py
+	for page in speedupgc ippbe block-size subftl pen; do \
+	  $(BIN)/python docs/examples/claims.py docs/reproductions/$$page.md --out docs/pictures/$$page.svg || exit 1; \
+	done
+	$(BIN)/python docs/examples/demo_picture.py --out docs/pictures
+	$(BIN)/python docs/examples/td_lifetime.py --out docs/pictures/td_lifetime.svg
+	if test -d results/learning; then \
+	  $(BIN)/python docs/examples/learning_curves.py && cp results/learning/learning.svg docs/pictures/; \
+	fi
+	if test -d results/improving; then \
+	  $(BIN)/python docs/examples/improve_on_heuristics.py && cp results/improving/improving.svg docs/pictures/; \
+	fi
 
 check: lint docs test
 
