@@ -1,4 +1,4 @@
-"""The pictures of the environments: one for each that is registered, in both looks, as their script draws them."""
+"""Pictures of the environments: one for each that is registered, in both looks, as drawn."""
 
 from __future__ import annotations
 
