@@ -86,10 +86,10 @@ def bind_device(state, i, rules, external, pairs, address):
     bind(state, i, rules, external, pairs, address)
 
 
-def call_on(function: Any, state: State, i: int, *others: Any) -> Any:
-    """Call an entry, whose first argument is a device, for one of a batch, without rules that decide."""
+def call_on(function: Any, state: State, i: int, *others: Any, rules: np.ndarray | None = None) -> Any:
+    """Call an entry, whose first argument is a device, for one of a batch; without rules none decides."""
     memory, pairs = _room(), np.zeros(MAX_PAIRS, ERASE_PAIR)
-    bind_device(state, i, no_rules(), 0, pairs, memory.ctypes.data)
+    bind_device(state, i, no_rules() if rules is None else rules, 0, pairs, memory.ctypes.data)
     return entry_for(function, _device_of(state), *map(typeof, others))(memory.ctypes.data, *others)
 
 
@@ -125,7 +125,8 @@ def advance(
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
-        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
+        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, STOPPED, or a
+        negative error.
     """
     memory, loop = _room(), LOOPS[int(state.params["timed"][i, 0])]
     bind_device(state, i, rules, external, pairs, memory.ctypes.data)

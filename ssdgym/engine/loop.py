@@ -10,7 +10,17 @@ from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, operation
 from ssdgym.engine.core.records import LATE
-from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
+from ssdgym.engine.core.status import (
+    AGAIN,
+    HORIZON,
+    INPUT_ENDED,
+    NO_WORK,
+    OK,
+    OUT_OF_TIME,
+    PERIOD_DUE,
+    STOPPED,
+    STUCK,
+)
 from ssdgym.engine.decisions import has_oracle, has_periods
 from ssdgym.engine.time.events import (
     NEVER,
@@ -65,6 +75,32 @@ def host_read(dev, lpn):
 @operation
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
+
+
+# -- stops
+
+
+@operation(optional=True)
+def operations_done(dev):
+    """Return the programs and erases since the metrics were reset."""
+    counters = dev.counters[0]
+    programs = counters.host_pages_written + counters.relocated_pages + counters.padded_pages
+    return programs + counters.erases
+
+
+@inlined
+def may_stop(dev):
+    """Return whether the run stops after so many programs and erases."""
+    control = dev.control[0]
+    if control.stop_at < 0:
+        control.stop_at = np.int64(operations_done(dev)) - control.stop_at
+    return control.stop_at < NEVER
+
+
+@inlined
+def stops_now(dev):
+    """Return whether so many programs and erases are done."""
+    return np.int64(operations_done(dev)) >= dev.control[0].stop_at
 
 
 # -- without time
@@ -142,8 +178,10 @@ def do_next(dev, requests):
 def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due outside; return the status."""
     control = dev.control[0]
-    periodic = has_periods(dev)
+    periodic, stops = has_periods(dev), may_stop(dev)
     while True:
+        if stops and stops_now(dev):
+            return np.int64(STOPPED)
         if periodic and control.clock >= control.period_at:
             return np.int64(PERIOD_DUE)
         if is_at_horizon(dev):
@@ -350,15 +388,19 @@ def _carry_out_event(dev):
 
 @inlined
 def _pass_time(dev, requests):
-    """Go on to the next event or arrival, whichever is first; return OK, STUCK or OUT_OF_TIME."""
+    """Go on to the next event or arrival, whichever is first; return OK, STOPPED, STUCK or OUT_OF_TIME."""
+    control = dev.control[0]
     arrival_ns = _next_arrival(dev, requests)
     event_ns = next_event_ns(dev)
+    if min(event_ns, arrival_ns) > control.stop_ns:
+        control.now = max(control.now, control.stop_ns)
+        return np.int64(STOPPED)
     if min(event_ns, arrival_ns) >= latest_ns(dev.params[0]):
         return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
     if event_ns <= arrival_ns:
         _carry_out_event(dev)
     else:
-        dev.control[0].now = arrival_ns
+        control.now = arrival_ns
     return np.int64(OK)
 
 
@@ -369,8 +411,10 @@ def run_timed(dev, requests, last):
     With `last` false, the end of `requests` stops the device at once: more input is to come.
     """
     control = dev.control[0]
-    periodic, oracle = has_periods(dev), has_oracle(dev)
+    periodic, oracle, stops = has_periods(dev), has_oracle(dev), may_stop(dev)
     while True:
+        if stops and stops_now(dev):
+            return np.int64(STOPPED)
         if periodic and control.clock >= control.period_at:
             return np.int64(PERIOD_DUE)
         status = np.int64(OK) if control.resumes else _ending(dev, requests, last)

@@ -45,7 +45,7 @@ class Runnable(Protocol):
         chunks: Iterator[np.ndarray],
         host_pages: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> None:
+    ) -> bool:
         """Go on with its input and then with the chunks."""
 
     def metrics(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ssdgym.engine.block.bundles import (
     free_slot,
     is_valid,
     page_at,
+    plane_of_bundle,
     program,
     review,
     set_block,
@@ -37,6 +38,7 @@ from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
 from ssdgym.engine.flash import check_page, leaves_of, level_of
+from ssdgym.engine.time.events import note_touched
 
 #: What a step was: a scan of spare areas; a page copied; an erase.
 SCANNED, COPIED, ERASED = range(3)
@@ -51,6 +53,8 @@ def copy_page(dev, bundle, source, target):
     check_page(dev, lpn, source)
     forget(dev, bundle, source)
     program(dev, target, lpn, np.int64(dev.physical[source].version))
+    if dev.params[0].timed:
+        note_touched(dev, plane_of_bundle(dev, bundle), target + 1)
     dev.counters[0].relocated_pages += 1
     return np.int64(COPIED)
 
@@ -59,6 +63,8 @@ def copy_page(dev, bundle, source, target):
 def erase_now(dev, plane, bundle, block, node):
     """Erase a partial block; `amount` is its level then."""
     erase(dev, bundle, block, node)
+    if dev.params[0].timed:
+        note_touched(dev, plane, -1 - block)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
 

@@ -141,6 +141,8 @@ CONTROL = np.dtype(
         ("request_hint", "u1"),  # ... and the hint of the host
         ("next_arrival_ns", "i8"),  # of the next request; only for rules with an oracle
         ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
+        ("stop_at", "i8"),  # the run stops after so many programs and erases; below 0: so many from now on
+        ("stop_ns", "i8"),  # ... or at this time
     ],
     align=True,
 )
@@ -243,6 +245,9 @@ PLANE = np.dtype(
         ("round_pair", "i4"),  # the pair of the round that is emptied here ...
         ("round_page", "i4"),  # ... and the next page of its block to look at
         ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
+        # In time, of the last write, move or erase of its die: 1 + the page that it programs here; 1 + a
+        # block of the round that it erases; -1 - the only block that it erases; or 0, if nothing here.
+        ("touched", "i4"),
         ("collecting", "u1"),  # foreground GC is switched on
     ],
     align=True,
@@ -302,6 +307,7 @@ TRANSACTION = np.dtype(
         ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued
         ("lpn", "i4"),
         ("version", "i4"),
+        ("replaces", "i4"),  # of a write that is being programmed: the version that was mapped before, or 0
         ("slot", "i4"),
         ("next", "i4"),
         ("rmw", "u1"),

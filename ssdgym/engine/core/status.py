@@ -7,6 +7,8 @@ ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION
 ALLOCATE_DECISION = 9
 #: The function that the placement has for periods is due; kinds of decisions are fewer.
 PERIOD_DUE = 100
+#: So many programs and erases are done, or it is that time.
+STOPPED = 101
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
 #: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
 #: pages would have to go.

@@ -21,7 +21,7 @@ from ssdgym.engine.blocks.manager import (
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS
-from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.decisions import (
     ALLOCATE,
     RELOCATE,
@@ -32,12 +32,14 @@ from ssdgym.engine.decisions import (
 )
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, program_page, sub_block_of
+from ssdgym.engine.loop import may_stop, stops_now
 from ssdgym.engine.page.placement import (
     place_relocated,
     relocated_stream,
     rule_of_relocated,
     stream_with_room,
 )
+from ssdgym.engine.time.events import note_joined, note_touched
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
@@ -153,11 +155,15 @@ def move_page(dev, plane_number, ppn):
 
 
 @inlined
-def _move_next(dev, number, ppn):
-    """Move the next page of a plane; return as `move_page`."""
+def _move_next(dev, number, ppn, joins):
+    """Move the next page of a plane, after others if it joins their command; return as `move_page`."""
     target = move_page(dev, number, ppn)
     if target >= 0:
         dev.plane[number].round_page += 1
+        if dev.params[0].timed and joins:
+            note_joined(dev, number, target)
+        elif dev.params[0].timed:
+            note_touched(dev, number, target + 1)
     return target
 
 
@@ -183,7 +189,7 @@ def _join_moves(dev, leader, first, page, row):
             continue
         ppn = _next_of_plane(dev, number)
         if _may_join(dev, number, ppn, page, row):
-            if _move_next(dev, number, ppn) < 0:
+            if _move_next(dev, number, ppn, True) < 0:
                 return np.int64(OUT_OF_SPACE)
             dev.counters[0].joined_moves += 1
             pages += 1
@@ -199,7 +205,7 @@ def move_command(dev, leader):
     if ppn < 0:
         return np.int64(0)
     number = np.int64(plane_of(params, ppn)) if several else leader
-    target = _move_next(dev, number, ppn)
+    target = _move_next(dev, number, ppn, False)
     if target < 0:
         return target
     if not several:
@@ -312,12 +318,14 @@ def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     asked = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
     followed = asked or dev.decider.hooks & RELOCATED
-    several = dev.plane[leader].round_planes > 1
+    several, stops = dev.plane[leader].round_planes > 1, may_stop(dev)
     # Pages that go to several places, or together with those of other planes, move one by one.
-    if followed or several or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
+    if followed or several or stops or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)
+            if stops and pages > 0 and stops_now(dev):
+                return np.int64(STOPPED)
         if pages < 0:
             return status_of(dev, pages)
     else:

@@ -7,7 +7,7 @@ from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
+from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_PAIRS, STATIC
 from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
@@ -23,6 +23,7 @@ from ssdgym.engine.time.events import (
     READ_PAGE,
     WRITE_PAGE,
     charge,
+    note_touched,
     start_command,
     start_gc_command,
     wake,
@@ -168,6 +169,7 @@ def _start_write(dev, die_number):
         pass_plane(dev, plane)
     number = take_write(dev, die_number)
     ppn = program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
+    note_touched(dev, plane, ppn + 1)
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
@@ -193,6 +195,7 @@ def _gc_command(dev, plane_number):
         start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
     else:
         finish_round(dev, leader)
+        note_touched(dev, leader, dev.round_pairs[leader * MAX_PAIRS].block + 1)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 

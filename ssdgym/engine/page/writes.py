@@ -19,7 +19,8 @@ from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
 from ssdgym.engine.rounds import gc_needed
 from ssdgym.engine.speedupgc.groups import ANYTHING
-from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
+from ssdgym.engine.time.events import note_joined
+from ssdgym.engine.time.transactions import link_pages, mark_queued, note_replaced, pop_write
 from ssdgym.requests import WRITE
 
 #: Requests in advance of which memory is fetched.
@@ -136,8 +137,10 @@ def take_write(dev, die_number):
     if params.allocation == LATE:  # bound to the die only now
         number = pop_write(dev, control)
         mark_queued(dev, die_number, number)
-        return number
-    return pop_write(dev, dev.die[die_number])
+    else:
+        number = pop_write(dev, dev.die[die_number])
+    note_replaced(dev, number)
+    return number
 
 
 @inlined
@@ -200,8 +203,10 @@ def join_writes(dev, die_number, plane, row, first):
         for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
             pad_page(dev, joined, stream, lpn)
             dev.counters[0].padded_pages += 1
-        if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
+        ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
+        if ppn < 0:
             return -1
+        note_joined(dev, joined, ppn)
         dev.counters[0].joined_writes += 1
         members |= _bit_of(params, joined)
         link_pages(dev, last, number)

@@ -103,6 +103,7 @@ SUBPAGE_FAMILY = entries.add_family(
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
         rounds.run_round: run_round,
+        loop.operations_done: host.operations_done,
         loop.part_pages: host.part_pages,
         loop.trim: trim_part,
         loop.is_at_horizon: host.is_at_horizon,

@@ -18,13 +18,16 @@ from ssdgym.engine.subpage.pages import (
     holds,
     in_region,
     mapped_of,
+    mapped_version,
     page_of,
+    plane_of_page,
     put,
     wipe_pages,
 )
 from ssdgym.engine.subpage.queues import queue_eviction
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.subpage.writes import accept_list, begin_eviction, forget_list, put_list, write_now
+from ssdgym.engine.time.events import note_touched
 
 #: What a region can do for a write: program it, advance a subpage first, or collect first.
 READY, ADVANCE, COLLECT = range(3)
@@ -150,6 +153,8 @@ def _program_subpage(dev, page, lpn):
         return np.int64(OUT_OF_ORDER)
     put(dev, page * slots + use, lpn)
     dev.page_use[page] = use + 1
+    if dev.params[0].timed:
+        note_touched(dev, plane_of_page(dev, page), page + 1)
     dev.page_valid[page] = 1
     dev.stored_h[page] = dev.buffer[0].calendar_h
     dev.tally[0].subpage_programs += 1
@@ -211,6 +216,7 @@ def program_subpage(dev, plane, number, lpn, version):
 
     Its region is ready for it.
     """
+    dev.carried[number * np.int64(dev.subpage[0].slots)].replaces = mapped_version(dev, lpn)
     accept(dev, lpn, version)
     _note_updated(dev, lpn)
     forget(dev, lpn)
@@ -356,6 +362,8 @@ def _erase_victim(dev, plane):
     dev.counters[0].erases += 1
     dev.region_block[block].passes = 0
     dev.region_block[block].next_page = 0
+    if dev.params[0].timed:
+        note_touched(dev, plane, -1 - block)
     region.victim = -1
     if subpage.kind != SUBFTL:
         return

@@ -15,6 +15,7 @@ from ssdgym.engine.subpage.pages import (
     full_mask,
     lowest_of,
     mapped_of,
+    mapped_version,
     put,
     read_page,
     take_page,
@@ -84,8 +85,10 @@ def accept_list(dev, number):
     for k in range(slots):
         lpn = np.int64(dev.carried[base + k].lpn)
         version = np.int64(dev.carried[base + k].version)
+        replaces = mapped_version(dev, lpn) if lpn >= 0 else 0
         if lpn >= 0 and accept(dev, lpn, version):
             dev.carried[base + count].lpn = lpn
+            dev.carried[base + count].replaces = replaces
             count += 1
     return count
 
@@ -127,6 +130,7 @@ def _included(dev, number, group):
     for s in range(slots):
         lpn = group * slots + s
         sector = dev.carried[number * slots + s]
+        sector.replaces = mapped_version(dev, lpn)
         newer = sector.lpn >= 0 and accept(dev, lpn, np.int64(sector.version))
         if newer or dev.logical[lpn].ppn >= 0:
             mask |= np.int64(1) << s

@@ -125,6 +125,8 @@ def format_control(dev):
     """Let a device wait for nothing and be stopped by nothing."""
     control = dev.control[0]
     control.horizon = _NO_HORIZON
+    control.stop_at = NEVER
+    control.stop_ns = NEVER
     control.decision_plane = -1
     control.answer = -1
     control.gc_plane = -1
@@ -135,7 +137,7 @@ def format_control(dev):
 NO_COMMAND, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
 #: Stages of a command: the array works before its transfer; the transfer and what follows it; or, where a
 #: write of the host is done when its data has arrived, the transfer alone, and what follows it.
-_ARRAY, _TRANSFER, _ARRIVAL, _PROGRAM = range(4)
+ARRAY, TRANSFER, ARRIVAL, PROGRAM = range(4)
 
 
 @inlined
@@ -157,10 +159,10 @@ def _grant_channel(dev, die_number):
     free_at = control.now + die.transfer_ns
     dev.channel[remainder(die_number, params.channels)].free_at = free_at
     if params.early_writes and die.command == WRITE_PAGE:
-        die.stage = _ARRIVAL
+        die.stage = ARRIVAL
         schedule(dev, free_at, params.channels + die_number)
         return
-    die.stage = _TRANSFER
+    die.stage = TRANSFER
     schedule(dev, free_at + die.after_ns, params.channels + die_number)
 
 
@@ -188,12 +190,12 @@ def start_command(dev, die_number, command, transaction, pages, phases):
     die.transfer_ns = phases.transfer_ns
     die.after_ns = phases.after_ns
     die.started_ns = control.now
-    die.stage = _ARRAY
+    die.stage = ARRAY
     if phases.array_ns == NO_PHASE:
         _request_channel(dev, die_number)
         return
     if phases.transfer_ns == NO_PHASE:
-        die.stage = _TRANSFER
+        die.stage = TRANSFER
     schedule(dev, control.now + phases.array_ns, dev.params[0].channels + die_number)
 
 
@@ -205,6 +207,21 @@ def start_gc_command(dev, die_number, command, pages, phases):
 
 
 @inlined
+def note_touched(dev, plane, mark):
+    """Note what the next command of a plane's die programs or erases there: see `touched` of PLANE."""
+    params = dev.params[0]
+    for other in range(remainder(plane, params.dies), params.planes, params.dies):
+        dev.plane[other].touched = 0
+    dev.plane[plane].touched = mark
+
+
+@inlined
+def note_joined(dev, plane, ppn):
+    """Note a page that is programmed together with those noted before."""
+    dev.plane[plane].touched = ppn + 1
+
+
+@inlined
 def start_timer(dev, die_number, wait_ns):
     """Let an idle die, which has no other event, become ready again after a time that can be counted."""
     params = dev.params[0]
@@ -212,7 +229,7 @@ def start_timer(dev, die_number, wait_ns):
     if at < latest_ns(params):
         die = dev.die[die_number]
         die.timer = 1
-        die.stage = _TRANSFER
+        die.stage = TRANSFER
         schedule(dev, at, params.channels + die_number)
 
 
@@ -238,14 +255,14 @@ def command_ended(dev, die_number):
     """Take a die's event; return its command if its pages are done with it, else NO_COMMAND."""
     control = dev.control[0]
     die = dev.die[die_number]
-    if die.stage == _ARRAY:
+    if die.stage == ARRAY:
         _request_channel(dev, die_number)
         return NO_COMMAND
-    if die.stage == _ARRIVAL:
-        die.stage = _PROGRAM
+    if die.stage == ARRIVAL:
+        die.stage = PROGRAM
         schedule(dev, control.now + die.after_ns, dev.params[0].channels + die_number)
         return WRITE_PAGE
-    command = NO_COMMAND if die.stage == _PROGRAM else np.int64(die.command)
+    command = NO_COMMAND if die.stage == PROGRAM else np.int64(die.command)
     if command in (MOVE_PAGE, ERASE_SET):
         dev.counters[0].gc_time_ns += control.now - die.started_ns
         die.gc_ns += control.now - die.started_ns

@@ -1,0 +1,136 @@
+"""Power loss: what is found on flash afterwards, what is lost, and how the device goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.family import State
+from ssdgym.engine.entries import format_device
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import family_of
+from ssdgym.simulator.power import page
+from ssdgym.simulator.power.commands import acknowledged_versions, commands_under_way
+from ssdgym.simulator.power.scan import newest_copies, scan_times
+
+_FAMILIES: dict[str, Any] = {"page": page}
+#: What an observer has noted, who has power.
+_KEPT = ("counters", "latency", "histogram", "gc_histogram", "tail", "noted_version")
+_KEPT_CONTROL = ("clock", "now", "rounds", "admitted_pages", "serial", "metrics_start_ns")
+_KEPT_STREAM = ("host_pages_written", "relocated_pages", "overflow_pages", "victims", "victim_valid_pages")
+_KEPT_BUFFER = ("absorbed", "reads")
+
+
+@dataclass(frozen=True)
+class PowerReport:
+    """What a power cut has done, and what recovery from it took.
+
+    Attributes:
+        reads: pages that the scan has read.
+        time_ns: of the recovery; dies work at the same time.
+        half_programmed: pages that were being programmed: they fail their check, and count as invalid.
+        half_erased: blocks that were being erased: they are erased again.
+        unflushed_pages: logical pages whose last write was acknowledged and only in the write buffer.
+        lost_pages: other logical pages whose last acknowledged write is gone; none with capacitors.
+        trimmed_pages: logical pages that had been trimmed and are there again.
+        moved_pages: moved to win free pages where collection was interrupted.
+        erases: for that, and of half-erased blocks.
+    """
+
+    reads: int
+    time_ns: int
+    half_programmed: int
+    half_erased: int
+    unflushed_pages: int
+    lost_pages: int
+    trimmed_pages: int
+    moved_pages: int
+    erases: int
+
+
+def recover(
+    state: State, i: int, device: DeviceConfig, rules: np.ndarray, capacitors: bool = False
+) -> PowerReport:
+    """Cut the power of device `i` and make it what it is after recovery, as `Simulator.cut_power`."""
+    mapping = family_of(device).engine.name
+    if mapping not in _FAMILIES:
+        raise SsdgymError(
+            f"device {device.name}: power cannot be cut with ftl.mapping {mapping}; choose "
+            f"{' or '.join(_FAMILIES)}."
+        )
+    family, count = _FAMILIES[mapping], device.logical_pages
+    cut = [] if capacitors else list(commands_under_way(state, i))
+    under_way: dict[tuple[int, int], int] = {}
+    for command in cut:
+        under_way |= family.replaced_by(state, i, command)
+    acknowledged = acknowledged_versions(state, i, under_way)
+    unflushed = family.unflushed(state, i, device)
+    if state.params["buffer_pages"][i, 0]:
+        unflushed[[lpn for lpn, _ in under_way]] = True
+    found = family.scan(state, i, device, cut)
+    pages = family.good_pages(state, i, found)
+    lpn, ppn = newest_copies(
+        pages,
+        found.lpn[pages],
+        found.version[pages],
+        pages // int(state.params["pages_per_block"][i, 0]),
+        family.room_of_blocks(state, i, found),
+    )
+    versions = np.zeros(count, np.int64)
+    versions[lpn] = found.version[ppn]
+    reads = family.pages_read(state, i, found)
+    _power_off(state, i, device)
+    state.logical["ppn"][i, lpn], state.logical["version"][i, lpn] = ppn, versions[lpn]
+    work = family.adopt(state, i, found, rules)
+    time_ns = _recovery_ns(state, i, device, reads, found.half_erased, work)
+    if state.params["timed"][i, 0]:
+        state.control["now"][i, 0] += time_ns
+    return PowerReport(
+        reads=int(reads.sum()),
+        time_ns=time_ns,
+        half_programmed=found.half_programmed,
+        half_erased=len(found.half_erased),
+        unflushed_pages=int(unflushed.sum()),
+        lost_pages=int((versions < acknowledged).sum()),
+        trimmed_pages=int(((acknowledged == 0) & (versions > 0)).sum()),
+        moved_pages=int(work[:, 0].sum()),
+        erases=int(work[:, 1].sum()) + len(found.half_erased),
+    )
+
+
+def _power_off(state: State, i: int, device: DeviceConfig) -> None:
+    """Make a device an empty one with its wear, but for what an observer has noted."""
+    control = {name: state.control[name][i, 0].copy() for name in _KEPT_CONTROL}
+    stream = {name: state.stream[name][i].copy() for name in _KEPT_STREAM}
+    buffer = {name: state.buffer[name][i, 0].copy() for name in _KEPT_BUFFER}
+    erases = state.sub_block["erases"][i].copy()
+    for name in set(state._fields) - {*family_of(device).fixed, *_KEPT}:
+        getattr(state, name)[i].view(np.uint8)[...] = 0  # as bytes, which is faster for records
+    format_device(state, i)
+    state.sub_block["erases"][i] = erases
+    for name, value in control.items():
+        state.control[name][i, 0] = value
+    for name, value in stream.items():
+        state.stream[name][i] = value
+    for name, value in buffer.items():
+        state.buffer[name][i, 0] = value
+
+
+def _recovery_ns(
+    state: State,
+    i: int,
+    device: DeviceConfig,
+    reads: np.ndarray,
+    half_erased: np.ndarray,
+    work: np.ndarray,
+) -> int:
+    """Return the time of the die that is busy longest: its scan, erases, and moves one after the other."""
+    timing = device.timing
+    busy = scan_times(state, i, device, reads, half_erased)
+    move_ns = timing.read_ns + timing.program_ns + 2 * device.transfer_ns
+    dies = len(busy)
+    np.add.at(busy, np.arange(len(work)) % dies, work[:, 0] * move_ns + work[:, 1] * timing.erase_ns)
+    return int(busy.max())
