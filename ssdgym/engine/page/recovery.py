@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import enter_index, join_pool, leave_pool
 from ssdgym.engine.blocks.manager import (
+    adopt_block,
     erase,
     open_block,
     program,
-    stream_of,
     vacate,
     withdraw_block,
 )
@@ -18,32 +17,6 @@ from ssdgym.engine.core.kernel import entry, inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS, POOLED
 from ssdgym.engine.decisions import CLOSED, OPENED, WRITTEN, block_event, page_event
 from ssdgym.engine.flash import block_of, check_page, erase_cells, sub_block_of
-
-
-@kernel
-def _enter_block(dev, block):
-    """Let a block that is found written count in its plane and in stream 0, and enter pool and index."""
-    params, record = dev.params[0], dev.block[block]
-    written, invalid = np.int64(0), np.int64(0)
-    for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
-        written += dev.sub_block[sub].written
-        invalid += dev.sub_block[sub].invalid
-    if written == 0:
-        return
-    leave_pool(dev, block)
-    record.written = written
-    record.invalid = invalid
-    record.closed_at = dev.control[0].clock
-    record.invalidated_at = dev.control[0].clock
-    plane, stream = dev.plane[record.plane], stream_of(dev, record)
-    plane.free_pages -= written
-    plane.valid += written - invalid
-    stream.blocks += 1
-    stream.valid += written - invalid
-    stream.closed_sum += record.closed_at
-    if written < params.pages_per_block:
-        join_pool(dev, block)
-    enter_index(dev, block)
 
 
 @inlined
@@ -151,7 +124,7 @@ def adopt_pages(dev, half_erased, work, reopens):
     for plane in range(np.int64(params.planes)):
         stream = np.int64(0)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
-            _enter_block(dev, np.int64(block))
+            adopt_block(dev, np.int64(block))
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             if dev.block[block].written > 0:
                 may_open = reopens and stream < params.streams and dev.block[block].status & POOLED

@@ -66,7 +66,7 @@ def pages_read(state: State, i: int, found: Found) -> np.ndarray:
 
 
 def unflushed(state: State, i: int, device: DeviceConfig) -> np.ndarray:
-    """Return of each logical page whether the host was told that it is written, and it is in no page yet."""
+    """Return of each logical page whether its last write is acknowledged, and on its way to flash."""
     count = device.logical_pages
     if not state.params["buffer_pages"][i, 0]:
         return np.zeros(count, bool)
