@@ -22,6 +22,7 @@ from ssdgym.engine.core.status import (
     STUCK,
 )
 from ssdgym.engine.decisions import has_oracle, has_periods
+from ssdgym.engine.flash import may_stop, stops_now
 from ssdgym.engine.time.events import (
     NEVER,
     NO_COMMAND,
@@ -75,32 +76,6 @@ def host_read(dev, lpn):
 @operation
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
-
-
-# -- stops
-
-
-@operation(optional=True)
-def operations_done(dev):
-    """Return the programs and erases since the metrics were reset."""
-    counters = dev.counters[0]
-    programs = counters.host_pages_written + counters.relocated_pages + counters.padded_pages
-    return programs + counters.erases
-
-
-@inlined
-def may_stop(dev):
-    """Return whether the run stops after so many programs and erases."""
-    control = dev.control[0]
-    if control.stop_at < 0:
-        control.stop_at = np.int64(operations_done(dev)) - control.stop_at
-    return control.stop_at < NEVER
-
-
-@inlined
-def stops_now(dev):
-    """Return whether so many programs and erases are done."""
-    return np.int64(operations_done(dev)) >= dev.control[0].stop_at
 
 
 # -- without time

@@ -101,6 +101,8 @@ PARAMS = np.dtype(
     align=True,
 )
 
+#: Of a device that nothing stops, neither a time nor what has been done.
+NO_STOP = 2**62
 #: Where a device is, and what it waits for.
 CONTROL = np.dtype(
     [

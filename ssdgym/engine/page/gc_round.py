@@ -31,8 +31,16 @@ from ssdgym.engine.decisions import (
     status_of,
 )
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, program_page, sub_block_of
-from ssdgym.engine.loop import may_stop, stops_now
+from ssdgym.engine.flash import (
+    block_of,
+    check_page,
+    may_stop,
+    neighbours_of,
+    plane_of,
+    program_page,
+    stops_now,
+    sub_block_of,
+)
 from ssdgym.engine.page.placement import (
     place_relocated,
     relocated_stream,

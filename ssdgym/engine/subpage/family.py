@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine import entries, loop, rounds
+from ssdgym.engine import entries, flash, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
@@ -103,7 +103,7 @@ SUBPAGE_FAMILY = entries.add_family(
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
         rounds.run_round: run_round,
-        loop.operations_done: host.operations_done,
+        flash.operations_done: host.operations_done,
         loop.part_pages: host.part_pages,
         loop.trim: trim_part,
         loop.is_at_horizon: host.is_at_horizon,

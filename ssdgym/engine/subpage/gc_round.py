@@ -11,8 +11,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash import Phases
-from ssdgym.engine.loop import may_stop, stops_now
+from ssdgym.engine.flash import Phases, may_stop, stops_now
 from ssdgym.engine.subpage.pages import check_slot, holds, put, take_page, waste, wipe_pages
 
 

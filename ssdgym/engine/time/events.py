@@ -4,7 +4,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import DYNAMIC
+from ssdgym.engine.core.records import DYNAMIC, NO_STOP
 from ssdgym.engine.flash import NO_PHASE, duration_of
 
 #: The leaf of a resource without an event.
@@ -125,8 +125,8 @@ def format_control(dev):
     """Let a device wait for nothing and be stopped by nothing."""
     control = dev.control[0]
     control.horizon = _NO_HORIZON
-    control.stop_at = NEVER
-    control.stop_ns = NEVER
+    control.stop_at = NO_STOP
+    control.stop_ns = NO_STOP
     control.decision_plane = -1
     control.answer = -1
     control.gc_plane = -1

@@ -23,7 +23,7 @@ from ssdgym.policy.names import import_rules
 from ssdgym.requests import Requests
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import precondition, write_what_is_read
-from ssdgym.simulator.simulator import Sampler
+from ssdgym.simulator.sampling import Sampler
 from ssdgym.workloads import RequestStream
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload, open_on
