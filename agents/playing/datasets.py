@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import VectorEnv
 
 import ssdgym
-from ssdgym.agents.playing.agents import Source
-from ssdgym.agents.training.config import EnvironmentConfig, check_arguments
+from ssdgym.agents.playing.behaviours import Behaviour, single
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.errors import SsdgymError
-from ssdgym.types import Observation
 
 if TYPE_CHECKING:
     from minari import MinariDataset
 
-#: Chooses the action of one environment from its observation (1, ...), its info, and a generator.
-Behaviour = Callable[[Observation, Mapping[str, Any], np.random.Generator], int]
 RANDOM = "random_action"
 
 
@@ -55,37 +51,6 @@ class Recorded:
     scores: Scores
 
 
-def heuristic(env: VectorEnv, policy: str) -> Behaviour:
-    """Return the behaviour that takes what a proposer of the environment picks.
-
-    Raises:
-        SsdgymError: the environment has no such proposer. The behaviour raises it where that picks nothing.
-    """
-    proposers = tuple(env.metadata["proposers"])
-    if policy not in proposers:
-        known = f"has {', '.join(proposers)}" if proposers else "has none; give agents"
-        raise SsdgymError(f"policy {policy} is no proposer of the environment, which {known}.")
-    place = proposers.index(policy)
-
-    def behave(observation: Observation, info: Mapping[str, Any], rng: np.random.Generator) -> int:
-        pick = int(info["proposed"][0, place])
-        if pick < 0:
-            raise SsdgymError(f"policy {policy} picks none of the candidates of a decision; leave it out.")
-        return pick
-
-    return behave
-
-
-def agent_behaviour(env: VectorEnv, source: Source) -> Behaviour:
-    """Return the behaviour of an agent."""
-    agent = source.build(env)
-
-    def behave(observation: Observation, info: Mapping[str, Any], rng: np.random.Generator) -> int:
-        return int(agent.act(observation, observation["action_mask"] != 0, rng)[0])
-
-    return behave
-
-
 class Recorder:
     """Plays episodes of one environment.
 
@@ -94,15 +59,8 @@ class Recorder:
     """
 
     def __init__(self, environment: EnvironmentConfig) -> None:
-        check_arguments(environment.id, environment.kwargs)
         self.environment = environment
-        self.env = gym.make_vec(
-            environment.id,
-            num_envs=1,
-            vectorization_mode="vector_entry_point",
-            autoreset_mode="Disabled",
-            **environment.kwargs,
-        )
+        self.env = single(environment)
 
     def play(self, behaviour: Behaviour, seed: int) -> dict[str, Any]:
         """Play the episode of a seed, and return the fields of an `EpisodeBuffer` of Minari."""

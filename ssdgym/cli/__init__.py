@@ -22,9 +22,10 @@ import typer
 
 import ssdgym
 from ssdgym.cli.bench import bench
-from ssdgym.cli.dataset import dataset
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
+from ssdgym.cli.episodes.dataset import dataset
+from ssdgym.cli.episodes.watch import watch
 from ssdgym.cli.evaluate import evaluate
 from ssdgym.cli.leaderboard import leaderboard
 from ssdgym.cli.learning import export, train, zoo
@@ -61,6 +62,7 @@ for _command in (
     doctor,
     warmup,
     demo,
+    watch,
 ):
     app.command()(_command)
 app.add_typer(trace, name="trace")

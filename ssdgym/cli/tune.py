@@ -52,12 +52,17 @@ def tune(
         ssdgym tune configs/sweeps/gc-threshold.yaml --out results/thresholds --json
     """
     from ssdgym.experiments.sweeps.config import load_sweep
-    from ssdgym.experiments.sweeps.tuner import run_sweep
 
     folder = out or resume or Path("results/tune", f"{Path(sweep).stem}-{size}")
     if resume and folder.resolve() != resume.resolve():
         raise SsdgymError(f"--out {out}: a sweep goes on in the folder of --resume; leave --out out")
     config = load_sweep(sweep, size)
+    progress_note(
+        f"{config.description}: {config.number_of_trials} trials, {config.concurrent} at a time, on Ray",
+        quiet=as_json,
+    )
+    from ssdgym.experiments.sweeps.tuner import run_sweep  # imports Ray, which takes seconds
+
     compile_note(quiet=as_json)
     try:
         with progress_bar("trials", quiet=as_json) as advance:

@@ -19,6 +19,7 @@ import yaml
 from ssdgym.cli import WRONG_INPUT, main
 from ssdgym.cli.tune import FAILED
 from ssdgym.experiments.results import read_results
+from tests.cli.conftest import Run
 
 ray = pytest.importorskip("ray")
 
@@ -75,7 +76,6 @@ def rows_in(folder: Path) -> list[dict[str, str]]:
     [
         (["no-such-sweep"], "no sweep named 'no-such-sweep'"),
         (["gc-threshold", "--size", "small"], "--size"),
-        (["gc-threshold", "--resume", "nothing"], "nothing: holds no sweep to go on with"),
         (["gc-threshold", "--resume", "a", "--out", "b"], "leave --out out"),
     ],
 )
@@ -91,11 +91,26 @@ def test_wrong_input__is_one_sentence_and_exit_code_2(
     assert not list(tmp_path.iterdir())
 
 
+def refused(run: Run, *words: object) -> str:
+    """Return the sentence of a command that has said before how many trials there are to be."""
+    output = run(["tune", *words], WRONG_INPUT)
+    announced, sentence = output.err.splitlines()
+    assert "trials, " in announced and output.out == ""
+    return sentence
+
+
+def test_wrong_input__resume_without_a_sweep(tmp_path: Path, run: Run) -> None:
+    assert "nothing: holds no sweep to go on with" in refused(
+        run, "gc-threshold", "--resume", tmp_path / "nothing"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
-    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
+    write_sweep: Any, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "sweep.json").write_text("{}")
-    assert f"go on with it by --resume {tmp_path}" in refusal("tune", write_sweep(), "--out", str(tmp_path))
+    assert f"go on with it by --resume {tmp_path}" in refused(run, write_sweep(), "--out", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +122,10 @@ def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
     ],
 )
 def test_wrong_input__resume_of_another_sweep(
-    content: str, said: str, write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
+    content: str, said: str, write_sweep: Any, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "sweep.json").write_text(content)
-    assert said in refusal("tune", write_sweep(), "--resume", str(tmp_path))
+    assert said in refused(run, write_sweep(), "--resume", tmp_path)
 
 
 def test_ray__missing__says_what_to_install() -> None:

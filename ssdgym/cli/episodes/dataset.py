@@ -67,6 +67,7 @@ def dataset(
             f"data sets need the package {error.name}: install it with pip install 'ssdgym[offline]'"
         ) from error
     from ssdgym.agents.playing import datasets
+    from ssdgym.agents.playing.behaviours import agent_behaviour, heuristic
 
     datasets.check_id(name)
     compile_note(quiet=as_json)
@@ -77,11 +78,11 @@ def dataset(
     env = recorder.env
     # What is typed here does not come from a stranger.
     sources = [source_of(text, trust=trust or names_callable(text)) for text in agent or ()]
-    named = {text: datasets.heuristic(env, text) for text in policy or ()}
-    named |= {source.label: datasets.agent_behaviour(env, source) for source in sources}
-    compared = {text: datasets.heuristic(env, text) for text in reference or env.metadata["proposers"]}
+    named = {text: heuristic(env, text) for text in policy or ()}
+    named |= {source.label: agent_behaviour(env, source) for source in sources}
+    compared = {text: heuristic(env, text) for text in reference or env.metadata["proposers"]}
     compared = {**compared, **named}
-    compared[datasets.RANDOM] = datasets.agent_behaviour(env, source_of(datasets.RANDOM))
+    compared[datasets.RANDOM] = agent_behaviour(env, source_of(datasets.RANDOM))
     first = seed + episodes
     scores = recorder.score(compared, range(first, first + reference_episodes))
     behaviours = named or {scores.best: compared[scores.best]}
