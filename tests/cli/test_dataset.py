@@ -84,7 +84,6 @@ def test_example__trains_on_the_data_set(mixed: dict[str, Any], algorithm: str) 
         (["erase/none"], "is no id of Minari"),
         (["aa/b-v0", "--policy", "best"], "policy best is no proposer of the environment, which has greedy"),
         (["aa/b-v0", "--environment", "ssdgym/Erase-v9"], "is not registered"),
-        (["aa/b-v0", "--environment", "ssdgym/JointGC-v0", "-p", "greedy"],),
         (["aa/b-v0", "--reference", "random"], "no policy has a higher mean return than random actions"),
     ],
 )
