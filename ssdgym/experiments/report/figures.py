@@ -31,6 +31,7 @@ from ssdgym.experiments.report.style import (
     legend_below,
     marker_of,
     save_figure,
+    show_on_hover,
     styled,
 )
 from ssdgym.experiments.report.summary import describe, side_by_side
@@ -56,7 +57,7 @@ def interval_figure(
         for index, policy in enumerate(policies):
             if policy in policies_of(group.results):
                 found = summarize(group.results, policy, metric)
-                _draw_interval(axes, index, found, scale, index, policy in learned)
+                _draw_interval(axes, policy, index, found, scale, index, policy in learned)
         axes.set_yticks(range(len(policies)), policies)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.grid(axis="x")
@@ -99,7 +100,7 @@ def profile_figure(
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     for index, (policy, found) in enumerate(profiles(results, metric).items()):
-        axes.step(
+        (line,) = axes.step(
             found.thresholds,
             found.share,
             where="post",
@@ -108,6 +109,7 @@ def profile_figure(
             linewidth=2.5 if policy in learned else 1.4,
             label=policy,
         )
+        show_on_hover(line, policy)
         if not np.isnan(found.low).any():
             band = (found.thresholds, found.low, found.high)
             axes.fill_between(*band, step="post", color=color_of(index), alpha=0.12, linewidth=0)
@@ -135,7 +137,8 @@ def improvement_figure(
     figure = Figure(figsize=(6.4, 1.1 + 0.3 * len(others)), layout="constrained")
     axes = figure.add_subplot()
     for row, policy in enumerate(others):
-        _draw_interval(axes, row, advantage(results, reference, policy, metric).improvement, 1.0, 0, False)
+        found = advantage(results, reference, policy, metric).improvement
+        _draw_interval(axes, policy, row, found, 1.0, 0, False)
     axes.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(len(others) - 0.5, -0.5)
@@ -207,11 +210,13 @@ def _unit(metric: str) -> tuple[str, float]:
     return f"{words} {part}".strip(), 1.0
 
 
-def _draw_interval(axes: Axes, row: float, found: Estimate, scale: float, index: int, open_: bool) -> None:
+def _draw_interval(
+    axes: Axes, name: str, row: float, found: Estimate, scale: float, index: int, open_: bool
+) -> None:
     value = found.value / scale
     # Without an interval (a single seed) there is no bar to draw. Rounding may leave -1e-16.
     spread = None if math.isnan(found.low) else _spread(found, scale)
-    axes.errorbar(
+    drawn = axes.errorbar(
         value,
         row,
         xerr=spread,
@@ -220,6 +225,8 @@ def _draw_interval(axes: Axes, row: float, found: Estimate, scale: float, index:
         markersize=8 if open_ else 5,
         markerfacecolor="none" if open_ else color_of(index),
     )
+    interval = "" if spread is None else f" [{found.low / scale:,.4g}, {found.high / scale:,.4g}]"
+    show_on_hover(drawn.lines[0], f"{name}: {value:,.4g}{interval}")
 
 
 def _spread(found: Estimate, scale: float) -> list[list[float]]:
@@ -236,7 +243,7 @@ def _draw_percentiles(
     found = [summarize(own, policy, names[position]) for position in present]
     spreads = [_spread(one, 1_000.0) for one in found]
     exact = not found or any(math.isnan(one.low) for one in found)
-    axes.errorbar(
+    drawn = axes.errorbar(
         present,
         [one.value / 1_000 for one in found],
         yerr=None if exact else np.concatenate(spreads, axis=1),
@@ -248,6 +255,8 @@ def _draw_percentiles(
         elinewidth=1.0,
         label=policy,
     )
+    values = (f"{PERCENTILES[at]} {one.value / 1_000:,.4g}" for at, one in zip(present, found, strict=True))
+    show_on_hover(drawn.lines[0], f"{policy}: {', '.join(values)} µs")
 
 
 def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:

@@ -6,12 +6,13 @@ The HTML file opens from disk and needs neither network nor script.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report import figures
 from ssdgym.experiments.report.commands import repetition, seed_text, specs_of
@@ -220,7 +221,7 @@ def _tables(results: Sequence[Result], reference: str | None) -> Iterator[Table]
             yield Table(_sentence(section.title), section.caption, headings, tuple(rows)).without_gaps()
     single = [section for section in found if len(section.group.tasks) == 1]
     if single:
-        yield _task_table(single)
+        yield _task_table(single, _spares(results))
     group = figures.whole(results)
     if figures.makes_improvement(group):
         against = reference or figures.best_policy(group)
@@ -244,23 +245,31 @@ def _numbers(row: PolicyRow, shown: Sequence[int]) -> Iterator[Entry]:
         yield from row.entries[number]
 
 
-def _task_table(found: Sequence[Section]) -> Table:
-    """Return a row per task and policy; the device and the FTL have columns only if there are several."""
+def _spares(results: Sequence[Result]) -> dict[str, str]:
+    """Return the share of spare pages of each device, by its name."""
+    devices = {spec["names"]["device"]: spec["device"] for spec in specs_of(results)}
+    return {name: f"{load_device(device).spare_ratio:.0%}" for name, device in devices.items()}
+
+
+def _task_table(found: Sequence[Section], spares: Mapping[str, str]) -> Table:
+    """Return a row per task and policy; device, FTL and spare pages have columns where there are several."""
     tasks = [section.group.tasks[0] for section in found]
     names = {2: "workload", 0: "device", 1: "FTL options"}
     columns = shown_columns([row for section in found for row in section.rows])
     shown = [part for part in names if part == 2 or len({task[part] for task in tasks}) > 1]
+    spare = ["spare"] if len(set(spares.values())) > 1 else []
     rows = [
         (
             Entry(row.policy),
             *(Entry(task[part]) for part in shown),
+            *(Entry(spares.get(task[0], "-")) for _ in spare),
             Entry(str(len(section.group.seeds)), number=len(section.group.seeds)),
             *_numbers(row, columns),
         )
         for section, task in zip(found, tasks, strict=True)
         for row in section.rows
     ]
-    headings = (found[0].heading, *(names[part] for part in shown), "seeds", *_headings(columns))
+    headings = (found[0].heading, *(names[part] for part in shown), *spare, "seeds", *_headings(columns))
     title = "Each task" if len(found) > 1 else _sentence(found[0].title)
     longest = max((section.caption for section in found), key=len)
     return Table(title, longest, headings, tuple(rows)).without_gaps()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report.files import learned_of, write_html_report, write_report
 from ssdgym.experiments.report.summary import sections
@@ -247,3 +248,14 @@ def test_report__writes_data_table_and_figures(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted(paths)
     assert read_results(paths[0]) == read_results(paths[1]) == results
     assert "learned beats greedy" in paths[2].read_text(encoding="utf-8")
+
+
+def test_tables__of_devices_with_several_spares__say_which(tmp_path: Path) -> None:
+    devices = ("tiny", "demo-placement")
+    runs = [RunSpec(name, "zipf99", "greedy", seed, host_pages=3_000) for name in devices for seed in (1, 2)]
+    spares = [f"{load_device(name).spare_ratio:.0%}" for name in devices]
+    text = report_of(grid_of_runs(runs), tmp_path)
+    assert spares[0] != spares[1]
+    assert re.search(r"data-filter>spare<", text)
+    assert all(f'<td class="words">{spare}</td>' in text for spare in spares)
+    assert ">spare<" not in report_of(grid_of_runs(runs[:2]), tmp_path)
