@@ -31,6 +31,7 @@ from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
     AllocationRule,
     IdleRule,
+    LevellingRule,
     MergeRule,
     PlacementRule,
     Policy,
@@ -257,6 +258,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "placements": _sections(PlacementRule),
     "idle rules": _sections(IdleRule),
     "allocations": _sections(AllocationRule),
+    "levelling rules": _sections(LevellingRule),
     "merge rules": _sections(MergeRule),
     "midas": _definition("midas"),
     "dogi": _definition("dogi"),

@@ -1,1 +1,1 @@
-"""Wear levelling: which free block is opened, one small file each."""
+"""Wear levelling: which free block is opened, which block is emptied, one small file each."""

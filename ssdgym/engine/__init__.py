@@ -15,7 +15,7 @@ owns it. Tests hold both.
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
 * `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds.
   Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`, `plane.collecting`,
-  `plane.round_*` and `die.idle*`.
+  `plane.levelling`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
 * `entries`: the entry points for one device: make, advance, apply; and what a family does for
   them.

@@ -23,9 +23,9 @@ from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
 #: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
 #: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take; the
-#: free block that a stream goes on in.
-ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE, ALLOCATE = range(7)
-KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE", "ALLOCATE")
+#: free block that a stream goes on in; the block that is emptied to level wear.
+ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE, ALLOCATE, LEVEL = range(8)
+KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE", "ALLOCATE", "LEVEL")
 #: Number of the first tracker: trackers stand behind the rules of the kinds.
 TRACKERS = len(KINDS)
 #: Kinds between PLACE and IDLE, whose rules hook no events.
@@ -86,6 +86,8 @@ PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
 #: (view, plane, stream, parameters) -> block of the pool.
 ALLOCATE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, PARAMETERS)
+#: (view, plane, parameters) -> closed block of the plane, -1 for none.
+LEVEL_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS)
 #: (plans (K,) PLAN, case (1,) CASE, parameters) -> candidate.
 MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)
 #: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
@@ -101,6 +103,7 @@ SHAPES = {
     "idle": IDLE_SHAPE,
     "merge": MERGE_SHAPE,
     "allocate": ALLOCATE_SHAPE,
+    "level": LEVEL_SHAPE,
     **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
     **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
     **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
@@ -111,6 +114,7 @@ _place_rule_at = function_at(types.FunctionType(PLACE_SHAPE))
 _idle_rule_at = function_at(types.FunctionType(IDLE_SHAPE))
 _merge_rule_at = function_at(types.FunctionType(MERGE_SHAPE))
 _allocate_rule_at = function_at(types.FunctionType(ALLOCATE_SHAPE))
+_level_rule_at = function_at(types.FunctionType(LEVEL_SHAPE))
 _page_event_at = function_at(types.FunctionType(PAGE_EVENT))
 _block_event_at = function_at(types.FunctionType(BLOCK_EVENT))
 _die_event_at = function_at(types.FunctionType(DIE_EVENT))
@@ -126,7 +130,7 @@ class Decider(NamedTuple):
     victim_view: Any  # int64: handle of what the victim rule sees
     place_view: Any  # int64: handle of what the placement rule sees, and the trackers
     idle_view: Any  # int64: handle of what the rule for idle dies sees
-    wear_view: Any  # int64: handle of what the rule for allocation sees
+    wear_view: Any  # int64: handle of what the rules for allocation and levelling see
 
 
 @cache
@@ -210,6 +214,13 @@ def block_by(dev, plane, stream):
 
 
 @inlined
+def level_by(dev, plane):
+    """Return the block of a plane that the rule empties to level wear, or -1."""
+    rule = dev.decider.rules[LEVEL]
+    return np.int64(_level_rule_at(rule.choose)(dev.decider.wear_view, plane, pointer_to(rule.parameters, 0)))
+
+
+@inlined
 def merge_by(rule, plans, case):
     """Return the candidate that a rule has for a merge."""
     return _merge_rule_at(rule.choose)(plans, case, pointer_to(rule.parameters, 0))
@@ -238,7 +249,7 @@ def _view_of(decider, kind):
     """Return what the rule of a kind, or a tracker, sees."""
     if kind == IDLE:
         return decider.idle_view
-    if kind == ALLOCATE:
+    if kind in (ALLOCATE, LEVEL):
         return decider.wear_view
     return decider.victim_view if kind == ERASE else decider.place_view
 

@@ -38,6 +38,15 @@ def _start_pair(dev, leader, k, block, mask):
         dev.plane[leader].round_planes += 1
 
 
+@inlined
+def begin_round(dev, leader, pairs, count):
+    """Make an erase set the running round of its planes."""
+    dev.plane[leader].round_count = count
+    dev.plane[leader].round_planes = 0
+    for k in range(count):
+        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+
+
 @kernel
 def start_round(dev, leader, pairs, count):
     """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
@@ -45,10 +54,7 @@ def start_round(dev, leader, pairs, count):
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
         return status
-    dev.plane[leader].round_count = count
-    dev.plane[leader].round_planes = 0
-    for k in range(count):
-        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+    begin_round(dev, leader, pairs, count)
     control.rounds += 1
     dev.counters[0].gc_invocations += 1
     return OK

@@ -1,7 +1,7 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
 A policy is a victim rule and, where its name says so, other rules beside it (a placement, rules for idle
-dies and for the allocation of free blocks): `greedy` leaves
+dies, for free blocks and for wear levelling): `greedy` leaves
 the device's own as they are, `gsm+hotness_groups` brings its own placement. On devices of mapping block it is
 a merge rule alone, such as `mmerge`. A victim rule is one decorated
 function. Written in the subset of Python that numba compiles it runs inside the engine at full speed; with
@@ -63,6 +63,7 @@ Functions are called with:
   for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
   `oracle=True`, else -1;
 * allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
+* levelling rule: `(view, plane, parameters)`, returns a closed block of the plane, or -1;
 * merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
   `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
   `case[0].candidates` the M-Merge by the plan of least cost;
@@ -87,11 +88,12 @@ module.
 """
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
-from ssdgym.engine.blocks.wear import erases_of, least_worn_free, most_worn_free
+from ssdgym.engine.blocks.wear import erases_of, is_closed, least_worn_closed, least_worn_free, most_worn_free
 from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
+    LEVELLING_RUNS,
     MAX_PAIRS,
     MAX_STREAMS,
     RELAXED,
@@ -117,6 +119,7 @@ from ssdgym.policy.decorators import (
     allocation_policy,
     built_in_placement,
     idle_policy,
+    levelling_policy,
     merge_policy,
     placement_policy,
     tracker,
@@ -136,6 +139,7 @@ from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
 from ssdgym.policy.rules import (
     AllocationRule,
     IdleRule,
+    LevellingRule,
     MergeRule,
     PlacementRule,
     Tracker,
@@ -147,6 +151,7 @@ __all__ = [
     "DRAWS_PER_CHOICE",
     "ENTRY_POINT_GROUP",
     "HOST_PLACEMENT_STREAM",
+    "LEVELLING_RUNS",
     "MAX_PAIRS",
     "MAX_PARAMETERS",
     "MAX_STREAMS",
@@ -160,6 +165,7 @@ __all__ = [
     "WHOLE_BLOCK",
     "AllocationRule",
     "IdleRule",
+    "LevellingRule",
     "Memory",
     "MergeRule",
     "PlacementRule",
@@ -180,9 +186,12 @@ __all__ = [
     "get_policy",
     "idle_draw",
     "idle_policy",
+    "is_closed",
     "kernel",
+    "least_worn_closed",
     "least_worn_free",
     "legal_set",
+    "levelling_policy",
     "merge_policy",
     "most_invalid_block",
     "most_worn_free",

@@ -18,6 +18,7 @@ from ssdgym.policy.rules import (
     ChoiceT,
     HookT,
     IdleRule,
+    LevellingRule,
     MergeRule,
     PlacementRule,
     Rule,
@@ -179,6 +180,17 @@ def allocation_policy(name: str, *, source: str, **options: Unpack[RuleOptions])
         options: see `RuleOptions`.
     """
     return _decorator(AllocationRule, name, source, options)
+
+
+def levelling_policy(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Decorator:
+    """Register the decorated function as a rule that levels wear.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        options: see `RuleOptions`.
+    """
+    return _decorator(LevellingRule, name, source, options)
 
 
 def merge_policy(

@@ -20,13 +20,22 @@ from ssdgym.policy.registry import (
     side_by_side,
     trackers_of,
 )
-from ssdgym.policy.rules import AllocationRule, IdleRule, MergeRule, PlacementRule, Rule, VictimRule
+from ssdgym.policy.rules import (
+    AllocationRule,
+    IdleRule,
+    LevellingRule,
+    MergeRule,
+    PlacementRule,
+    Rule,
+    VictimRule,
+)
 
 #: The rules that a policy may have beside its main one, by its attribute: their kinds.
 BESIDE: Mapping[str, type[Rule]] = {
     "placement": PlacementRule,
     "idle": IdleRule,
     "allocation": AllocationRule,
+    "levelling": LevellingRule,
 }
 
 
@@ -41,6 +50,7 @@ class Policy:
         alias: the name this composition was looked up by, if it has one.
         idle: chooses how far idle dies go with background GC; `None`: as the FTL of the device says.
         allocation: chooses which free block is opened; `None`: as the FTL of the device says.
+        levelling: chooses which block is emptied to level wear; `None`: as the FTL of the device says.
     """
 
     main: VictimRule | MergeRule
@@ -48,6 +58,7 @@ class Policy:
     alias: Alias | None = None
     idle: IdleRule | None = None
     allocation: AllocationRule | None = None
+    levelling: LevellingRule | None = None
 
     @property
     def victim(self) -> VictimRule:
@@ -245,6 +256,7 @@ def beside_on(device: DeviceConfig) -> dict[str, Any]:
         "placement": ("placement", ftl.placement),
         "idle": ("gc.idle", ftl.gc.idle),
         "allocation": ("block_allocation", ftl.block_allocation),
+        "levelling": ("levelling", ftl.levelling),
     }
     return {
         part: rule_of_kind(BESIDE[part], text, f"device {device.name}: ftl.{field}")
@@ -266,7 +278,7 @@ def wear_rules_on(device: DeviceConfig) -> list[Rule]:
 
 
 #: Those of the rules beside the main one that level wear.
-_WEAR = ("allocation",)
+_WEAR = ("allocation", "levelling")
 
 
 def with_rules(
@@ -295,8 +307,13 @@ def with_rules(
         needs = _needs_of(device, rules, victim)
         labels = {part: rules[part].label if part in rules else None for part in BESIDE}
         named = {"placement": ftl.placement, "idle": ftl.gc.idle, "allocation": ftl.block_allocation}
+        named["levelling"] = ftl.levelling
         if (labels, needs) != (named, ftl.needs):
-            values = {"placement": labels["placement"], "block_allocation": labels["allocation"]}
+            values = {
+                "placement": labels["placement"],
+                "block_allocation": labels["allocation"],
+                "levelling": labels["levelling"],
+            }
             bare = ftl.model_copy(update={**values, "rules": None})
             filled: dict[str, Any] = {} if needs == bare.needs else {"rules": needs}
             if labels["idle"] is not None:

@@ -317,6 +317,20 @@ class AllocationRule(Rule):
 
 
 @dataclass(frozen=True)
+class LevellingRule(Rule):
+    """A rule that levels wear: it chooses which block is emptied although nothing is to be won by that.
+
+    `function(view, plane, parameters)` returns a closed block of `plane`, one in its index, whose valid pages
+    move to a worn block, or -1. It is called where the collection of a plane has ended, changes nothing, and
+    learns in hooks: `view.plane[plane].levelling` is `LEVELLING_RUNS` in those of its own rounds.
+    """
+
+    decision: ClassVar[str] = "level"
+    called: ClassVar[str] = "levelling rule"
+    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters")
+
+
+@dataclass(frozen=True)
 class Tracker(Rule):
     """A rule that decides nothing: it follows what happens on a device and keeps records of it."""
 

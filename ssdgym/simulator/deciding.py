@@ -70,6 +70,8 @@ _REASONS = {
     codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
     codes.NOT_FREE: "has no such free block: the allocation of {policy} named one that is not of the plane's "
     "pool",
+    codes.NOT_CLOSED: "cannot level wear by this block: {policy} named one of another plane, or one "
+    "that is open or free",
     codes.OUT_OF_ORDER: "has programmed a subpage of a page out of order, which is a fault of ssdgym; please "
     "report it",
     codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "

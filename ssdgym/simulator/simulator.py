@@ -367,7 +367,7 @@ class Simulator(DecidedDevice):
         """Return what a rule of the policy keeps for the device as a whole, to read, to save, or to change.
 
         Args:
-            kind: of the rule: `victim`, `placement`, `idle` or `allocation`.
+            kind: of the rule: `victim`, `placement`, `idle`, `allocation` or `levelling`.
 
         Returns:
             The record that the rule declares as its `memory`, shape (1,), shared with the device.
@@ -380,6 +380,7 @@ class Simulator(DecidedDevice):
             "placement": ("placement", "place"),
             "idle": ("idle", "idle"),
             "allocation": ("allocation", "wear"),
+            "levelling": ("levelling", "wear"),
         }
         part, role = parts.get(kind, ("", ""))
         rule = getattr(self.policy, part, None)

@@ -198,7 +198,7 @@ def _open_faults(d: Device, plane: int) -> Iterator[str]:
         if sub < 0:
             continue
         count += 1
-        if stream >= d.params["streams"][0]:
+        if stream >= d.params["streams"][0] + d.params["levels"][0]:
             yield OPEN_BLOCKS
         marked = d.block["status"][sub // d.sub_blocks] & OPEN
         if not marked or d.sub_block["written"][sub] == d.sub_pages:

@@ -64,7 +64,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        blocks_per_plane=blocks + RULES.get(placement, (0,))[0],  # for its streams
+        # For its streams, and the open block of pages that level wear.
+        blocks_per_plane=blocks + RULES.get(placement, (0,))[0] + ("levelling" in fixed),
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
@@ -87,6 +88,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
             "hotness_scatter", ["page", "block"] if placement == "hotness_groups" else ["page"]
         ),
         block_allocation=fixed.get("block_allocation"),
+        levelling=fixed.get("levelling"),
+        levelling_threshold=fixed.get("levelling_threshold", 1),
         allocation=allocation,
         write_buffer_pages=one("write_buffer_pages", [0, 0, 0, 1, 2, 7]),
         counts_warm_pages=one("counts_warm_pages", [False, True]),

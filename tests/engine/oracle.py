@@ -71,6 +71,8 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
 IDLE_RULES = ("blocking", "threshold", "idle_predict", "oracle_gap", "rl_gc")
 #: Rules for free blocks.
 ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
+#: Rules that level wear.
+LEVELLINGS = ("dual_pool",)
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
@@ -105,6 +107,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "ftl": {
                 "placement": label_of(c.placement, c.parameters),
                 "block_allocation": c.block_allocation,
+                "levelling": c.levelling and f"{c.levelling}(threshold={c.levelling_threshold})",
                 "allocation": c.allocation,
                 "multi_plane_writes": c.multi_plane_writes,
                 "multi_plane_rows": c.multi_plane_rows,
@@ -228,7 +231,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "closed_at": block["closed_at"].tolist(),
         "invalidated_at": block["invalidated_at"].tolist(),
         "open": [
-            [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
+            [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.open_blocks)]
             for p in range(g.planes)
         ],
         "leaders": state.plane[0]["round_leader"].tolist(),

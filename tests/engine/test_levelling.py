@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import allocation_policy
+from ssdgym.requests import READ, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from tests.engine.comparing import agrees, explore, with_examples
+from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.comparing import agrees, explore, run_both, with_examples
 from tests.engine.devices import device, differences, mixed_requests
-from tests.engine.oracle import ALLOCATIONS
+from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, RULE_PARAMETERS, assert_same, request_array
+from tests.reference import ReferenceConfig
 
 #: Devices that open blocks in ways of their own.
 DEVICES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -35,6 +39,66 @@ def test_allocations__agree_with_the_reference(kind: str, timing: str, examples:
         agrees(policy, data, timing=timing, block_allocation=allocation, **how)
 
     explore(examples, check)
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("rule", LEVELLINGS)
+@with_examples(40, thorough=600)
+def test_levelling_rules__agree_with_the_reference(rule: str, timing: str, examples: int) -> None:
+    def check(data: Any) -> None:
+        policy, how = DEVICES[data.draw(st.sampled_from(sorted(DEVICES)))]
+        allocation = data.draw(st.sampled_from((None, *ALLOCATIONS)))
+        threshold = data.draw(st.integers(1, 4))
+        fixed = {"levelling": rule, "levelling_threshold": threshold, "block_allocation": allocation}
+        agrees(policy, data, timing=timing, **fixed, **how)
+
+    explore(examples, check)
+
+
+def hot_and_cold(count: int, logical_pages: int, seed: int = 1) -> list[tuple[int, ...]]:
+    """Writes of all pages once and then, mostly, of a few; some reads and trims."""
+    rng = np.random.default_rng(seed)
+    few = rng.random(count) < 0.95
+    pages = np.where(few, rng.integers(0, logical_pages // 8, count), rng.integers(0, logical_pages, count))
+    pages[:logical_pages] = np.arange(logical_pages)
+    ops = rng.choice([WRITE, READ, TRIM], count, p=[0.9, 0.08, 0.02])
+    ops[:logical_pages] = WRITE
+    return [(8 * k, int(lpn), 1, int(op), 0) for k, (lpn, op) in enumerate(zip(pages, ops, strict=True))]
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("rule", LEVELLINGS)
+def test_levelling_rules__for_thousands_of_writes__agree_with_the_reference(rule: str, timing: str) -> None:
+    config = ReferenceConfig(
+        planes_per_die=2,
+        blocks_per_plane=16,
+        logical_pages=70,
+        placement="sep_gc",
+        levelling=rule,
+        levelling_threshold=2,
+        threshold_blocks=2,
+        timing=timing,
+        read_ns=1,
+        program_ns=3,
+        erase_ns=10,
+    )
+    sim, reference = run_both(config, "cost_benefit", hot_and_cold(3000, 70), [900], None)
+    assert_same(sim, reference)
+    assert reference.counters["levelling_moves"] >= reference.counters["levelling_rounds"] > 10
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("rule", LEVELLINGS)
+def test_levelling_rules__with_every_placement__lose_nothing(rule: str, timing: str) -> None:
+    for placement in ("single", "sep_gc", "hot_cold", *RULE_PARAMETERS):
+        if placement == "hints_isolated":
+            continue  # it has as many streams as there can be
+        small = device({"blocks_per_plane": 48}, {"timing": timing})
+        sim = Simulator(small, policy=f"cost_benefit+{placement}+least_worn+{rule}(threshold=1)")
+        sim.run(request_array(hot_and_cold(4000, sim.logical_pages)))
+        assert sim.metrics()["lost_pages"] == 0
+        assert sim.metrics()["levelling_rounds"] > 0, placement
+        assert first_fault(sim.arrays, 0) == NO_FAULT, placement
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -101,6 +165,8 @@ def test_allocation__that_names_no_free_block__is_refused() -> None:
             "subftl-tiny",
             "takes no allocation; name a victim rule alone",
         ),
+        ("greedy+dual_pool", "subftl-tiny", "takes no levelling rule; name a victim rule alone"),
+        ("greedy+hints_isolated+dual_pool", "demo", "has 16 streams and leaves none of 16 for ftl.levelling"),
         ("merge+least_worn", "pen-tiny", "merge chooses how blocks are merged and stands alone"),
         (
             "speedupgc+least_worn",

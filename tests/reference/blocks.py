@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .config import ReferenceConfig
 from .flash import NOTHING, Flash
-from .levelling import ALLOCATIONS
+from .levelling import ALLOCATIONS, LEVELLINGS, most_worn
 from .placements import PLACEMENTS
 
 
@@ -48,6 +48,8 @@ COUNTERS = (
     "queue_hits",
     "unmapped_reads",
     "rounds",
+    "levelling_rounds",
+    "levelling_moves",
     "gc_episodes",
     "victim_valid_pages",
     "max_victim_valid_pages",
@@ -95,6 +97,10 @@ class Blocks(Flash):
         self.request = Told()
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
+        level = LEVELLINGS[config.levelling] if config.levelling else None
+        self.level = level(self, config.levelling_threshold) if level else None
+        # "due": wear may be levelled next; "runs": the round of the plane does so.
+        self.levelling = [""] * config.planes
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.overflow = [0] * config.streams  # relocated pages of each stream that went to another one
 
@@ -194,6 +200,8 @@ class Blocks(Flash):
             raise RuntimeError(f"plane {plane} has no block left to open")
         if place.opens is not None:
             return place.opens
+        if place.number == self.config.streams:
+            return most_worn(self, plane)
         return ALLOCATIONS[self.config.block_allocation](self, plane)
 
     def _open_block(self, plane: int, place: Stream) -> None:
@@ -202,8 +210,10 @@ class Blocks(Flash):
         if self.is_indexed(block):
             self.leave_index(block)
         self.open[plane, place.number] = OpenBlock(block, self.writable_sub_blocks(block)[0])
+        if self.level and self.levelling[plane] == "runs":
+            self.level.filled(block)
         if self.rule:
-            self.rule.opened(block, place.number)
+            self.rule.opened(block, min(place.number, self.config.streams - 1))
 
     def _go_on_or_close(self, plane: int, stream: int) -> None:
         place = self.open[plane, stream]

@@ -115,6 +115,21 @@ class Collecting(Blocks):
         """Make the set the victim of a round; IllegalEraseSet, and no change, where it may not be."""
         rounds.start(self, plane, pairs)
 
+    def levels_next(self, plane: int) -> bool:
+        """Whether wear may be levelled there before the next round."""
+        is_free = self.leader_of(plane) is None and not self.foreground[plane]
+        return self.levelling[plane] == "due" and is_free
+
+    def start_levelling(self, plane: int) -> bool:
+        """Start a round that levels wear, if the rule wants one and there is room; whether it did."""
+        assert self.level is not None
+        has_room = self.pool_pages(plane) >= 2 * self.config.pages_per_block
+        block = self.level.choose(plane) if has_room else None
+        self.levelling[plane] = ""
+        if block is not None:
+            rounds.start_levelling(self, plane, block)
+        return block is not None
+
     def move_next(self, plane: int) -> int:
         """The next move of the round running in the plane; returns its pages, 0 if none is left to move."""
         leader = self.leader_of(plane)

@@ -53,6 +53,8 @@ class ReferenceConfig:
     placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups", or a rule
     parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
     block_allocation: str | None = None  # a rule of levelling.py; None: free blocks in their order
+    levelling: str | None = None  # another rule of it
+    levelling_threshold: int = 1  # its parameter
     hashes: int = 7
     counters: int = 64
     pages_per_counter: int | None = None  # in place of counters
@@ -115,7 +117,7 @@ class ReferenceConfig:
             raise ValueError("multi_plane_rows aligned needs multi_plane_writes, and no static allocation")
         if self.aligns and (self.placement != "sep_gc" or self.sub_blocks_per_block > 1):
             raise ValueError("multi_plane_rows aligned needs sep_gc, and blocks without sub-blocks")
-        if self.block_allocation is not None and self.scatters:
+        if (self.block_allocation is not None or self.levelling is not None) and self.scatters:
             raise ValueError(f"placement {self.placement} opens blocks of its own choice")
         if self.hotness_scatter == "block" and self.placement != "hotness_groups":
             raise ValueError("scatter block is for hotness_groups")
@@ -143,6 +145,11 @@ class ReferenceConfig:
         if self.placement in RULES:
             return RULES[self.placement][0]
         return {"sep_gc": 2, "hot_cold": 2}.get(self.placement, 1)
+
+    @property
+    def open_blocks(self) -> int:
+        """Those that a plane may have at once: of each stream, and of pages that level wear."""
+        return self.streams + (self.levelling is not None)
 
     @property
     def floor(self) -> int:
@@ -227,4 +234,4 @@ class ReferenceConfig:
             self.background_pages or 0,
             self.floor * self.pages_per_block,
         )
-        return self.pages_per_plane - reserve - self.streams * self.pages_per_block
+        return self.pages_per_plane - reserve - self.open_blocks * self.pages_per_block

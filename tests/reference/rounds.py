@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import erase_sets
 from .blocks import Place, Stream
-from .erase_sets import Pair
+from .erase_sets import Pair, whole
 from .flash import NOTHING
 from .placement import place_relocated_page, where_there_is_room
 
@@ -22,6 +22,21 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
     """Make the pairs the victims of a round led by the plane; no change where they may not be."""
     if (reason := erase_sets.objection(device, plane, pairs)) is not None:
         raise IllegalEraseSet(reason)
+    begin(device, plane, pairs)
+    device.count_round()
+
+
+def start_levelling(device: Device, plane: int, block: int) -> None:
+    """Make the block the victim of a round of the plane although nothing may be won."""
+    device.levelling[plane] = "runs"
+    if device.level:
+        device.level.emptied(block)
+    begin(device, plane, [(block, whole(device.config))])
+    device.counters["levelling_rounds"] += 1
+
+
+def begin(device: Device, plane: int, pairs: list[Pair]) -> None:
+    """Take the victims out of index and pool."""
     for block, mask in pairs:
         device.leave_index(block)
         pool = device.pools[device.plane_of_block(block)]
@@ -34,7 +49,6 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
         device.counters["victim_valid_pages"] += valid
         device.counters["max_victim_valid_pages"] = max(most, valid)
     device.rounds[plane] = list(pairs)
-    device.count_round()
 
 
 # Moves
@@ -79,11 +93,15 @@ def can_join(device: Device, plane: int, ppn: int, first_ppn: int, row: int) -> 
 
 def place(device: Device, plane: int, ppn: int) -> Place:
     """Where the page would be moved to."""
+    if device.levelling[plane] == "runs":
+        return own_place(device, plane, ppn)
     return where_there_is_room(device, plane, own_place(device, plane, ppn))
 
 
 def own_place(device: Device, plane: int, ppn: int) -> Place:
-    """Where the placement puts the page, whether there is room or not."""
+    """Where the placement puts the page, whether there is room or not; one that levels wear behind all."""
+    if device.levelling[plane] == "runs":
+        return Stream(device.config.streams)
     return place_relocated_page(device, plane, device.physical[ppn][0], ppn)
 
 
@@ -97,6 +115,7 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.logical[lpn].ppn = device.program(plane, target, lpn, version, relocated=True)
     device.programmed(plane, target)
     device.counters["relocated_pages"] += 1
+    device.counters["levelling_moves"] += device.levelling[plane] == "runs"
     device.counters["relocated_warm_pages"] += device.is_warm(lpn)
     if device.rule:
         device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
@@ -113,9 +132,14 @@ def erase(device: Device, leader: int) -> None:
     for plane in device.planes_of(pairs):
         if device.foreground[plane]:
             device.foreground[plane] = device.goes_on(plane)
+    if device.level:
+        is_due = device.levelling[leader] != "runs" and not device.goes_on(leader)
+        device.levelling[leader] = "due" if is_due else ""
 
 
 def erase_pair(device: Device, block: int, mask: int) -> None:
+    if device.level:
+        device.level.erased(block)
     if device.rule:
         device.rule.erased(block)
     disturb(device, block, mask)

@@ -13,6 +13,8 @@ class UntimedLoop(Loop):
                 return
             if any(self.device.foreground):
                 yield from self.collect(self.device.foreground.index(True))
+            elif any(self.device.levelling):
+                self.level(next(plane for plane, state in enumerate(self.device.levelling) if state))
             elif not self.input:
                 return
             elif self.input[0].op == FLUSH and self.held.pages:
@@ -27,6 +29,12 @@ class UntimedLoop(Loop):
         while self.device.move_next(plane):
             pass
         self.device.erase(plane)
+
+    def level(self, plane: int) -> None:
+        if self.device.start_levelling(plane):
+            while self.device.move_next(plane):
+                pass
+            self.device.erase(plane)
 
     def carry_out(self, page: Page) -> None:
         if page.request.op == TRIM:

@@ -31,7 +31,7 @@ class RuleNeeds(Config):
     place: MemoryBytes = Field(MemoryBytes(), description="memory of the placement")
     victim: MemoryBytes = Field(MemoryBytes(), description="memory of the victim rule")
     idle: MemoryBytes = Field(MemoryBytes(), description="memory of the idle rule")
-    wear: MemoryBytes = Field(MemoryBytes(), description="memory of the rule for free blocks")
+    wear: MemoryBytes = Field(MemoryBytes(), description="memory of the rules that level wear")
     shared: bool = Field(False, description="the victim rule uses the memory of the placement")
 
 

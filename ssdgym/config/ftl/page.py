@@ -55,6 +55,11 @@ class PageFtl(FtlConfig):
         description="which free block is opened for a stream: an allocation by name, with its parameters; by "
         "default the one that was freed first",
     )
+    levelling: str | None = Field(
+        None,
+        description="which block is emptied to level wear, if one is: a levelling rule by name, with its "
+        "parameters; its pages go to an open block of their own",
+    )
     rules: RuleNeeds | None = Field(
         None, description="what the rules need; filled in, whatever stands here is replaced"
     )
@@ -117,6 +122,11 @@ class PageFtl(FtlConfig):
         return self.needs.streams
 
     @property
+    def open_blocks(self) -> int:
+        """Blocks of a plane that may be open at once: one of each stream, and one that levels wear."""
+        return self.streams + (self.levelling is not None)
+
+    @property
     def relocation_streams(self) -> int:
         """Write streams that the pages of one victim can go to."""
         return self.needs.relocation_streams
@@ -158,11 +168,12 @@ class PageFtl(FtlConfig):
                 f"ftl.placement {self.placement} needs an erase_unit of sub-blocks (sub_block_run or "
                 "sub_block_set), not block"
             )
-        if self.block_allocation is not None and self.placement in SUB_BLOCK_PLACEMENTS:
-            raise ValueError(
-                f"ftl.block_allocation {self.block_allocation} is for placements in streams, not "
-                f"{self.placement}; leave it out"
-            )
+        for name in ("block_allocation", "levelling"):
+            if getattr(self, name) is not None and self.placement in SUB_BLOCK_PLACEMENTS:
+                raise ValueError(
+                    f"ftl.{name} {getattr(self, name)} is for placements in streams, not {self.placement}; "
+                    "leave it out"
+                )
         if self.placement == "hotness_groups":
             _check_groups(geometry.blocks_per_plane, self.hotness)
         for name in ("multi_plane_writes", "multi_plane_reads"):

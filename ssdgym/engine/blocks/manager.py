@@ -10,6 +10,7 @@ from ssdgym.engine.blocks.index import (
     lower_max_invalid,
     raise_invalid,
 )
+from ssdgym.engine.blocks.wear import most_worn_free
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
@@ -43,6 +44,18 @@ from ssdgym.engine.speedupgc.heaps import mark_dirty
 def stream_of(dev, record):
     """Return the stream that a block (its record) is of."""
     return dev.stream[np.int64(record.plane) * MAX_STREAMS + record.stream]
+
+
+@inlined
+def levelling_stream(dev):
+    """Return the number by which the open block of pages that level wear is found, behind the streams."""
+    return np.int64(dev.params[0].streams)
+
+
+@inlined
+def _stream_of_open(dev, stream):
+    """Return the stream that an open block is of: one that levels wear is of the last stream there is."""
+    return min(stream, np.int64(dev.params[0].streams) - 1)
 
 
 @inlined
@@ -105,7 +118,8 @@ def _begin_sub_block(dev, block, sub):
 def _join_stream(dev, plane, block, stream):
     """Make a block that is opened one of a stream, with the valid pages that it holds already."""
     record = dev.block[block]
-    joined = dev.stream[plane * MAX_STREAMS + stream]
+    own = _stream_of_open(dev, stream)
+    joined = dev.stream[plane * MAX_STREAMS + own]
     if record.written > 0:
         valid = record.written - record.invalid
         left = stream_of(dev, record)
@@ -114,7 +128,7 @@ def _join_stream(dev, plane, block, stream):
         left.closed_sum -= record.closed_at
         joined.valid += valid
     joined.blocks += 1
-    record.stream = stream
+    record.stream = own
 
 
 @kernel
@@ -207,6 +221,21 @@ def ensure_open(dev, plane, stream):
 
 
 @kernel
+def ensure_open_for_levelling(dev, plane):
+    """Open the most worn block of a pool for pages that level wear, if none is open.
+
+    Returns OK or OUT_OF_SPACE.
+    """
+    stream = levelling_stream(dev)
+    if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:
+        block = np.int64(most_worn_free(dev, plane))
+        if block < 0:
+            return np.int64(OUT_OF_SPACE)
+        open_block(dev, plane, stream, block)
+    return np.int64(OK)
+
+
+@kernel
 def return_open_block(dev, plane, stream):
     """Give the open block of (plane, stream), if there is one, back to the pool, pages and all."""
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
@@ -296,7 +325,7 @@ def program(dev, plane, stream, lpn, version, relocated):
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
     program_page(dev, ppn, lpn, version)
     note_program(dev, block_of(params, sub), relocated)
-    count_in_stream(dev.stream[plane * MAX_STREAMS + stream], 1, relocated)
+    count_in_stream(dev.stream[plane * MAX_STREAMS + _stream_of_open(dev, stream)], 1, relocated)
     count_programs(dev, control.clock, plane, stream, sub, 1)
     return ppn
 

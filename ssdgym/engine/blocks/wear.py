@@ -3,6 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.core.kernel import helper
+from ssdgym.engine.core.records import INDEXED
 
 
 @helper
@@ -38,4 +39,23 @@ def most_worn_free(view, plane):
         if best < 0 or erases > most:
             best, most = block, erases
         block = np.int64(view.block[block].next_pool)
+    return best
+
+
+@helper
+def is_closed(view, block):
+    """Return whether a block is in the index of its plane, so that it can be emptied."""
+    return view.block[block].status & INDEXED != 0
+
+
+@helper
+def least_worn_closed(view, plane):
+    """Return the closed block of a plane that was erased least, of equals the lowest; -1 for none."""
+    blocks = view.params[0].blocks
+    best, fewest = np.int64(-1), np.int64(0)
+    for block in range(plane * blocks, (plane + 1) * blocks):
+        if is_closed(view, block):
+            erases = erases_of(view, block)
+            if best < 0 or erases < fewest:
+                best, fewest = np.int64(block), erases
     return best

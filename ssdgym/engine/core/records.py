@@ -13,6 +13,8 @@ MAX_PAIRS = 8
 OPEN, INDEXED, POOLED = 1, 2, 4
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
+#: Levelling of wear in a plane: a decision is due; the round that runs is of it.
+LEVELLING_DUE, LEVELLING_RUNS = 1, 2
 #: Where pages go.
 IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD, BY_RULE = 0, 1, 2, 3, 4
 STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
@@ -96,6 +98,7 @@ PARAMS = np.dtype(
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
+        ("levels", "u1"),  # rounds of collection may be followed by one that levels wear
         ("timed", "u1"),
     ],
     align=True,
@@ -186,6 +189,8 @@ COUNTERS = np.dtype(
         ("read_gc_wait_sum_ns", "i8"),  # that it has waited for commands of GC
         ("write_gc_wait_sum_ns", "i8"),
         ("met_gc_requests", "i8"),  # requests that have
+        ("levelling_rounds", "i8"),  # rounds that level wear, and ...
+        ("levelling_moves", "i8"),  # ... those of the relocated pages that they have moved
     ],
     align=True,
 )
@@ -203,6 +208,8 @@ SUMMED_COUNTERS = frozenset(
         "read_gc_wait_sum_ns",
         "write_gc_wait_sum_ns",
         "met_gc_requests",
+        "levelling_rounds",
+        "levelling_moves",
     )
 )
 
@@ -251,6 +258,7 @@ PLANE = np.dtype(
         # block of the round that it erases; -1 - the only block that it erases; or 0, if nothing here.
         ("touched", "i4"),
         ("collecting", "u1"),  # foreground GC is switched on
+        ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],
     align=True,
 )

@@ -4,7 +4,7 @@ OK, INPUT_ENDED, HORIZON = 0, 1, 2
 #: From here on: this number plus the kind of the decision that is due outside.
 FIRST_DECISION = 3
 ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION = 3, 4, 5, 7, 8
-ALLOCATE_DECISION = 9
+ALLOCATE_DECISION, LEVEL_DECISION = 9, 10
 #: The function that the placement has for periods is due; kinds of decisions are fewer.
 PERIOD_DUE = 100
 #: So many programs and erases are done, or it is that time.
@@ -21,8 +21,8 @@ OUT_OF_TIME = -10
 ILLEGAL_ANSWER = -11
 #: A subpage would have been programmed over a valid one, or out of order: a fault of the engine.
 OUT_OF_ORDER = -12
-#: Against the answer to an ALLOCATE decision: the plane has no such free block.
-NOT_FREE = -13
+#: Against the answer to an ALLOCATE or a LEVEL decision: the plane has no such free or closed block.
+NOT_FREE, NOT_CLOSED = -13, -14
 
 #: For the loops alone: look again, for something has changed; and, there is nothing to be done.
 AGAIN, NO_WORK = 201, 202

@@ -8,11 +8,12 @@ from numba import types
 from ssdgym.engine import entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_pooled, return_open_block
+from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.core.status import NOT_FREE, OK
+from ssdgym.engine.core.status import NOT_CLOSED, NOT_FREE, OK
 from ssdgym.engine.decisions import (
     ALLOCATE,
     ALLOCATES,
@@ -20,6 +21,7 @@ from ssdgym.engine.decisions import (
     IDLE,
     IDLE_STEPS,
     IDLES,
+    LEVEL,
     ORACLE,
     TRACKERS,
     Decider,
@@ -32,6 +34,7 @@ from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page import host
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
+from ssdgym.engine.page.levelling import is_closed
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
 from ssdgym.engine.page.writes import host_read, host_trim, is_written, prefetch_requests
@@ -102,7 +105,7 @@ def _bind(state, i, rules, external, pairs, address):
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~ORACLE
     wear_view = view
-    if rules[ALLOCATE].choose != 0:
+    if rules[ALLOCATE].choose != 0 or rules[LEVEL].choose != 0:
         wear = _view_of(state, i, params.wear_page, params.wear_block, params.wear_stream, params.wear_device)
         wear_view = store_at(wear, address + 4 * STORED_BYTES)
     if external & (1 << ALLOCATE) or rules[ALLOCATE].choose != 0:
@@ -128,6 +131,12 @@ def _apply_action(dev, chosen, action):
         if not is_pooled(dev, np.int64(control.decision_plane), block):
             return np.int64(NOT_FREE)
         control.answer = block
+        return np.int64(OK)
+    if control.decision_kind == LEVEL:
+        block = np.int64(chosen[0].block if chosen[0].mask != NONE else -1)
+        if block >= 0 and not is_closed(dev, np.int64(control.decision_plane), block):
+            return np.int64(NOT_CLOSED)
+        control.answer = block + 1
         return np.int64(OK)
     answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
     return store_action(dev, action, answers)

@@ -12,15 +12,25 @@ from ssdgym.engine.blocks.manager import (
     count_in_stream,
     count_programs,
     ensure_open,
+    ensure_open_for_levelling,
     erase,
+    levelling_stream,
     note_relocated,
+    program,
     row_of,
     vacate,
     writable_sub_block,
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS
+from ssdgym.engine.core.records import (
+    BY_RULE,
+    HOT_COLD,
+    HOTNESS_GROUPS,
+    LEVELLING_RUNS,
+    MAX_PAIRS,
+    MAX_STREAMS,
+)
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.decisions import (
     ALLOCATE,
@@ -41,6 +51,7 @@ from ssdgym.engine.flash import (
     stops_now,
     sub_block_of,
 )
+from ssdgym.engine.page.levelling import note_round_ended
 from ssdgym.engine.page.placement import (
     place_relocated,
     relocated_stream,
@@ -140,8 +151,13 @@ def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
     params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
+    levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
     stream = np.int64(0)
-    if params.placement != HOTNESS_GROUPS:
+    if levels:
+        status = ensure_open_for_levelling(dev, plane_number)
+        if status != OK:
+            return status
+    elif params.placement != HOTNESS_GROUPS:
         stream = relocated_stream(dev, plane_number, lpn, ppn)
         if stream < 0:
             return stream
@@ -151,13 +167,17 @@ def move_page(dev, plane_number, ppn):
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
-    target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
+    if levels:
+        target = np.int64(program(dev, plane_number, levelling_stream(dev), lpn, version, True))
+    else:
+        target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
     if target < 0:
         return np.int64(OUT_OF_SPACE)
     dev.logical[lpn].ppn = target
     sub = sub_block_of(params, ppn)
     vacate(dev, block_of(params, sub), sub, 1)
     dev.counters[0].relocated_pages += 1
+    dev.counters[0].levelling_moves += levels
     page_event(dev, RELOCATED, plane_number, lpn, ppn, target)
     return target
 
@@ -235,6 +255,8 @@ def finish_round(dev, leader):
         plane.round_leader = -1
         if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
+    if params.levels:
+        note_round_ended(dev, leader)
 
 
 # -- a round in one go
@@ -328,7 +350,14 @@ def run_round(dev, leader):
     followed = asked or dev.decider.hooks & RELOCATED
     several, stops = dev.plane[leader].round_planes > 1, may_stop(dev)
     # Pages that go to several places, or together with those of other planes, move one by one.
-    if followed or several or stops or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
+    levels = dev.plane[leader].levelling == LEVELLING_RUNS
+    if (
+        followed
+        or several
+        or stops
+        or levels
+        or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
+    ):
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)

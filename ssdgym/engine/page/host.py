@@ -11,6 +11,8 @@ from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, oldest_page, page_to_evict
+from ssdgym.engine.page.gc_round import run_round
+from ssdgym.engine.page.levelling import levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
 from ssdgym.engine.page.scheduler import queue_read, queue_write
 from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
@@ -114,8 +116,33 @@ def do_flush(dev):
 
 @inlined
 def do_work(dev):
-    """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due."""
-    return np.int64(NO_WORK) if dev.control[0].gc_plane < 0 else np.int64(collect(dev))
+    """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due.
+
+    Behind the last one of a plane a round may follow that levels wear.
+    """
+    control = dev.control[0]
+    plane = np.int64(control.gc_plane)
+    if plane < 0:
+        return np.int64(NO_WORK)
+    if dev.plane[plane].levelling:
+        return np.int64(_level(dev, plane))
+    status = np.int64(collect(dev))
+    if status == OK and dev.plane[plane].levelling:
+        control.gc_plane = plane
+    return status
+
+
+@kernel
+def _level(dev, plane):
+    """Carry out the round that levels wear in a plane, if one is wanted, or return the decision it needs."""
+    status = np.int64(OK)
+    if levels_next(dev, plane):
+        status = start_levelling(dev, plane)
+    if status == OK:
+        status = np.int64(run_round(dev, plane))
+    if dev.plane[plane].levelling == 0:
+        dev.control[0].gc_plane = -1
+    return status
 
 
 # -- in time

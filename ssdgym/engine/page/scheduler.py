@@ -14,6 +14,7 @@ from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane
 from ssdgym.engine.loop import read_ended
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
+from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round
@@ -184,7 +185,10 @@ def _gc_command(dev, plane_number):
     """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
-    status = ensure_round(dev, plane_number)
+    if params.levels and levels_next(dev, plane_number):
+        status = start_levelling(dev, plane_number)
+    else:
+        status = ensure_round(dev, plane_number)
     if status != OK:
         return status
     leader = np.int64(dev.plane[plane_number].round_leader)
@@ -201,14 +205,21 @@ def _gc_command(dev, plane_number):
 
 
 @inlined
+def _plane_in_foreground(dev, die_number):
+    """Return the die's lowest plane in foreground GC, or else the one in which wear is levelled; or -1."""
+    plane = collecting_plane(dev, die_number)
+    return levelling_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
+
+
+@inlined
 def _pressing_plane(dev, die_number):
-    """Return the die's lowest plane in foreground GC that goes before writes; -1 for none.
+    """Return the die's lowest plane in foreground GC, or else levelling, that goes before writes; or -1.
 
     Where GC waits for the host, it is one without free blocks but those that GC itself needs.
     """
     params = dev.params[0]
     if not params.defers_gc:
-        return collecting_plane(dev, die_number)
+        return _plane_in_foreground(dev, die_number)
     for plane in range(die_number, params.planes, params.dies):
         if dev.plane[plane].collecting and dev.plane[plane].pool_pages < params.floor_pool:
             return np.int64(plane)
@@ -250,7 +261,7 @@ def _plane_to_collect(dev, die_number):
         plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
         return plane if plane >= 0 and not takes_host_pages(dev, plane) else np.int64(-1)
     if params.defers_gc:
-        plane = collecting_plane(dev, die_number)
+        plane = _plane_in_foreground(dev, die_number)
         if plane >= 0:
             return plane
     if dev.decider.hooks & IDLES:

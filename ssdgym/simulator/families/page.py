@@ -89,7 +89,7 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
     stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
     stop_pool = max(low_pool, (gc.barrier_blocks or 0) * geometry.pages_per_block)
     background_free = _pages(gc.background_fraction, geometry.plane_pages)
-    open_pages = ftl.streams * geometry.pages_per_block
+    open_pages = ftl.open_blocks * geometry.pages_per_block
     kept = max(stop_free, background_free, stop_pool, floor)
     barrier = gc.mode == "barrier"
     return Thresholds(
@@ -117,6 +117,10 @@ def _buffer_metrics(buffer: np.ndarray) -> dict[str, int]:
     return {f"buffer_{name}": int(buffer[name]) for name in counted} | {"buffered_pages": int(buffer["held"])}
 
 
+def _levelling_metrics(counted: np.void) -> dict[str, int]:
+    return {name: int(counted[name]) for name in ("levelling_rounds", "levelling_moves")}
+
+
 class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
@@ -128,6 +132,11 @@ class PageFamily(FamilyBuilder):
         planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
         ftl = PageFtl.of(device.ftl)
         # Not a matter of the configuration alone: a policy brings its placement.
+        if ftl.open_blocks > MAX_STREAMS:
+            raise SsdgymError(
+                f"device {device.name}: placement {ftl.placement} has {ftl.streams} streams and leaves none "
+                f"of {MAX_STREAMS} for ftl.levelling; leave that out or choose another placement."
+            )
         if ftl.multi_plane_rows == PlaneRows.ALIGNED and ftl.placement != "sep_gc":
             raise SsdgymError(
                 f"device {device.name}: ftl.multi_plane_rows aligned needs a stream for the host alone; "
@@ -147,7 +156,7 @@ class PageFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
-                f"{ftl.streams} open blocks it has room for {max(valid_limit, 0)}; "
+                f"{ftl.open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
                 "lower the threshold or raise over_provisioning."
             )
 
@@ -173,6 +182,7 @@ class PageFamily(FamilyBuilder):
             "whole_rounds": ftl.gc.grain.code,
             "must_gain": _repeats_rounds(ftl.gc),
             "preemptible": ftl.gc.preemptible,
+            "levels": ftl.levelling is not None,
             "placement": _PLACEMENTS.get(ftl.placement, BY_RULE),
             **memory_fields(device),
             **table_fields(device),
@@ -201,6 +211,7 @@ class PageFamily(FamilyBuilder):
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
         write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
+        Of a levelling rule there are its rounds and the pages that these have moved.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
@@ -212,6 +223,7 @@ class PageFamily(FamilyBuilder):
         counted = state.counters[i, 0]
         return {
             **({"streams": by_stream} if count > 1 else {}),
+            **(_levelling_metrics(counted) if PageFtl.of(device.ftl).levelling else {}),
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
@@ -264,4 +276,4 @@ class PageFamily(FamilyBuilder):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = PageFtl.of(device.ftl)
-        return max(_floor_blocks(ftl), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams
+        return max(_floor_blocks(ftl), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.open_blocks

@@ -21,14 +21,14 @@ class EventLoop(BackgroundGc):
 
     def classes_in_order(self) -> list[Callable[[Die], Work]]:
         c = self.config
-        must, may = self.foreground_gc, []
+        must, may = [self.foreground_gc, self.levelling], []
         if c.waits_for_empty_queues:
-            must, may = self.urgent_gc, [self.foreground_gc]
+            must, may = [self.urgent_gc], must
         goes_on = [self.running_gc] if c.gc_grain == "round" else []
         if c.gc_priority == "first":
-            before_writes = [must, *goes_on, self.host_read]
+            before_writes = [*must, *goes_on, self.host_read]
         else:
-            before_writes = [*goes_on, self.host_read, must]
+            before_writes = [*goes_on, self.host_read, *must]
         return [*before_writes, self.host_write, *may, self.background_gc]
 
     def die_to_offer(self) -> Die | None:
@@ -147,6 +147,10 @@ class EventLoop(BackgroundGc):
 
     def foreground_gc(self, die: Die) -> Work:
         return (yield from self.collect_first(die, lambda plane: self.device.foreground[plane]))
+
+    def levelling(self, die: Die) -> Work:
+        """Rounds that level wear, behind those of collection."""
+        return (yield from self.collect_first(die, lambda plane: bool(self.device.levelling[plane])))
 
     def urgent_gc(self, die: Die) -> Work:
         """Foreground GC of planes that have to be collected in before they take a page more."""
@@ -271,7 +275,10 @@ class EventLoop(BackgroundGc):
 
     def collect(self, die: Die, plane: int) -> Steps:
         """Start the next command of the round that runs in the plane, and a round if none is running."""
-        if self.device.leader_of(plane) is None:
+        if self.device.levels_next(plane):
+            if not self.device.start_levelling(plane):
+                return
+        elif self.device.leader_of(plane) is None:
             self.device.start_round(plane, (yield plane))
         pages = self.device.move_next(plane)
         if pages:

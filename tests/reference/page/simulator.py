@@ -112,7 +112,9 @@ class Reference:
             "valid": [device.valid_in_sub_block(sub) for sub in range(len(device.written))],
             "closed_at": list(device.closed_at),
             "invalidated_at": list(device.invalidated_at),
-            "open": [[self._open_block(p, stream) for stream in range(self.config.streams)] for p in planes],
+            "open": [
+                [self._open_block(p, stream) for stream in range(self.config.open_blocks)] for p in planes
+            ],
             "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
             "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],

@@ -1,0 +1,79 @@
+"""Static wear levelling: behind a round of collection, the pages of a block may move to a worn one.
+
+A decision is due in a plane whose collection has ended. What it names is emptied and erased by a round of its
+own, in foreground, but behind the collection of other planes of the die.
+"""
+
+import numpy as np
+
+from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS
+from ssdgym.engine.core.status import AGAIN, NOT_CLOSED, OK
+from ssdgym.engine.decisions import LEVEL, PENDING, decision_code, is_external, level_by, request_action
+from ssdgym.engine.erase.legality import gc_unfinished
+from ssdgym.engine.rounds import begin_round
+
+
+@inlined
+def is_closed(dev, plane, block):
+    """Return whether a block of a plane is in its index, so that it can be emptied."""
+    first = plane * np.int64(dev.params[0].blocks)
+    return first <= block < first + dev.params[0].blocks and dev.block[block].status & INDEXED != 0
+
+
+@inlined
+def note_round_ended(dev, leader):
+    """Let wear be levelled next in the plane whose round has ended, if that has collected enough."""
+    plane = dev.plane[leader]
+    due = plane.levelling != LEVELLING_RUNS and not gc_unfinished(dev.params[0], plane)
+    plane.levelling = LEVELLING_DUE if due else 0
+
+
+@inlined
+def levelling_plane(dev, die_number):
+    """Return the die's lowest-numbered plane in which wear is levelled, or may be next; -1 for none."""
+    params = dev.params[0]
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.plane[plane].levelling:
+            return np.int64(plane)
+    return np.int64(-1)
+
+
+@inlined
+def levels_next(dev, number):
+    """Return whether a plane takes a decision about levelling before its next round."""
+    plane = dev.plane[number]
+    return plane.levelling == LEVELLING_DUE and plane.round_leader < 0 and not plane.collecting
+
+
+@kernel
+def start_levelling(dev, number):
+    """Take the decision that is due in a plane and start the round that follows from it.
+
+    Returns OK, AGAIN where nothing is to be moved, the decision that is due outside, or an error. Without
+    free pages for the moves, and a block for the host, there is none until the next round of collection.
+    """
+    params = dev.params[0]
+    plane = dev.plane[number]
+    block = np.int64(-1)
+    if plane.pool_pages >= 2 * np.int64(params.pages_per_block):
+        if is_external(dev, LEVEL):
+            answer = request_action(dev, LEVEL, number, 0)
+            if answer == PENDING:
+                return decision_code(dev)
+            block = answer - 1
+        else:
+            block = level_by(dev, number)
+    if block == -1:
+        plane.levelling = 0
+        return np.int64(AGAIN)
+    if not is_closed(dev, number, block):
+        return np.int64(NOT_CLOSED)
+    plane.levelling = LEVELLING_RUNS
+    pairs = dev.decider.pairs
+    pairs[0].block = block
+    pairs[0].mask = full_mask(params.sub_blocks)
+    begin_round(dev, number, pairs, 1)
+    dev.counters[0].levelling_rounds += 1
+    return np.int64(OK)
