@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -13,14 +14,14 @@ pytest.importorskip("sb3_contrib")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 #: What a notebook needs beside the packages of the others.
-NEEDS = {"04_what_did_it_learn": "sklearn"}
+NEEDS = {"03_what_it_learned": "sklearn", "06_a_sweep": "ray"}
 #: What the text of a notebook says of its figures, checked after its last cell.
 LESSONS = {
     "02_learning_on_the_device": """
 late = {name: np.mean(curve[-16:]) for name, curve in curves.items()}
 assert late["td_lifetime"] < 0.93 * min(late["sepbit"], late["fadac"]), late
 """,
-    "04_what_did_it_learn": """
+    "03_what_it_learned": """
 assert chance < shares["cost_benefit"] < shares["greedy"], shares
 assert abs(costs["greedy"] - own) > 2 * abs(costs["cost_benefit"] - own), costs
 little = ["log_age", "log_age_closed", "gc_stream", "log_update_rate"]
@@ -29,6 +30,21 @@ assert changed["log_benefit"] > 0.9 and dearer["log_benefit"] > 0.5, (changed, d
 assert changed["open_room"] == 0, changed
 assert costs["the sum"] < 1.02 * own < costs["cost_benefit"], costs
 assert costs["a tree of 8 leaves"] > 1.05 * own, costs
+""",
+    "04_five_papers": """
+rising = ("Block size, 6", "subFTL over cgm:\\nrequests")
+for name, found in changes.items():
+    assert min(found) > 0 if name.startswith(rising) else max(found) < 0, (name, found)
+""",
+    "05_a_trace": """
+ranks = {name: sorted(POLICIES[1:], key=lambda policy: found[name, policy]) for name in ("trace", "twin")}
+assert ranks["trace"][0] == ranks["twin"][-1], found
+""",
+    "06_a_sweep": """
+assert len(rows) == 6 and all(row["state"] == "finished" for row in rows), rows
+""",
+    "07_your_own": """
+assert play(players["greedy"])[1] == play(players["surplus"])[1] > play(players["mellow"])[1]
 """,
 }
 #: For one cell; the first that needs the engine may have to compile it.
@@ -39,8 +55,11 @@ def test_there_are_notebooks() -> None:
     names = [
         "01_first_steps",
         "02_learning_on_the_device",
-        "03_training_and_comparing",
-        "04_what_did_it_learn",
+        "03_what_it_learned",
+        "04_five_papers",
+        "05_a_trace",
+        "06_a_sweep",
+        "07_your_own",
     ]
     assert [path.stem for path in NOTEBOOKS] == names
 
@@ -56,6 +75,7 @@ def test_notebook__kept_without_outputs(path: Path) -> None:
 def test_notebook__runs_to_its_end(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
+    monkeypatch.setenv("RAY_TMPDIR", tempfile.gettempdir())  # paths of its sockets have to be short
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = nbformat.read(path, as_version=4)
