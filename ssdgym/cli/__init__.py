@@ -32,6 +32,7 @@ from ssdgym.cli.learning import export, train, zoo
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
+from ssdgym.cli.submission import submission
 from ssdgym.cli.trace import trace
 from ssdgym.cli.tune import tune
 from ssdgym.errors import SsdgymError, with_short_values
@@ -51,6 +52,7 @@ for _command in (
     run,
     evaluate,
     leaderboard,
+    submission,
     replay,
     report,
     reproduce,

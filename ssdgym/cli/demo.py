@@ -121,10 +121,10 @@ def demo(
     from ssdgym.experiments.report.summary import verdicts
     from ssdgym.files import writable_folder
 
-    writable_folder(out)
     with agents_extra():
         from ssdgym.agents.training.config import TrainConfig
         from ssdgym.agents.training.train import train
+    writable_folder(out)
     plan = Demo(seeds=tuple(range(seed, seed + seeds)), host_pages=host_pages)
     config = load_config(TrainConfig, plan.training, "training")
     if decisions is not None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ssdgym.config.loading import load_config
+from ssdgym.experiments.leaderboard import submission
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
@@ -35,3 +37,13 @@ def test_numbers__are_had_again_from_the_shipped_weights(suite: str, count: int,
     (board,) = (board for board in read_board(SHIPPED[0]).suites if board.suite == suite)
     for said, measured in regenerated(board, load_suite(suite), count=count, members=members):
         assert said == measured
+
+
+def test_submissions__those_in_the_folder_are_in_the_table() -> None:
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    rows = page[page.index(submission.BEGIN) : page.index(submission.END)].strip().splitlines()[4:]
+    files = (ROOT / "docs" / "leaderboard" / "submissions").glob("*.yaml")
+    sent = [load_config(submission.SubmissionConfig, path, "submissions") for path in files]
+    assert len(rows) == len(sent) > 0
+    for one in sent:
+        assert any(f"| {one.suite} | {one.decider} |" in row and one.who in row for row in rows)
