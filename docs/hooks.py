@@ -26,6 +26,7 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.envs.features import Setting, registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.leaderboard.suites import SuiteConfig
+from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
@@ -40,8 +41,12 @@ from ssdgym.policy import (
     available_rules,
 )
 from ssdgym.policy.rules import Rule
+from ssdgym.simulator.families import FamilyBuilder
+from ssdgym.simulator.families.block import BlockFamily
+from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
+from ssdgym.workloads.traces.transforms import TransformConfig
 
 ROOT = Path(__file__).parents[1]
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
@@ -209,6 +214,28 @@ def _fields(model: type[Config], *but: str) -> Callable[[], str]:
     return lambda: _table("field | default | meaning", _fields_of(model, "", frozenset(but)))
 
 
+def _family_metrics(family: type[FamilyBuilder]) -> Callable[[], str]:
+    """Return a function that writes what the metrics of a family are, as their functions say."""
+    table_of = inspect.getmodule(family).mapping_table_bytes  # type: ignore[union-attr]
+    texts = (inspect.getdoc(function) or "" for function in (family.metrics, table_of))
+    text = "\n\n".join(text.partition("\n\n")[2] for text in texts)
+    return lambda: text
+
+
+def _kinds(union: Any, name: str, *, with_fields: bool) -> Callable[[], str]:
+    """Return a function that writes a table of the models of a union: their kinds, and what they mean."""
+    return lambda: _table(f"{name} | means", (_kind(model, with_fields) for model in _models_in(union)))
+
+
+def _kind(model: type[Config], with_fields: bool) -> tuple[str, str]:
+    """Return kind and first paragraph of a model; with its fields, where that is wanted."""
+    (kind,) = get_args(model.model_fields["kind"].annotation)
+    meaning = (inspect.getdoc(model) or "").partition("\n\n")[0].replace("\n", " ")
+    fields = {name: field for name, field in model.model_fields.items() if name != "kind" and with_fields}
+    said = "".join(f" `{name}`: {field.description}" for name, field in fields.items())
+    return f"`{kind}({', '.join(fields)})`" if with_fields else f"`{kind}`", meaning + said
+
+
 def _workload_fields() -> str:
     """Return a table for each kind of workload; fields of pace stand in one of their own."""
     parts = []
@@ -265,6 +292,10 @@ MARKERS: dict[str, Callable[[], str]] = {
     "features": _features,
     "reward terms": _reward_terms,
     "counters": _counters,
+    "subpage metrics": _family_metrics(SubpageFamily),
+    "block metrics": _family_metrics(BlockFamily),
+    "transforms": _kinds(TransformConfig, "transform", with_fields=True),
+    "claims": _kinds(AnyClaim, "claim", with_fields=False),
     "commands": _commands,
     "device fields": _fields(DeviceConfig, "ftl"),
     "page fields": _fields(PageFtl, "rules"),

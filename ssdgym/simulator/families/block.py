@@ -105,11 +105,16 @@ class BlockFamily(FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return what the family counts, where the time of writes goes, wear by pages, and rates.
 
-        Times per page are nominal, of commands without waiting, per page that the host has written; None
-        without any. `copy_share` is the share of copies in that time. `aep` and `vep` are mean and variance
-        over all pages of their erases since the device was made. Victims are not chosen by block, so
-        `mean_victim_valid_pages`, `clustered_share` and `mean_relocated_run` are None. Energy includes reads
-        of spare areas. `host_bytes_per_s` is of simulated time, None where none has passed.
+        `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs: of scans, of
+        reads and writes of copies, of erases; with `_per_page`, per host page, as is `service_ns_per_page`,
+        of the program of a host page, channel included. `write_ns_per_page` is the sum of these five,
+        `copy_share` the share of copies in it. `gc_time_ns` is the die time of the commands of jobs,
+        waiting for channels included, and `mean_gc_latency_ns` the time of a job. `restored_leaves` are
+        leaves that M-Merges erased only because they would have been spoiled. `aep` and `vep` are mean and
+        variance over all pages of their erases since the device was made. `energy_uj` and `gc_energy_uj`
+        count spare areas as reads, and a partial erase as its share of a block's (assumed).
+        `host_bytes_per_s` is of simulated time, None where none has passed. `mean_victim_valid_pages`,
+        `clustered_share` and `mean_relocated_run` are None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -147,8 +152,8 @@ class BlockFamily(FamilyBuilder):
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.
 
-    Pointers to the blocks that a logical block, or a superblock, may have, and in superblocks the place of
-    every page.
+    `mapping_table_bytes` is (sizes assumed), with nftl, 4 bytes for each of two blocks of a logical block;
+    with superblock 4 for each of the `N` blocks of a superblock, and 2 for each logical page.
     """
     ftl = BlockFtl.of(device.ftl)
     of_blocks = _BLOCK_BYTES * _physical_blocks(ftl) * _bundles(device)

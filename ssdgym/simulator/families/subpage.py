@@ -126,14 +126,17 @@ class SubpageFamily(FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the write amplification in bytes, that of small writes, what the family counts, and rates.
 
-        `write_amplification` is bytes programmed per byte that the host has written, `request_waf` the same
-        of writes that left the buffer as part of a page, None without any. `moved_bytes` counts relocated,
-        kept and advanced subpages, and a page for each eviction. `rmw_share` is the share of the page writes
-        of cgm that read the rest of their page first; 0 with other kinds, None where outside decisions had
-        subftl do so, since its pages written for the host are not counted. Nor is what was programmed for
-        whom, so there is no `gc_energy_uj`. `mean_victim_valid_pages` is of rounds in the main area, in units
-        of account; how relocated subpages are clustered is not known. `host_bytes_per_s` is of simulated
-        time, None where none has passed.
+        `write_amplification` is of bytes, `(N full_programs + subpage_programs) / host_pages_written`, of
+        what the device has accepted; `request_waf` the same of small writes,
+        `small_flash_bytes / small_write_bytes`, None without any. `moved_bytes` counts relocated, kept and
+        advanced subpages, and a page for each eviction. `rmw_share` is the share of the host's page writes
+        that are read-modify-writes; with cgm, what waits in the buffer, or was trimmed there, counts as parts
+        of whole pages; 0 with other kinds, None where outside decisions had subftl make some.
+        `mean_gc_latency_ns` is of rounds and collections: advances are in it, evictions are not.
+        `mean_victim_valid_pages` is of rounds in the main area, in units. `energy_uj` is of all reads,
+        programs and erases; `erases` and `wear` have the blocks of regions. `lost_pages` counts slots.
+        `host_bytes_per_s` is of simulated time, None where none has passed. `gc_energy_uj`, `clustered_share`
+        and `mean_relocated_run` are None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -206,8 +209,9 @@ class SubpageFamily(FamilyBuilder):
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.
 
-    An array of subpages with fgm; else one of pages and, where there is a region, a hash table of the
-    subpages that it can hold: one per page with subftl.
+    `mapping_table_bytes` is, with fgm, 4 bytes for each sector; else 4 for each group and, for a region, a
+    hash table with entries of 8 bytes, half full (assumed), for all subpages that it can hold: one for each
+    of its pages with subftl, `N` with sector_log.
     """
     ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
     if ftl.kind == "fgm":
