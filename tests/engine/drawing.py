@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
     held = min(config.write_buffer_pages, pages - 1)  # some of them have to leave for others
-    return ReferenceConfig(**{**vars(config), "logical_pages": pages, "write_buffer_pages": held})
+    return replace(config, logical_pages=pages, write_buffer_pages=held)
 
 
 def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     most = config.planes * (config.max_valid_pages - config.units_per_page + 1) - 1
     sectors = most * config.slots_per_unit // n * n
     sectors = draw(st.sampled_from([sectors, max(sectors // 2 // n, 1) * n]))
-    return SubpageConfig(**{**vars(config), "logical_pages": sectors})
+    return replace(config, logical_pages=sectors)
 
 
 @st.composite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil
 
 #: Streams of a plane, and how many of them take relocated pages, for the placements that are rules.
@@ -124,11 +125,11 @@ class ReferenceConfig:
         if self.gc_grain == "round" and (self.idle is not None or self.preemptible):
             raise ValueError("gc_grain round goes with no idle rule, and not with preemptible")
 
-    @property
+    @cached_property
     def dies(self) -> int:
         return self.channels * self.chips_per_channel * self.dies_per_chip
 
-    @property
+    @cached_property
     def planes(self) -> int:
         return self.dies * self.planes_per_die
 
@@ -136,7 +137,7 @@ class ReferenceConfig:
     def pages_per_plane(self) -> int:
         return self.blocks_per_plane * self.pages_per_block
 
-    @property
+    @cached_property
     def pages_per_sub_block(self) -> int:
         return self.pages_per_block // self.sub_blocks_per_block
 

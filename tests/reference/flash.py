@@ -86,7 +86,7 @@ class Flash:
         return [sub for sub in self.sub_blocks_of_block(block) if self.written[sub] < size]
 
     def valid_in_sub_block(self, sub_block: int) -> int:
-        return sum(self.is_valid(ppn) for ppn in self.pages_of_sub_block(sub_block))
+        return sum(map(self.is_valid, self.pages_of_sub_block(sub_block)))
 
     def invalid_in_sub_block(self, sub_block: int) -> int:
         return self.written[sub_block] - self.valid_in_sub_block(sub_block)
@@ -96,7 +96,8 @@ class Flash:
         return self.invalid_in_sub_block(sub_block) == self.config.pages_per_sub_block
 
     def written_in_block(self, block: int) -> int:
-        return sum(self.written[sub] for sub in self.sub_blocks_of_block(block))
+        subs = self.sub_blocks_of_block(block)
+        return sum(self.written[subs.start : subs.stop])
 
     def valid_in_block(self, block: int) -> int:
         return sum(self.valid_in_sub_block(sub) for sub in self.sub_blocks_of_block(block))
