@@ -26,13 +26,13 @@ def played(seed: int, count: int, timeout_s: int) -> dict[str, float]:
 
 
 def test_random_calls__end_with_a_result_or_a_sentence() -> None:
-    calls = played(seed=1, count=50_000, timeout_s=900)
+    calls = played(seed=1, count=15_000, timeout_s=900)
     assert calls["refused"] > 1000
     assert calls["environment step"] > 100
     assert min(calls.get(kind, 0) for kind in ("two_threads", "restore_damaged", "write_to_the_state")) > 200
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("seed", range(1, 5))
 def test_random_calls__a_great_many(seed: int) -> None:
     played(seed=seed, count=200_000, timeout_s=3600)
