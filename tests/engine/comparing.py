@@ -28,10 +28,10 @@ from tests.reference.page.preconditioning import until_gc, until_gc_greedy
 #: By name, what the reference does.
 PREPARATIONS = {"until_gc": until_gc, "until_gc_greedy": until_gc_greedy}
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
-QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=50, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def with_examples(quick: int = 80, thorough: int | None = 1500) -> pytest.MarkDecorator:
+def with_examples(quick: int = 50, thorough: int | None = 1500) -> pytest.MarkDecorator:
     """Run a test with a few `examples`, and among the slow tests with many."""
     efforts = [pytest.param(quick, id="quick")]
     if thorough:
