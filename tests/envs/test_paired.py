@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, PlacementEnv
 from ssdgym.errors import SsdgymError
-from tests.engine.devices import full_device
+from tests.engine.devices import device, full_device
 from tests.envs.cases import Played, always, play, proposal
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.4, "interarrival_ns": 700.0}
@@ -48,6 +48,13 @@ def test_baseline_that_draws__draws_by_the_seed_of_the_episode() -> None:
     env = EraseVictimEnv(**options(**drawing))
     for seed in range(3):
         assert play(env, seed, proposal(0)).total == pytest.approx(0.0, abs=1e-9)
+
+
+def test_decisions_that_lie_far_apart__the_twin_comes_along() -> None:
+    spacious = device({"channels": 1, "pages_per_block": 64}, {"timing": "none"}, logical_pages=400)
+    rewards = played("greedy", device=spacious, horizon=4000).rewards
+    assert 4000 / len(rewards) > spacious.logical_pages / 32  # host pages between two points of the twin
+    assert rewards.sum() == pytest.approx(0.0, abs=1e-9)
 
 
 def test_better_rule__earns_more__a_worse_one_less() -> None:
