@@ -84,6 +84,16 @@ def test_update_rate__of_pages_written_more_often__is_higher() -> None:
     assert np.corrcoef(rates.T)[0, 1] > 0.5
 
 
+def test_block_stream__of_the_first_stream_and_the_last__is_minus_one_and_one() -> None:
+    env = make(["block_stream"], ftl={"timing": "none", "placement": "sep_gc"}, candidates="all")
+    observation, info = env.reset(seed=0)
+    seen: set[float] = set()
+    for _ in range(20):
+        observation, _, _, _, info = env.step(info["proposed"][0])
+        seen.update(observation["candidates"][observation["action_mask"] != 0, 0].tolist())
+    assert seen == {-1.0, 1.0}
+
+
 def test_host_pages__of_all_decisions__are_those_of_the_episode() -> None:
     env = make("default")
     _, info = env.reset(seed=0)
