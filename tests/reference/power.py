@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-
-#: What a page was programmed with: its logical page and the version, below 1 for nothing good; None = erased.
-Content = tuple[int, int] | None
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 
-def recovered_map(blocks: Sequence[Sequence[Content]]) -> dict[int, tuple[int, int]]:
+class Copy(NamedTuple):
+    """A page that has been programmed for good, or a subpage of one.
+
+    Attributes:
+        lpn: its logical page.
+        version: of the data.
+        place: its number.
+        page: the page of flash that it is in.
+        block: the block.
+        in_region: whether that is one of a region of small writes.
+    """
+
+    lpn: int
+    version: int
+    place: int
+    page: int
+    block: int
+    in_region: bool = False
+
+
+def recovered_map(
+    copies: Sequence[Copy], room: Mapping[int, int], *, grouped: bool = False
+) -> dict[int, tuple[int, int]]:
     """Return for each logical page that is found the number of its page, and the version.
 
     Args:
-        blocks: of each block the contents of its pages, in order; all of the same length.
+        copies: all there are.
+        room: unwritten pages of each block.
+        grouped: whether what is written together belongs together: the sub-page family, but for `fgm`.
     """
-    copies: dict[int, list[tuple[int, int]]] = defaultdict(list)  # version and page
-    for block, contents in enumerate(blocks):
-        for place, content in enumerate(contents):
-            if content is not None and content[1] > 0:
-                copies[content[0]].append((content[1], block * len(contents) + place))
-    newest = {
-        lpn: [page for version, page in found if version == max(found)[0]] for lpn, found in copies.items()
-    }
+    newest = {copy.lpn: max(other.version for other in copies if other.lpn == copy.lpn) for copy in copies}
+    left = [copy for copy in copies if copy.version == newest[copy.lpn]]
+    of_page, of_lpn = Counter(copy.page for copy in left), Counter(copy.lpn for copy in left)
     only_there: dict[int, int] = defaultdict(int)
-    for pages in newest.values():
-        if len(pages) == 1:
-            only_there[pages[0] // len(blocks[0])] += 1
+    for copy in left:
+        only_there[copy.block] += of_lpn[copy.lpn] == 1
 
-    def rank(page: int) -> tuple[int, int, int]:
-        block = page // len(blocks[0])
-        return -sum(content is None for content in blocks[block]), -only_there[block], page
+    def rank(copy: Copy) -> tuple[int, ...]:
+        preferred = 0 if not grouped or copy.in_region else 1 + of_page[copy.page]
+        return -preferred, -room[copy.block], -only_there[copy.block], copy.place
 
-    return {lpn: (min(pages, key=rank), max(copies[lpn])[0]) for lpn, pages in newest.items()}
+    found = {}
+    for lpn, version in newest.items():
+        found[lpn] = (min((copy for copy in left if copy.lpn == lpn), key=rank).place, version)
+    return found

@@ -12,16 +12,18 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.entries import format_device
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.power import page
+from ssdgym.simulator.power import page, subpage
 from ssdgym.simulator.power.commands import acknowledged_versions, commands_under_way
-from ssdgym.simulator.power.scan import newest_copies, scan_times
+from ssdgym.simulator.power.scan import recovery_ns
 
-_FAMILIES: dict[str, Any] = {"page": page}
-#: What an observer has noted, who has power.
-_KEPT = ("counters", "latency", "histogram", "gc_histogram", "tail", "noted_version")
-_KEPT_CONTROL = ("clock", "now", "rounds", "admitted_pages", "serial", "metrics_start_ns")
-_KEPT_STREAM = ("host_pages_written", "relocated_pages", "overflow_pages", "victims", "victim_valid_pages")
-_KEPT_BUFFER = ("absorbed", "reads")
+_FAMILIES: dict[str, Any] = {"page": page, "subpage": subpage}
+#: What an observer has noted, who has power, and wear: arrays of all families, and fields of others.
+_KEPT = ("latency", "histogram", "gc_histogram", "tail")
+_KEPT_FIELDS: dict[str, tuple[str, ...]] = {
+    "control": ("clock", "now", "rounds", "admitted_pages", "serial", "metrics_start_ns"),
+    "stream": ("host_pages_written", "relocated_pages", "overflow_pages", "victims", "victim_valid_pages"),
+    "sub_block": ("erases",),
+}
 
 
 @dataclass(frozen=True)
@@ -67,29 +69,19 @@ def recover(
     for command in cut:
         under_way |= family.replaced_by(state, i, command)
     acknowledged = acknowledged_versions(state, i, under_way)
-    unflushed = family.unflushed(state, i, device)
-    if state.params["buffer_pages"][i, 0]:
-        unflushed[[lpn for lpn, _ in under_way]] = True
+    unflushed = family.unflushed(state, i, device, {lpn for lpn, _ in under_way})
     found = family.scan(state, i, device, cut)
-    pages = family.good_pages(state, i, found)
-    lpn, ppn = newest_copies(
-        pages,
-        found.lpn[pages],
-        found.version[pages],
-        pages // int(state.params["pages_per_block"][i, 0]),
-        family.room_of_blocks(state, i, found),
-    )
+    lpn, ppn = found.newest_copies()
     versions = np.zeros(count, np.int64)
     versions[lpn] = found.version[ppn]
-    reads = family.pages_read(state, i, found)
-    _power_off(state, i, device)
+    _power_off(state, i, device, family)
     state.logical["ppn"][i, lpn], state.logical["version"][i, lpn] = ppn, versions[lpn]
     work = family.adopt(state, i, found, rules)
-    time_ns = _recovery_ns(state, i, device, reads, found.half_erased, work)
+    time_ns = recovery_ns(state, i, device, found, work)
     if state.params["timed"][i, 0]:
         state.control["now"][i, 0] += time_ns
     return PowerReport(
-        reads=int(reads.sum()),
+        reads=int(found.reads.sum()),
         time_ns=time_ns,
         half_programmed=found.half_programmed,
         half_erased=len(found.half_erased),
@@ -101,36 +93,17 @@ def recover(
     )
 
 
-def _power_off(state: State, i: int, device: DeviceConfig) -> None:
+def _power_off(state: State, i: int, device: DeviceConfig, family: Any) -> None:
     """Make a device an empty one with its wear, but for what an observer has noted."""
-    control = {name: state.control[name][i, 0].copy() for name in _KEPT_CONTROL}
-    stream = {name: state.stream[name][i].copy() for name in _KEPT_STREAM}
-    buffer = {name: state.buffer[name][i, 0].copy() for name in _KEPT_BUFFER}
-    erases = state.sub_block["erases"][i].copy()
-    for name in set(state._fields) - {*family_of(device).fixed, *_KEPT}:
+    builder = family_of(device)
+    fields = {**_KEPT_FIELDS, **family.KEPT_FIELDS}
+    kept = {
+        (array, name): getattr(state, array)[name][i].copy()
+        for array in fields.keys() & set(state._fields)
+        for name in fields[array]
+    }
+    for name in set(state._fields) - {*builder.fixed, *builder.counted, *_KEPT, *family.KEPT}:
         getattr(state, name)[i].view(np.uint8)[...] = 0  # as bytes, which is faster for records
     format_device(state, i)
-    state.sub_block["erases"][i] = erases
-    for name, value in control.items():
-        state.control[name][i, 0] = value
-    for name, value in stream.items():
-        state.stream[name][i] = value
-    for name, value in buffer.items():
-        state.buffer[name][i, 0] = value
-
-
-def _recovery_ns(
-    state: State,
-    i: int,
-    device: DeviceConfig,
-    reads: np.ndarray,
-    half_erased: np.ndarray,
-    work: np.ndarray,
-) -> int:
-    """Return the time of the die that is busy longest: its scan, erases, and moves one after the other."""
-    timing = device.timing
-    busy = scan_times(state, i, device, reads, half_erased)
-    move_ns = timing.read_ns + timing.program_ns + 2 * device.transfer_ns
-    dies = len(busy)
-    np.add.at(busy, np.arange(len(work)) % dies, work[:, 0] * move_ns + work[:, 1] * timing.erase_ns)
-    return int(busy.max())
+    for (array, name), values in kept.items():
+        getattr(state, array)[name][i] = values

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.flash import NO_PHASE
 from ssdgym.engine.time.events import (
     ERASE_SET,
@@ -97,3 +98,17 @@ def acknowledged_versions(state: State, i: int, under_way: Mapping[tuple[int, in
         while (lpn, int(versions[lpn])) in under_way:
             versions[lpn] = under_way[lpn, int(versions[lpn])]
     return versions
+
+
+def erased_pairs(state: State, i: int, cut: list[Command]) -> np.ndarray:
+    """Return what the commands erase, ERASE_PAIR (m,): the set of a round, or a block by itself."""
+    pairs = [np.zeros(0, ERASE_PAIR)]
+    for command in cut:
+        for plane, mark in command.touched.items() if command.erases else ():
+            if mark > 0:
+                first = plane * MAX_PAIRS
+                pairs.append(state.round_pairs[i, first : first + state.plane["round_count"][i, plane]])
+            else:
+                whole = (1 << int(state.params["sub_blocks"][i, 0])) - 1
+                pairs.append(np.array([(whole, -1 - mark)], ERASE_PAIR))
+    return np.concatenate(pairs)

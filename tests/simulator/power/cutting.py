@@ -9,10 +9,11 @@ import numpy as np
 
 from ssdgym.engine.core.status import STOPPED
 from ssdgym.engine.entries import count_lost
-from ssdgym.requests import FLUSH, TRIM, WRITE
+from ssdgym.engine.subpage.state import FGM, SUBFTL
+from ssdgym.requests import FLUSH, SYNC, TRIM, WRITE
 from ssdgym.simulator import PowerReport, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.reference.power import Content, recovered_map
+from tests.reference.power import Copy, recovered_map
 
 
 @dataclass
@@ -33,23 +34,32 @@ class HostView:
 def host_view(sim: Simulator, requests: np.ndarray, base: np.ndarray) -> HostView:
     """Count what the present input has asked for so far, above the versions from before.
 
-    A request is acknowledged in time when it has a latency; without time page by page.
+    A request is acknowledged in time when it has a latency; without time page by page. In the sub-page family
+    that holds for writes that the host waits for, and a flush that is over is for all before it.
     """
     control, kept = sim.state.control[0, 0], sim.state.latency["op"][0]
-    timed, first = sim.device.ftl.timing == "event", int(control["serial"])
+    timed, buffered = sim.device.ftl.timing == "event", sim.device.ftl.mapping == "subpage"
     cursor, offset = int(control["cursor"]), int(control["offset"])
-    first -= cursor + (timed and int(control["slot"]) >= 0)  # serial number of the first request
-    needed, asked = base.copy(), base.copy()
+    first = int(control["serial"]) - cursor - (timed and int(control["slot"]) >= 0)
+    needed, written, asked = base.copy(), base.copy(), base.copy()
     for k, request in enumerate(requests[: cursor + 1]):
-        done = not timed or bool(kept[first + k])
+        if request["op"] == FLUSH:
+            needed = written.copy() if buffered and k < cursor else needed
+            continue
+        if timed:
+            done = bool(kept[first + k])
+        else:  # the write of the last request may be under way
+            done = not buffered or k < cursor - 1 or not sim.state.buffer["writing"][0, 0]
         lpn, pages = int(request["lpn"]), int(request["pages"]) if k < cursor else offset
-        for page in range(lpn, lpn + pages if request["op"] != FLUSH else lpn):
+        for page in range(lpn, lpn + pages):
             if request["op"] == WRITE:
                 asked[page] += 1
-                needed[page] = asked[page] if done else needed[page]
+                written[page] = asked[page]
+                if done and (not buffered or request["flags"] & SYNC):
+                    needed[page] = asked[page]
             elif request["op"] == TRIM:
                 asked[page] += 1
-                needed[page] = 0
+                written[page] = needed[page] = 0
     return HostView(needed, asked)
 
 
@@ -66,17 +76,40 @@ def lost_to_host(sim: Simulator, view: HostView) -> np.ndarray:
     return np.flatnonzero(versions < view.needed)
 
 
-def contents(sim: Simulator) -> list[list[Content]]:
-    """Return what the pages of a device of the page family hold, block by block."""
+def copies_of(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
+    """Return what a device holds for the naive recovery."""
+    return _subpage_copies(sim) if sim.device.ftl.mapping == "subpage" else _page_copies(sim)
+
+
+def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
     params, state = sim.state.params[0, 0], sim.state
     per_block, per_sub_block = int(params["pages_per_block"]), int(params["pages_per_sub_block"])
-    written = state.sub_block["written"][0].repeat(per_sub_block)
-    physical = state.physical[0]
-    pages = [
-        (int(physical[k]["lpn"]), int(physical[k]["version"])) if k % per_sub_block < written[k] else None
-        for k in range(len(written))
-    ]
-    return [pages[first : first + per_block] for first in range(0, len(pages), per_block)]
+    copies, room = [], {}
+    for sub, written in enumerate(state.sub_block["written"][0].tolist()):
+        block = sub * per_sub_block // per_block
+        room[block] = room.get(block, 0) + per_sub_block - written
+        for page in range(sub * per_sub_block, sub * per_sub_block + written):
+            lpn, version = state.physical[0, page].tolist()
+            if version > 0:
+                copies.append(Copy(lpn, version, page, page, block))
+    return copies, room, False
+
+
+def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
+    state, subpage = sim.state, sim.state.subpage[0, 0]
+    slots, pages, kind = int(subpage["slots"]), int(subpage["block_pages"]), int(subpage["kind"])
+    copies, room = [], {}
+    for page, use in enumerate(state.page_use[0].tolist()):
+        block = page // pages
+        in_region = bool(state.region_block["in_region"][0, block])
+        unwritten = 0 if in_region or use else slots // int(subpage["unit_slots"])
+        room[block] = room.get(block, 0) + unwritten
+        first = use - 1 if in_region and kind == SUBFTL else 0
+        for place in range(page * slots + max(first, 0), page * slots + use):
+            lpn, version = state.physical[0, place].tolist()
+            if lpn >= 0 and version > 0:
+                copies.append(Copy(lpn, version, place, page, block, in_region))
+    return copies, room, kind != FGM
 
 
 def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = True) -> PowerReport:
@@ -87,7 +120,8 @@ def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = Tru
     assert first_fault(sim.arrays, 0) == NO_FAULT
     assert count_lost(sim.arrays, 0) == 0
     if report.moved_pages == report.erases == 0:  # flash is as the scan has found it
-        found = recovered_map(contents(sim))
+        copies, room, grouped = copies_of(sim)
+        found = recovered_map(copies, room, grouped=grouped)
         mapped = np.flatnonzero(sim.state.logical["ppn"][0] >= 0)
         assert sorted(found) == mapped.tolist()
         assert {lpn: tuple(sim.state.logical[0, lpn].tolist()) for lpn in found} == found
@@ -105,3 +139,23 @@ def stops(sim: Simulator, requests: np.ndarray, *, last: bool = True) -> Iterato
             return
         count += 1
         yield count
+
+
+def cut_everywhere(
+    sim: Simulator, requests: np.ndarray, *, capacitors: bool = False, every: int = 4
+) -> tuple[int, int, int]:
+    """Cut at every program and erase of a run; return the cuts, pages lost to the host, and reported.
+
+    Of every so many cuts one is audited, too.
+    """
+    cuts, lost, reported = 0, 0, 0
+    base = mapped_versions(sim)
+    for count in stops(sim, requests):
+        saved = sim.snapshot()
+        view = host_view(sim, requests, base)
+        report = checked_cut(sim, capacitors=capacitors, audited=count % every == 0)
+        gone = lost_to_host(sim, view)
+        assert len(gone) <= report.lost_pages
+        cuts, lost, reported = cuts + 1, lost + len(gone), reported + report.lost_pages
+        sim.restore(saved)
+    return cuts, lost, reported

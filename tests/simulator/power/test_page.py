@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.core.status import STOPPED
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator import power as power_module
+from ssdgym.simulator.power.scan import Found
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, mixed_requests, writes
 from tests.engine.drawing import configs, request_lists
@@ -19,10 +19,10 @@ from tests.engine.oracle import NEEDS, POLICIES, device_config, request_array
 from tests.simulator.power.cutting import (
     HostView,
     checked_cut,
+    cut_everywhere,
     host_view,
     lost_to_host,
     mapped_versions,
-    stops,
 )
 
 _RECORDING = Recording(latencies=1 << 9, slowest=1)
@@ -36,23 +36,6 @@ def filled(policy: str = "greedy", ftl: dict[str, Any] | None = None, **fields: 
     sim = Simulator(config, policy=policy, seed=1, recording=_RECORDING)
     sim.fill()
     return sim
-
-
-def cut_everywhere(
-    sim: Simulator, requests: np.ndarray, *, capacitors: bool = False, every: int = 4
-) -> tuple[int, int, int]:
-    """Cut at every program and erase of a run; return the cuts, pages lost to the host, and reported."""
-    cuts, lost, reported = 0, 0, 0
-    base = mapped_versions(sim)
-    for count in stops(sim, requests):
-        saved = sim.snapshot()
-        view = host_view(sim, requests, base)
-        report = checked_cut(sim, capacitors=capacitors, audited=count % every == 0)
-        gone = lost_to_host(sim, view)
-        assert len(gone) <= report.lost_pages
-        cuts, lost, reported = cuts + 1, lost + len(gone), reported + report.lost_pages
-        sim.restore(saved)
-    return cuts, lost, reported
 
 
 @pytest.mark.parametrize("policy", ["greedy", "cost_benefit+sep_gc"])
@@ -97,13 +80,11 @@ def test_in_time__a_page_that_moves_to_another_die_can_be_lost__not_with_capacit
 def test_recovery_that_ignores_versions__loses_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check can fail."""
 
-    def lowest_copies(
-        pages: np.ndarray, lpn: np.ndarray, *others: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        found, first = np.unique(lpn, return_index=True)
-        return found, pages[first]
+    def lowest_copies(found: Found) -> tuple[np.ndarray, np.ndarray]:
+        lpn, first = np.unique(found.lpn[found.good], return_index=True)
+        return lpn, found.good[first]
 
-    monkeypatch.setattr(power_module, "newest_copies", lowest_copies)
+    monkeypatch.setattr(Found, "newest_copies", lowest_copies)
     sim = filled()
     requests = mixed_requests(60, sim.logical_pages, seed=2)
     base = mapped_versions(sim)
