@@ -73,7 +73,7 @@ def _victim_with_room(dev, plane):
 @inlined
 def _stream_with_block(dev, plane):
     """Return the lowest stream of a plane that has an open block, 0 where none has."""
-    for stream in range(dev.params[0].streams):
+    for stream in range(np.int64(dev.params[0].streams)):
         if dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
             return np.int64(stream)
     return np.int64(0)
@@ -127,7 +127,9 @@ def adopt_pages(dev, half_erased, work, reopens):
             adopt_block(dev, np.int64(block))
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             if dev.block[block].written > 0:
-                may_open = reopens and stream < params.streams and dev.block[block].status & POOLED
+                may_open = (
+                    reopens and stream < params.streams + params.levels and dev.block[block].status & POOLED
+                )
                 is_open = may_open and _reopen(dev, plane, stream, np.int64(block))
                 stream += is_open
                 _tell_rules(dev, np.int64(block), is_open)
