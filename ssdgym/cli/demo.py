@@ -102,6 +102,7 @@ def demo(
     seeds: Annotated[int, typer.Option(min=2, help="How many seeds.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 50_000,
     workers: Annotated[int, typer.Option(min=1, help="Processes for the evaluation.")] = 2,
+    ppo: Annotated[bool, typer.Option(help="Train PPO, too, which needs the extra agents.")] = True,
     out: Out = Path("results/demo"),
     as_json: AsJson = False,
 ) -> None:
@@ -114,36 +115,50 @@ def demo(
 
         ssdgym demo
 
+        ssdgym demo --no-ppo --out quick
+
         ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
-    from ssdgym.config.loading import load_config
     from ssdgym.experiments.report.files import write_html_report
     from ssdgym.experiments.report.summary import verdicts
     from ssdgym.files import writable_folder
 
-    with agents_extra():
-        from ssdgym.agents.training.config import TrainConfig
-        from ssdgym.agents.training.train import train
+    if ppo:
+        with agents_extra(", or leave PPO out with --no-ppo"):
+            import ssdgym.agents.training.train  # noqa: F401  before any work: is it there?
     writable_folder(out)
     plan = Demo(seeds=tuple(range(seed, seed + seeds)), host_pages=host_pages)
-    config = load_config(TrainConfig, plan.training, "training")
-    if decisions is not None:
-        config = config.model_copy(update={"total_decisions": decisions})
     compile_note(quiet=as_json)
+    steps = 3 if ppo else 2
     progress_note(
-        f"1/3 learning on a new device: write amplification of {plan.window:,} host pages", quiet=as_json
+        f"1/{steps} learning on a new device: write amplification of {plan.window:,} host pages",
+        quiet=as_json,
     )
     online = watch(plan, seed, quiet=as_json)
-    progress_note(f"2/3 PPO on {config.environment.id}, {config.total_decisions:,} decisions", quiet=as_json)
-    train(config, out / "training", progress=not as_json, overwrite=True)
-    validated = validation(config, out / "training" / "evaluations.csv", workers)
+    validated: Curves = {}
+    if ppo:
+        validated = _train(plan, decisions, out / "training", workers, quiet=as_json)
     runs = plan.runs()
-    progress_note(f"3/3 comparing on {seeds} seeds, {len(runs)} runs", quiet=as_json)
+    progress_note(f"{steps}/{steps} comparing on {seeds} seeds, {len(runs)} runs", quiet=as_json)
     results = _run(runs, workers, quiet=as_json)
     picture = draw(online, validated, plan, out / "learning.png")
     page = write_html_report(results, out / "report.html", out, [LEARNED])
     report(results, [LEARNED], out, as_json=as_json, others=[picture, page])
     progress_note(verdicts(results, [LEARNED])[-1], quiet=as_json)
+
+
+def _train(plan: Demo, decisions: int | None, out: Path, workers: int, *, quiet: bool) -> Curves:
+    """Train PPO, and return its validation and that of heuristics."""
+    from ssdgym.agents.training.config import TrainConfig
+    from ssdgym.agents.training.train import train
+    from ssdgym.config.loading import load_config
+
+    config = load_config(TrainConfig, plan.training, "training")
+    if decisions is not None:
+        config = config.model_copy(update={"total_decisions": decisions})
+    progress_note(f"2/3 PPO on {config.environment.id}, {config.total_decisions:,} decisions", quiet=quiet)
+    train(config, out, progress=not quiet, overwrite=True)
+    return validation(config, out / "evaluations.csv", workers)
 
 
 def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
@@ -217,26 +232,30 @@ def validation(config: TrainConfig, file: Path, workers: int) -> Curves:
 
 
 def draw(online: Curves, validated: Curves, plan: Demo, path: Path) -> Path:
-    """Draw what was watched and the validation of PPO; return the path."""
+    """Draw what was watched and, if there is any, the validation of PPO; return the path."""
     from matplotlib.figure import Figure
 
     from ssdgym.experiments.report.style import color_of, dashes_of, save_figure, styled
 
     with styled():
         figure = Figure(figsize=(9.6, 3.6), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-        panels: list[tuple[Any, Curves]] = [(left, online), (right, validated)]
-        for axes, curves in panels:
+        shown = [online, *filter(None, (validated,))]
+        panels: list[Any] = list(
+            figure.subplots(1, len(shown), width_ratios=(2, 1)[: len(shown)], squeeze=False)[0]
+        )
+        left, right = panels[0], panels[-1]
+        for axes, curves in zip(panels, shown, strict=True):
             for index, (name, curve) in enumerate(curves.items()):
                 at, values = zip(*curve, strict=True)
                 axes.plot(at, values, label=name, color=color_of(index), linestyle=dashes_of(index))
             axes.set_ylabel("write amplification")
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4 if axes is left else 2)
+        if validated:
+            right.set_title("PPO on EraseVictim-v0, validation")
+            right.set_xlabel("decisions")
         left.axvline(plan.windows * plan.window, color="black", linewidth=0.8, linestyle=":")
         left.set_title(f"on one device: {plan.phases[0]}, then {plan.phases[1]}")
         left.set_xlabel("host pages")
-        right.set_title("PPO on EraseVictim-v0, validation")
-        right.set_xlabel("decisions")
         return save_figure(figure, path)
 
 

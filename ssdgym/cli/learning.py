@@ -22,15 +22,15 @@ _OF_AGENTS = ("cmaes", "torch", "safetensors", "stable_baselines3", "sb3_contrib
 
 
 @contextmanager
-def agents_extra() -> Iterator[None]:
-    """Say what to install where an import lacks a package of the extra `agents`."""
+def agents_extra(instead: str = "") -> Iterator[None]:
+    """Say what to install where an import lacks a package of the extra `agents`, and what to do instead."""
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OF_AGENTS:
             raise
         raise SsdgymError(
-            f"agents need the package {error.name}: install it with pip install 'ssdgym[agents]'"
+            f"agents need the package {error.name}: install it with pip install 'ssdgym[agents]'{instead}"
         ) from error
 
 
