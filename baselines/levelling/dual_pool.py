@@ -22,8 +22,7 @@ def _pool_of(view, block):
 
 @levelling_policy(
     "dual_pool",
-    source="Chang, On Efficient Wear Leveling for Large-Scale Flash-Memory Storage Systems, SAC 2007; "
-    "written from descriptions of the algorithm, without the text",
+    source="Chang, SAC 2007; written from descriptions of the algorithm, without the text",
     parameters={"threshold": 16},
     minimum={"threshold": 1},
     block=[("since", "i4"), ("pool", "u1")],

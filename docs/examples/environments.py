@@ -1,4 +1,4 @@
-"""Draw what each environment decides: `python environments.py` writes fourteen small SVG files."""
+"""Draw what each environment decides: `python environments.py` writes two small SVG files for each."""
 
 from __future__ import annotations
 
@@ -192,6 +192,31 @@ def merge_plan(picture: Picture) -> None:
     picture.text(WIDTH / 2, 26, "How are the blocks merged?", chosen=True)
 
 
+def block_allocation(picture: Picture) -> None:
+    """Draw free blocks with their erases, before the page that opens one."""
+    picture.page(52, 84, "v")
+    picture.text(58, 76, "of the host")
+    for number, erases in enumerate((18, 31, 9)):
+        x = 150 + 64 * number
+        picture.block(x, 62, "........", candidate=True)
+        picture.text(x + 12, 136, f"{erases} erases")
+        picture.arrow(74, 90, x - 8, 90)
+    picture.text(WIDTH / 2, 26, "Which free block is opened?", chosen=True)
+
+
+def wear_level(picture: Picture) -> None:
+    """Draw blocks of cold data with few erases, and a worn free block."""
+    for number, (holds, erases) in enumerate((("vvvvvvvv", 2), ("vvvxvvvv", 3))):
+        x = 40 + 64 * number
+        picture.block(x, 62, holds, candidate=True)
+        picture.text(x + 12, 136, f"{erases} erases")
+    picture.text(192, 94, "or none", chosen=True)
+    picture.arrow(222, 90, 270, 90)
+    picture.block(284, 62, "........")
+    picture.text(296, 136, "31 erases")
+    picture.text(WIDTH / 2, 26, "Do cold data move to a worn block?", chosen=True)
+
+
 DRAWN: dict[str, Callable[[Picture], None]] = {
     "EraseVictim": erase_victim,
     "ParallelErase": parallel_erase,
@@ -200,6 +225,8 @@ DRAWN: dict[str, Callable[[Picture], None]] = {
     "BackgroundGC": background_gc,
     "SubpageRegion": subpage_region,
     "MergePlan": merge_plan,
+    "BlockAllocation": block_allocation,
+    "WearLevel": wear_level,
 }
 
 

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 #: For each FTL family, the longest compile first: a small device of it, and its environments.
 _FAMILIES = (
-    ("tiny", ("EraseVictim-v0", "ParallelErase-v0", "Placement-v0", "JointGC-v0", "BackgroundGC-v0")),
+    (
+        "tiny",
+        (
+            *("EraseVictim-v0", "ParallelErase-v0", "Placement-v0", "JointGC-v0", "BackgroundGC-v0"),
+            *("BlockAllocation-v0", "WearLevel-v0"),
+        ),
+    ),
     ("subftl-tiny", ("SubpageRegion-v0",)),
     ("pen-tiny", ("MergePlan-v0",)),
 )

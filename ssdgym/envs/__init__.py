@@ -15,10 +15,14 @@ from ssdgym.envs.options import Options
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.vector import DecisionVectorEnv, vectorized
+from ssdgym.envs.wear.block_allocation import BlockAllocationEnv, BlockAllocationVectorEnv
+from ssdgym.envs.wear.wear_level import WearLevelEnv, WearLevelVectorEnv
 
 __all__ = [
     "BackgroundGCEnv",
     "BackgroundGCVectorEnv",
+    "BlockAllocationEnv",
+    "BlockAllocationVectorEnv",
     "DecisionEnv",
     "DecisionVectorEnv",
     "EraseDecision",
@@ -35,5 +39,7 @@ __all__ = [
     "PlacementVectorEnv",
     "SubpageRegionEnv",
     "SubpageRegionVectorEnv",
+    "WearLevelEnv",
+    "WearLevelVectorEnv",
     "vectorized",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from tests.engine.oracle import IDLE_RULES, PLACEMENTS, RULE_PARAMETERS, STREAM_PLACEMENTS
+from tests.engine.oracle import IDLE_RULES, LEVELLINGS, PLACEMENTS, RULE_PARAMETERS, STREAM_PLACEMENTS
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.config import RULES
 from tests.reference.erase_sets import Pair
@@ -90,7 +90,10 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         ),
         block_allocation=fixed.get("block_allocation"),
         levelling=fixed.get("levelling"),
-        levelling_threshold=fixed.get("levelling_threshold", 1),
+        levelling_parameters={
+            name: draw(st.integers(min(1, most - 1), most))
+            for name, most in LEVELLINGS.get(fixed.get("levelling", ""), {}).items()
+        },
         allocation=allocation,
         write_buffer_pages=one("write_buffer_pages", [0, 0, 0, 1, 2, 7]),
         counts_warm_pages=one("counts_warm_pages", [False, True]),

@@ -71,8 +71,15 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
 IDLE_RULES = ("blocking", "threshold", "idle_predict", "oracle_gap", "rl_gc")
 #: Rules for free blocks.
 ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
-#: Rules that level wear.
-LEVELLINGS = ("dual_pool",)
+#: Rules that level wear, and their parameters with the largest values that small devices have a use for.
+LEVELLINGS: dict[str, dict[str, int]] = {
+    "dual_pool": {"threshold": 4},
+    "greedy_mp": {"threshold": 3},
+    "progressive": {"endurance": 60, "least": 3},
+    "rejuvenator": {"tau": 6},
+    "swl": {"threshold": 4, "k": 2},
+    "wear_threshold": {"threshold": 5},
+}
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
@@ -107,7 +114,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "ftl": {
                 "placement": label_of(c.placement, c.parameters),
                 "block_allocation": c.block_allocation,
-                "levelling": c.levelling and f"{c.levelling}(threshold={c.levelling_threshold})",
+                "levelling": c.levelling and label_of(c.levelling, c.levelling_parameters),
                 "allocation": c.allocation,
                 "multi_plane_writes": c.multi_plane_writes,
                 "multi_plane_rows": c.multi_plane_rows,

@@ -43,13 +43,12 @@ def test_allocations__agree_with_the_reference(kind: str, timing: str, examples:
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("rule", LEVELLINGS)
-@with_examples(40, thorough=600)
+@with_examples(20, thorough=600)
 def test_levelling_rules__agree_with_the_reference(rule: str, timing: str, examples: int) -> None:
     def check(data: Any) -> None:
         policy, how = DEVICES[data.draw(st.sampled_from(sorted(DEVICES)))]
         allocation = data.draw(st.sampled_from((None, *ALLOCATIONS)))
-        threshold = data.draw(st.integers(1, 4))
-        fixed = {"levelling": rule, "levelling_threshold": threshold, "block_allocation": allocation}
+        fixed = {"levelling": rule, "block_allocation": allocation}
         agrees(policy, data, timing=timing, **fixed, **how)
 
     explore(examples, check)
@@ -66,6 +65,10 @@ def hot_and_cold(count: int, logical_pages: int, seed: int = 1) -> list[tuple[in
     return [(8 * k, int(lpn), 1, int(op), 0) for k, (lpn, op) in enumerate(zip(pages, ops, strict=True))]
 
 
+#: Parameters by which they move a block now and then within thousands of writes.
+EAGER = {"swl": {"threshold": 3, "k": 1}, "progressive": {"endurance": 60}}
+
+
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("rule", LEVELLINGS)
 def test_levelling_rules__for_thousands_of_writes__agree_with_the_reference(rule: str, timing: str) -> None:
@@ -75,7 +78,7 @@ def test_levelling_rules__for_thousands_of_writes__agree_with_the_reference(rule
         logical_pages=70,
         placement="sep_gc",
         levelling=rule,
-        levelling_threshold=2,
+        levelling_parameters=dict.fromkeys(LEVELLINGS[rule], 2) | EAGER.get(rule, {}),
         threshold_blocks=2,
         timing=timing,
         read_ns=1,
@@ -88,7 +91,7 @@ def test_levelling_rules__for_thousands_of_writes__agree_with_the_reference(rule
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("rule", LEVELLINGS)
+@pytest.mark.parametrize("rule", ["dual_pool"])
 def test_levelling_rules__with_every_placement__lose_nothing(rule: str, timing: str) -> None:
     for placement in ("single", "sep_gc", "hot_cold", *RULE_PARAMETERS):
         if placement == "hints_isolated":

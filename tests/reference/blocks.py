@@ -98,7 +98,7 @@ class Blocks(Flash):
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
         level = LEVELLINGS[config.levelling] if config.levelling else None
-        self.level = level(self, config.levelling_threshold) if level else None
+        self.level = level(self, **config.levelling_parameters) if level else None
         # "due": wear may be levelled next; "runs": the round of the plane does so.
         self.levelling = [""] * config.planes
         self.counters = dict.fromkeys(COUNTERS, 0)

@@ -55,7 +55,7 @@ class ReferenceConfig:
     parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
     block_allocation: str | None = None  # a rule of levelling.py; None: free blocks in their order
     levelling: str | None = None  # another rule of it
-    levelling_threshold: int = 1  # its parameter
+    levelling_parameters: Mapping[str, int] = field(default_factory=dict)
     hashes: int = 7
     counters: int = 64
     pages_per_counter: int | None = None  # in place of counters

@@ -106,7 +106,7 @@ def _sum_up(dev, plane, spec, view):
 
 
 @inlined
-def _describe_candidates(dev, spec, count, view):
+def describe_candidates(dev, spec, count, view):
     """Fill in the columns of the candidates that may be chosen, a column at a time."""
     handle = dev.decider.victim_view
     for column in range(spec.candidate_features.shape[0]):
@@ -153,7 +153,7 @@ def observe_plane(dev, plane, spec, view):
         if view.proposed[j] >= 0:
             spec.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
     _sum_up(dev, plane, spec, view)
-    _describe_candidates(dev, spec, count, view)
+    describe_candidates(dev, spec, count, view)
     for j in range(spec.proposers.shape[0]):
         mark_pick(view, j, np.int64(view.proposed[j]), spec.proposed_columns[j])
     if not view.mask.any():

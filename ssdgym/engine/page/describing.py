@@ -1,18 +1,38 @@
 """What the decisions of the page family but ERASE look like to a learner, for which this is compiled.
 
 The numbers are features: functions of what is looked at here, called by address. PLACE and RELOCATE choose
-among write streams for a page; IDLE chooses how far an idle die goes.
+among write streams for a page; IDLE chooses how far an idle die goes; ALLOCATE and LEVEL choose a block.
 """
 
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.core.bits import quotient
-from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import MAX_PAIRS, MAX_STREAMS
-from ssdgym.engine.decisions import IDLE, IDLE_STEPS, RELOCATE, TO_THE_END, TRACKERS, idle_by_rule, stream_by
+from ssdgym.engine.blocks.wear import erases_of, most_worn_free
+from ssdgym.engine.core.bits import NONE, full_mask, quotient
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import INDEXED, MAX_PAIRS, MAX_STREAMS, POOLED
+from ssdgym.engine.decisions import (
+    ALLOCATE,
+    IDLE,
+    IDLE_STEPS,
+    LEVEL,
+    RELOCATE,
+    TO_THE_END,
+    TRACKERS,
+    block_by,
+    idle_by_rule,
+    level_by,
+    stream_by,
+)
+from ssdgym.engine.erase.features import count_candidate, describe_candidates
 from ssdgym.engine.flash import invalid_in
-from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
+from ssdgym.engine.observation import (
+    describe_decision,
+    describer,
+    describing_kernel,
+    mark_pick,
+    note_decision,
+)
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
 from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
 from ssdgym.engine.page.state import ARRAYS
@@ -190,3 +210,93 @@ def _observe_idle(dev, spec, view, plane):
 
 #: Returns the address of what describes IDLE decisions; compiles at first use.
 idle_describer = describer(_observe_idle, ARRAYS)
+
+
+# -- blocks, by their wear
+
+
+@inlined
+def _list_block(dev, sets, count, block):
+    """Add a block to the candidates unless it is there, or there is no place left; return their number."""
+    known = block < 0 or count == sets.shape[0]
+    for k in range(count):
+        known = known or (sets[k, 0].mask != NONE and sets[k, 0].block == block)
+    if known:
+        return count
+    sets[count, 0].block = block
+    sets[count, 0].mask = full_mask(dev.params[0].sub_blocks)
+    return count + 1
+
+
+@kernel
+def _list_by_wear(dev, plane, sets, count, status):
+    """Add blocks of a plane with a status bit, those erased least first, of equals the lowest."""
+    blocks = np.int64(dev.params[0].blocks)
+    last, last_erases = np.int64(-1), np.int64(-1)
+    while count < sets.shape[0]:
+        best, fewest = np.int64(-1), np.int64(0)
+        for block in range(plane * blocks, (plane + 1) * blocks):
+            if dev.block[block].status & status:
+                erases = np.int64(erases_of(dev, block))
+                is_behind = erases > last_erases or (erases == last_erases and block > last)
+                if is_behind and (best < 0 or erases < fewest):
+                    best, fewest = np.int64(block), erases
+        if best < 0:
+            return count
+        last, last_erases = best, fewest
+        count = _list_block(dev, sets, count, best)
+    return count
+
+
+@inlined
+def _mean_erases(dev, plane):
+    """Return the erases of a sub-block of a plane, on average."""
+    params = dev.params[0]
+    total = np.int64(0)
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+        total += erases_of(dev, block)
+    return total / np.float64(params.blocks * params.sub_blocks)
+
+
+@inlined
+def _pick_of_rule(dev, plane, kind):
+    """Return the block that the device's own rule names, -1 for none."""
+    if kind == LEVEL:
+        return level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
+    head = np.int64(dev.plane[plane].pool_head)
+    if head < 0 or dev.decider.rules[ALLOCATE].choose == 0:
+        return head
+    return block_by(dev, plane, np.int64(dev.control[0].decision_subject))
+
+
+def _observe_block(dev, spec, view, plane):
+    """Describe a choice of a block by its wear. Pure: the device stays as it is.
+
+    Candidate 0 of a LEVEL decision is none; then comes the pick of the device's own rule. Of free blocks the
+    most worn one is next. Where there is nothing to choose, candidate 0 stands in.
+    """
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    for k in range(view.mask.shape[0]):
+        for j in range(MAX_PAIRS):
+            view.sets[k, j].mask = NONE
+    kind = LEVEL if dev.decider.external & (1 << LEVEL) else ALLOCATE
+    first = np.int64(1 if kind == LEVEL else 0)
+    pick = np.int64(_pick_of_rule(dev, plane, kind))
+    count = _list_block(dev, view.sets, first, pick)
+    if kind == ALLOCATE:
+        count = _list_block(dev, view.sets, count, np.int64(most_worn_free(dev, plane)))
+    count = np.int64(_list_by_wear(dev, plane, view.sets, count, INDEXED if kind == LEVEL else POOLED))
+    note_decision(dev, kind, plane, max(count, 1), view.taken, spec.decision[0])
+    spec.decision[0].mean_erases = _mean_erases(dev, plane)
+    for k in range(first, count):
+        view.mask[k] = 1
+        count_candidate(dev, view.sets[k], 1, 0, spec.tallies[k])
+    describe_candidates(dev, spec, count, view)
+    mark_pick(view, 0, first if pick >= 0 else first - 1, spec.proposed_columns[0])
+    view.mask[0] = 1
+    describe_decision(dev, spec, view.context)
+
+
+#: Returns the address of what describes ALLOCATE and LEVEL decisions; compiles at first use.
+block_describer = describer(_observe_block, ARRAYS)

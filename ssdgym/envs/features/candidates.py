@@ -99,7 +99,10 @@ def log_neighbour_rate(view, candidate, decision):
 
 @candidate_feature(unit="ratio", low=-2.0, high=2.0, default=always)
 def wear(view, candidate, decision):
-    """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate."""
+    """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate.
+
+    Where wear is levelled, m is that of the plane.
+    """
     erases = candidate.erases / candidate.sub_blocks
     return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
 

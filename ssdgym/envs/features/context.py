@@ -16,7 +16,15 @@ def _always(setting: Setting) -> bool:
 
 def _whole_blocks(setting: Setting) -> bool:
     """Return whether decisions are about the pages of whole blocks."""
-    return "ERASE" in setting.kinds or "MERGE" in setting.kinds
+    return bool({"ERASE", "MERGE", *_OF_WEAR} & set(setting.kinds))
+
+
+_OF_WEAR = ("ALLOCATE", "LEVEL")
+
+
+def _of_wear(setting: Setting) -> bool:
+    """Return whether decisions are about blocks by their wear."""
+    return bool(set(_OF_WEAR) & set(setting.kinds))
 
 
 def _in_time(device: DeviceConfig) -> bool:
@@ -99,7 +107,20 @@ def open_room(view, decision):
     return clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
 
 
-@decision_feature()
+@decision_feature(unit="erases", low=0.0, high=64.0, default=_of_wear, fits=_victims_are_blocks)
+def wear_spread(view, decision):
+    """Return how many erases more the most worn sub-block of the plane has than the least worn, clipped."""
+    params = view.params[0]
+    per_plane = params.blocks * params.sub_blocks
+    first = decision.plane * per_plane
+    fewest = most = view.sub_block[first].erases
+    for sub in range(first, first + per_plane):
+        fewest = min(fewest, view.sub_block[sub].erases)
+        most = max(most, view.sub_block[sub].erases)
+    return clip(most - fewest, 0.0, 64.0)
+
+
+@decision_feature(default=_of_wear)
 def pool(view, decision):
     """Return the share of the plane's pages that are free in its pool."""
     params = view.params[0]

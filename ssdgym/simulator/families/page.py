@@ -21,7 +21,7 @@ from ssdgym.engine.core.records import (
     MAX_STREAMS,
     OPEN,
 )
-from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
+from ssdgym.engine.decisions import ALLOCATE, ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
@@ -125,7 +125,7 @@ class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
-    agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE})
+    agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, ALLOCATE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""

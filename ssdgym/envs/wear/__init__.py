@@ -1,0 +1,1 @@
+"""Environments of wear: which free block is opened, which block is emptied to level it."""

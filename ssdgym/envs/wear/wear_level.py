@@ -1,0 +1,88 @@
+"""The environment of static wear levelling: which block of cold data moves, if any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ssdgym.config.device import DeviceConfig, with_ftl
+from ssdgym.config.ftl import PageFtl
+from ssdgym.engine.decisions import LEVEL
+from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.options import Options
+from ssdgym.envs.vector import vectorized
+from ssdgym.envs.wear.decision import WearDecision
+
+
+class ColdBlockDecision(WearDecision):
+    """Which closed block is emptied to level wear, or none; `own` is the rule of devices without one."""
+
+    kind: ClassVar[int] = LEVEL
+    rule: ClassVar[str] = "levelling_rule"
+
+    def __init__(self, candidates: int, victims: str, own: str) -> None:
+        super().__init__(candidates, victims)
+        self.own = own
+
+    def adapt(self, device: DeviceConfig) -> DeviceConfig:
+        """Return a device with a levelling rule, which proposes, and with the policy that chooses victims."""
+        if PageFtl.of(device.ftl).levelling is None:
+            device = with_ftl(device, {"levelling": self.own})
+        return super().adapt(device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WearLevelOptions(Options):
+    """The arguments of `WearLevelEnv`."""
+
+    workload: Any = "hot90"
+    candidates: int = 8
+    victims: str = "greedy"
+    levelling: str = "dual_pool(threshold=4)"
+
+    default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0, "levelling": 0.01}
+
+    def decision(self) -> ColdBlockDecision:
+        """Return the decision that the agent takes."""
+        return ColdBlockDecision(self.candidates, self.victims, self.levelling)
+
+
+class WearLevelEnv(DecisionEnv):
+    """Choose whether a block of cold data moves to a worn block, and which.
+
+    ## Description
+    A block of data that the host never writes again is never erased, while the others wear out. Wear is
+    levelled by moving such data to the most worn free block, at the cost of the moves. A decision is due in a
+    plane whenever its garbage collection has ended, if there is room. What is not said here is as in every
+    environment (`ssdgym.envs.DecisionEnv`).
+
+    ## Action Space
+    `Discrete(K)`: 0 moves nothing. Then comes the block that the device's own rule (`ftl.levelling`) would
+    empty, if it names one, and behind it the closed blocks of the plane, those erased least first. Rows
+    beyond them are masked.
+
+    `info["proposed"][0]` is what the device's own rule does: to play it leaves the device that the rule
+    leaves, bit for bit.
+
+    ## Observation Space
+    Of each block how much of it is valid, when it was closed and invalidated last, and its wear, of the
+    plane's mean; all 0 for nothing. Of the decision: the spread of wear in the plane, and the room in it.
+
+    ## Rewards
+    The default is `{"relocations": 1.0, "levelling": 0.01}` and `"plain"`: moves of collection and levelling
+    in blocks, and the rise of the sum of the squared erase counts.
+
+    ## Arguments
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `workload` | as everywhere | `"hot90"` | with cold data |
+    | `candidates` | int | `8` | K |
+    | `victims` | str | `"greedy"` | policy that chooses what is erased |
+    | `levelling` | str | `"dual_pool(threshold=4)"` | the rule of devices without one, which proposes |
+    """
+
+    options_type = WearLevelOptions
+
+
+WearLevelVectorEnv = vectorized(WearLevelEnv)
