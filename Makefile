@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := build/lowest
+RELEASE := build/release
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
@@ -19,6 +20,7 @@ help:
 	@echo "make docs         build the documentation in build/site; a warning is an error"
 	@echo "make figures      draw the pictures of README and pages anew; what needs measurements, from results/ if there"
 	@echo "make check        lint, docs and test: what a change has to pass"
+	@echo "make release      sdist and wheel in dist, checked, and tried without the repository and extras"
 	@echo "make format       let ruff rewrite what it can"
 	@echo "make clean        remove .venv and build outputs"
 
@@ -82,6 +84,19 @@ figures: $(INSTALLED)
 	fi
 
 check: lint docs test
+
+# The wheel is built from the sdist, and used where nothing of the repository is.
+release:
+	rm -rf dist $(RELEASE)
+	$(PYTHON) -m venv $(RELEASE)/tools
+	$(RELEASE)/tools/bin/python -m pip install --quiet build twine
+	$(RELEASE)/tools/bin/python -m build
+	$(RELEASE)/tools/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(RELEASE)/tried
+	$(RELEASE)/tried/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd $(RELEASE)/tried && bin/ssdgym --version
+	cd $(RELEASE)/tried && bin/ssdgym run --device tiny --host-pages 2000 --timing none
+	cd $(RELEASE)/tried && bin/ssdgym watch --decisions 5 --env-arg device=tiny
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -44,6 +44,7 @@ from ssdgym.policy.rules import Rule
 from ssdgym.simulator.families import FamilyBuilder
 from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
+from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
 from ssdgym.workloads.traces.transforms import TransformConfig
@@ -292,6 +293,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "dogi": _definition("dogi"),
     "features": _features,
     "reward terms": _reward_terms,
+    "metrics": lambda: (inspect.getdoc(metrics_of) or "").partition("\n\n")[2],
     "counters": _counters,
     "subpage metrics": _family_metrics(SubpageFamily),
     "block metrics": _family_metrics(BlockFamily),

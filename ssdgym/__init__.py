@@ -2,6 +2,6 @@
 
 from ssdgym.registration import register_environments
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 register_environments()

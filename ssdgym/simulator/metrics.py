@@ -23,15 +23,30 @@ _REQUESTS_PER_SLOW_ONE = 100_000
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return what a device has done since its metrics were reset; counts are of pages unless named otherwise.
 
-    `write_amplification` is page programs per host page written, None if none was. `lost_pages` counts
-    reads that did not find the newest data, plus every logical page that an audit of the whole map finds
-    wrong now. `mean_victim_valid_pages` is per block erased, None without any; a victim's valid pages count
-    when its round starts and the block when it is erased, so that a round under way at a reset or at the end
-    counts in part. `clustered_share` is, of the relocated pages, that of those with another one beside them
-    in their block, and `mean_relocated_run` how many of them follow each other there, None without any.
-    `moved_bytes` is the data that the FTL has moved by itself, and `rmw_share` the share of the host's page
-    writes that read the page first. Requests per second are of simulated time, None where none has passed;
-    energies are None where the device gives none.
+    A ratio of nothing is None. Families have more metrics, and define some otherwise.
+
+    * `write_amplification`: pages programmed, padded ones included, per page written by the host.
+    * `lost_pages`: reads that did not find the newest data, and logical pages that an audit of the whole map
+      finds wrong now; anything but 0 is a fault.
+    * `mean_victim_valid_pages`: valid pages per block erased. A victim's valid pages count when its round
+      starts and the block when it is erased, so that a round under way at a reset or at the end counts in
+      part.
+    * `clustered_share`: of the relocated pages, that of those with another one beside them in their block;
+      `mean_relocated_run`: how many of them follow each other there.
+    * `moved_bytes`: data that the FTL has moved by itself.
+    * `rmw_share`: share of the host's page writes that read the page first.
+    * `mean_gc_latency_ns`: of rounds, or of merges.
+    * `requests`, `duration_ns`, `requests_per_s`: requests ended, and simulated time.
+    * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
+    * `read_parts_ns`, `write_parts_ns`: means of what a latency is made of, `service`, `queue_wait` and
+      `gc_wait`, with the p99 of the last; `met_gc_share`: share of the requests that have waited for GC.
+    * `tail_latency_ns`: mean of the slowest 0.001 % of all requests.
+    * `energy_uj`, `gc_energy_uj`: None where the device gives no energies.
+    * `wear`: minimum, mean, maximum and spread of the erases of sub-blocks.
+    * `policy_memory_bytes`, `controller_table_bytes`: tables of best sets, groups and hotness and records of
+      rules, as the simulator lays them out for speed, and as a controller needs them: from the geometry, by
+      the widths of the fields.
+    * `overflow_share`: share of the relocated pages that went to another stream's block, as the pool was low.
     """
     family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]
