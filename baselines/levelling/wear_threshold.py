@@ -1,6 +1,6 @@
 """Static wear levelling by a threshold."""
 
-from ssdgym.policy import blocks_of, erases_of, is_closed, levelling_policy
+from ssdgym.policy import blocks_of, erases_of, least_worn_closed, levelling_policy
 
 
 @levelling_policy(
@@ -10,15 +10,11 @@ from ssdgym.policy import blocks_of, erases_of, is_closed, levelling_policy
     minimum={"threshold": 1},
 )
 def wear_threshold(view, plane, parameters):
-    """Empty the least worn block of a plane once another one was erased `threshold` times more.
-
-    Where the least worn block is open or free nothing moves.
-    """
-    least, fewest, most = -1, 0, 0
+    """Empty the least worn closed block of a plane once another one was erased `threshold` times more."""
+    closed, most = least_worn_closed(view, plane), 0
+    if closed < 0:
+        return -1
     for block in blocks_of(view, plane):
-        erases = erases_of(view, block)
-        if least < 0 or erases < fewest:
-            least, fewest = block, erases
-        most = max(most, erases)
-    is_due = most - fewest >= parameters.threshold * view.params[0].sub_blocks
-    return least if is_due and is_closed(view, least) else -1
+        most = max(most, erases_of(view, block))
+    limit = parameters.threshold * view.params[0].sub_blocks
+    return closed if most - erases_of(view, closed) >= limit else -1

@@ -122,6 +122,29 @@ def test_least_worn__spreads_erases_that_the_order_does_not() -> None:
     assert spreads["least_worn"] < spreads["first_freed"] < spreads["most_worn"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", LEVELLINGS)
+def test_levelling_rules__level_what_is_hot_and_cold_and_only_cost_on_uniform_writes(rule: str) -> None:
+    label = {"swl": "swl(threshold=4)", "progressive": "progressive(endurance=300)"}.get(rule, rule)
+    label = {"rejuvenator": "rejuvenator(tau=16)"}.get(
+        rule, label if "(" in label else f"{rule}(threshold=8)"
+    )
+    hot, victims = (
+        {"kind": "hot_cold", "hot_fraction": 0.1, "hot_access": 0.99},
+        "cost_benefit(since_close=1)",
+    )
+    found = {}
+    for name, workload in (("uniform", "uniform"), ("hot", hot)):
+        for policy in (victims, f"{victims}+{label}"):
+            sim = Simulator("demo", ftl={"timing": "none"}, policy=policy)
+            sim.fill()
+            metrics = sim.run(workload, host_pages=300_000, seed=1)
+            spread = metrics["wear"]["std_erases"] / metrics["wear"]["mean_erases"]
+            found[name, policy == victims] = spread, metrics["write_amplification"]
+    assert found["hot", False][0] < 0.9 * found["hot", True][0]
+    assert found["uniform", False][1] >= found["uniform", True][1]
+
+
 def test_allocation__of_a_user__with_memory_and_a_hook() -> None:
     count = [("opened", "i8")]
 

@@ -123,20 +123,17 @@ class DualPool(Levelling):
 
 class WearThreshold(Levelling):
     def choose(self, plane: int) -> int | None:
-        counts, blocks = self.of_plane(plane), self.device.blocks_of_plane(plane)
-        least = blocks[counts.index(min(counts))]
-        is_due = max(counts) - min(counts) >= self.limit("threshold")
-        return least if is_due and self.device.is_indexed(least) else None
+        closed = self.closed(plane)
+        most = max(map(self.erases, self.device.blocks_of_plane(plane)))
+        return closed[0] if closed and most - self.erases(closed[0]) >= self.limit("threshold") else None
 
 
 class Rejuvenator(Levelling):
     def choose(self, plane: int) -> int | None:
-        end_of_lower_lists = 2 * min(self.of_plane(plane)) + self.limit("tau")
         free, closed = self.free(plane), self.closed(plane)
         if not free or not closed:
             return None
-        is_lower = 2 * self.erases(closed[0]) < end_of_lower_lists
-        return closed[0] if is_lower and 2 * free[0] >= end_of_lower_lists else None
+        return closed[0] if 2 * (free[0] - self.erases(closed[0])) >= self.limit("tau") else None
 
 
 class Progressive(Levelling):
