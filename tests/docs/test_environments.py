@@ -21,4 +21,5 @@ def test_pictures__one_for_each_environment_as_drawn(monkeypatch: pytest.MonkeyP
     for path in script.draw(tmp_path):
         shown = ROOT / "docs" / "pictures" / "environments" / path.name
         assert path.read_bytes() == shown.read_bytes(), "draw it again: make figures"
-        assert f"pictures/environments/{path.name}#only-{path.stem.split('-')[1]}" in page
+        look = path.stem.split("-")[1]
+        assert f"pictures/environments/{path.name}#gh-{look}-mode-only" in page  # on GitHub and on the site
