@@ -194,13 +194,13 @@ def merge_plan(picture: Picture) -> None:
 
 def block_allocation(picture: Picture) -> None:
     """Draw free blocks with their erases, before the page that opens one."""
-    picture.page(52, 84, "v")
-    picture.text(58, 76, "of the host")
+    picture.page(52, 88, "v")
+    picture.text(58, 80, "of the host")
     for number, erases in enumerate((18, 31, 9)):
-        x = 150 + 64 * number
-        picture.block(x, 62, "........", candidate=True)
-        picture.text(x + 12, 136, f"{erases} erases")
-        picture.arrow(74, 90, x - 8, 90)
+        top = 46 + 37 * number
+        picture.block(196, top, "........", columns=4, candidate=True)
+        picture.text(258, top + 17, f"{erases} erases", anchor="start")
+        picture.arrow(90, 94, 188, top + 12)
     picture.text(WIDTH / 2, 26, "Which free block is opened?", chosen=True)
 
 
