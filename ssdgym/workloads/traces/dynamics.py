@@ -48,7 +48,6 @@ class ArrivalCounts:
     """Counts of arrivals in windows of many widths; the memory does not grow."""
 
     def __init__(self) -> None:
-        self._last = 0
         self._reported = {name: _Windows(units) for name, units in _REPORTED.items()}
         self._octaves = [_Windows(1 << octave) for octave in range(_OCTAVES)]
 
@@ -57,7 +56,6 @@ class ArrivalCounts:
         window = arrivals // FINEST_NS
         starts = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
         window, counts = window[starts], np.diff(starts, append=len(arrivals))
-        self._last = int(window[-1])
         for windows in (*self._reported.values(), *self._octaves):
             windows.add(window, counts)
 
