@@ -30,6 +30,9 @@ def test_host_pages__by_their_age_against_the_mean_life(placement: str) -> None:
     # Written at 7, 8 and 9; now it is 12.
     assert bench.write(1, 0, 2) == [1, 1, 1]
     assert bench.write(2) == [0]
+    # Of the age 3, which is below 4, and of the age 4.
+    assert bench.write(3, 4, 2) == [1, 1, 0]
+    assert bench.write(3, 4, 9, 2)[-1] == 1
 
 
 @pytest.mark.parametrize("placement", ["sepbit(nc=1)", "sepbit_fifo(nc=1)"])
