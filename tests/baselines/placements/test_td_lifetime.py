@@ -61,6 +61,17 @@ def test_bootstrap__a_move_is_learned_from_before_the_life_ends() -> None:
     assert visits == [12, 6], "six entries for each life"
 
 
+def test_plan__leaves_the_same_share_of_all_counts() -> None:
+    bench = Bench("td_lifetime", logical_pages=40)
+    bench.write(*range(5))
+    memory = bench.memory.memory
+    memory["deaths"], memory["exposed"] = 10.0, 10.0
+    bench.write(5)
+    assert memory["planned"][0] == 5
+    np.testing.assert_allclose(memory["deaths"], 6.0, rtol=1e-6)
+    np.testing.assert_allclose(memory["exposed"], 6.0 + memory["valid"], rtol=1e-6)
+
+
 @pytest.mark.parametrize(("workload", "streams"), [("uniform", {1}), ("hot90", {2, 3, 4, 5, 6, 7, 8})])
 def test_plan__one_stream_where_all_lives_are_alike__several_where_they_differ(
     workload: str, streams: set[int]
