@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ssdgym.config.fields import seed_number
+from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
@@ -182,13 +183,14 @@ class DecisionVectorEnv(VectorEnv):
         rest = self._resting()
         played = ~rest
         actions = np.asarray(actions)
-        offered = None if self.render_mode is None else self.episodes.view.sets.copy()
+        offered = None if self.render_mode is None else self._offered()
         some_rest = np.count_nonzero(rest) > 0
         self._choose(actions)
         self.episodes.step(np.flatnonzero(played) if some_rest else self.episodes.all)
         rewards, terms = self.episodes.reward.rewards.copy(), self.episodes.reward.terms.copy()
         if offered is not None:
-            self._note_choices(offered, actions, played)
+            sets, erases = offered
+            self._note_choices(sets, actions, played & erases)
         over = self.episodes.ended & played
         infos = self._end(over) if np.count_nonzero(over) else {}
         if some_rest:
@@ -310,6 +312,11 @@ class DecisionVectorEnv(VectorEnv):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._start(_numbers(over))
         return infos
+
+    def _offered(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the erase sets of all environments, and which of them choose one now, bool (n,)."""
+        kinds = [self.episodes.kind_asked(i) for i in range(self.num_envs)]
+        return self.episodes.view.sets.copy(), np.array(kinds) == ERASE
 
     def _note_choices(self, offered: np.ndarray, actions: np.ndarray, played: np.ndarray) -> None:
         for i in _numbers(played):

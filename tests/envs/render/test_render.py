@@ -10,7 +10,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, JointGCEnv, ParallelEraseEnv
+from ssdgym.envs import (
+    EraseVictimEnv,
+    EraseVictimVectorEnv,
+    JointGCEnv,
+    ParallelEraseEnv,
+    PlacementEnv,
+    PlacementVectorEnv,
+)
 from ssdgym.envs.render import Scene
 from ssdgym.errors import SsdgymError
 
@@ -47,10 +54,13 @@ def test_check_env__with_its_render_modes__no_warning(recwarn: pytest.WarningsRe
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-def test_vector__a_frame_of_each__as_of_the_single_environments(mode: str) -> None:
-    vector = EraseVictimVectorEnv(2, **TINY, render_mode=mode, autoreset_mode="Disabled")
+@pytest.mark.parametrize(
+    ("one", "many"), [(EraseVictimEnv, EraseVictimVectorEnv), (PlacementEnv, PlacementVectorEnv)]
+)
+def test_vector__a_frame_of_each__as_of_the_single_environments(mode: str, one: Any, many: Any) -> None:
+    vector = many(2, **TINY, render_mode=mode, autoreset_mode="Disabled")
     observation, _ = vector.reset(seed=4)
-    singles = [EraseVictimEnv(**TINY, render_mode=mode) for _ in range(2)]
+    singles = [one(**TINY, render_mode=mode) for _ in range(2)]
     for i, single in enumerate(singles):
         single.reset(seed=4 + i)
     for _ in range(5):
