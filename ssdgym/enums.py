@@ -205,3 +205,19 @@ class MergePace(Choice):
     AT_ONCE = "at_once", 0, "one behind the other"
     # Choudhuri and Givargis, CODES+ISSS 2008.
     SPREAD = "spread", 1, "a few after each page of the host, as many as it takes to be done in time"
+
+
+class Distribution(Choice):
+    """How the erase limits of sub-blocks are distributed."""
+
+    NORMAL = "normal", 0, "as the sum of many small differences"
+    # Weibull, Journal of Applied Mechanics 18, 1951.
+    WEIBULL = "weibull", 1, "as the first of many weak places"
+
+
+class Capacity(Choice):
+    """What a device does once the blocks that are left no longer hold its logical pages."""
+
+    FIXED = "fixed", 0, "it is at the end of its life"
+    # Jiao, Bhimani, Kim, HotStorage 2022.
+    VARIANT = "variant", 1, "it gives up logical pages, from the last one on"

@@ -6,9 +6,17 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
+from ssdgym.config.cells import CellsConfig
 from ssdgym.config.fields import dotted, nested, overlapping
 from ssdgym.config.ftl import AnyFtl, FtlConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
@@ -44,6 +52,7 @@ class DeviceFields(Config):
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
+    cells: CellsConfig | None = Field(None, description="how cells wear out; none: they never do")
     ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
         default_factory=dict, description="values no published source gives, each with the reason for it"
@@ -53,6 +62,14 @@ class DeviceFields(Config):
     @classmethod
     def _from_base(cls, data: Any) -> Any:
         return _on_base(data) if isinstance(data, dict) and "base" in data else data
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out cells that never wear out, so that devices without them read as they always did."""
+        fields: dict[str, Any] = handler(self)
+        if "cells" in fields and fields["cells"] is None:
+            del fields["cells"]
+        return fields
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,8 @@ owns it. Tests hold both.
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`, `plane.touched`.
+* `cells`: which programs and erases fail, when a block and a device are at their end. Owns `life` and
+  `endurance`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
   `sub_block`, `disturbed`.
 * `core`: numba's decorators, records, status codes, lists, bits, random numbers, families.

@@ -10,10 +10,15 @@ from ssdgym.engine.time.transactions import mark_queued, pop_write, push_write
 
 
 @inlined
+def _room(dev, plane):
+    """Return how many valid pages more a plane takes; below 0 where it has lost too many blocks."""
+    return dev.params[0].valid_limit - dev.plane[plane].gone_pages - dev.plane[plane].valid
+
+
+@inlined
 def has_room(dev, plane):
     """Return whether a plane takes one more valid page (dynamic and late allocation)."""
-    params = dev.params[0]
-    return dev.plane[plane].valid < params.valid_limit
+    return _room(dev, plane) > 0
 
 
 @inlined
@@ -66,11 +71,11 @@ def pass_die(dev, die_number):
 
 @kernel
 def emptiest_plane(dev):
-    """Return the plane with the fewest valid pages."""
+    """Return the plane that takes most valid pages more."""
     params = dev.params[0]
     best = 0
     for plane in range(1, params.planes):
-        if dev.plane[plane].valid < dev.plane[best].valid:
+        if _room(dev, plane) > _room(dev, best):
             best = plane
     return best
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine.cells import end_life, has_lost, is_over
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import HORIZON, NO_DECISION, OK
+from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
 from ssdgym.engine.time.events import format_control
@@ -125,8 +126,8 @@ def advance(
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
-        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, STOPPED, or a
-        negative error.
+        INPUT_ENDED, HORIZON, END_OF_LIFE, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, STOPPED,
+        or a negative error.
     """
     memory, loop = _room(), LOOPS[int(state.params["timed"][i, 0])]
     bind_device(state, i, rules, external, pairs, memory.ctypes.data)
@@ -163,23 +164,33 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     return Family(name, arrays)
 
 
+@inlined
+def _stopped(dev):
+    """Return the status of a device that cannot go on by itself; OK for one that can."""
+    if is_over(dev):
+        return np.int64(END_OF_LIFE)
+    return decision_code(dev) if dev.control[0].decision_plane >= 0 else np.int64(OK)
+
+
 @entry
 def _untimed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return _refreshed(dev, run_untimed(dev, requests))
+    status = _stopped(dev)
+    return status if status != OK else _refreshed(dev, run_untimed(dev, requests))
 
 
 @entry
 def _timed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return _refreshed(dev, run_timed(dev, requests, last))
+    status = _stopped(dev)
+    return status if status != OK else _refreshed(dev, run_timed(dev, requests, last))
 
 
 @inlined
 def _refreshed(dev, status):
-    if status == HORIZON:
+    """Bring tables up to date where nothing follows; a device without room for lost blocks is at its end."""
+    if status in (OUT_OF_SPACE, NO_VICTIM) and has_lost(dev):
+        end_life(dev)
+        status = np.int64(END_OF_LIFE)
+    if status in (HORIZON, END_OF_LIFE):
         refresh_tables(dev)
     return np.int64(status)
 

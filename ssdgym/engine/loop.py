@@ -52,8 +52,9 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 @inlined
 def lpn_of(dev, request):
-    """Return the logical page that comes next of a request."""
-    return np.int64(request.lpn) + dev.control[0].offset
+    """Return the logical page that comes next of a request; one that is gone stands for another one."""
+    lpn = np.int64(request.lpn) + dev.control[0].offset
+    return remainder(lpn, dev.life[0].capacity) if dev.params[0].shrinks else lpn
 
 
 @operation(optional=True)

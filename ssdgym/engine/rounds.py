@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.blocks.manager import withdraw_block
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.core.status import NO_VICTIM, OK
+from ssdgym.engine.core.status import END_OF_LIFE, NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
-from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
+from ssdgym.engine.erase.legality import check_erase_set, choose_block, gc_unfinished
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
@@ -38,6 +40,24 @@ def _start_pair(dev, leader, k, block, mask):
         dev.plane[leader].round_planes += 1
 
 
+@operation(optional=True)
+def can_move(dev, leader, pairs, count):
+    """Return whether planes that have lost blocks have room for all the moves of an erase set."""
+    return True
+
+
+@operation(optional=True)
+def give_up(dev, plane_number):
+    """Leave a plane that has lost too many blocks to be collected as it is."""
+
+
+@inlined
+def _can_collect(dev, plane_number, scratch):
+    """Return whether a plane that may have lost blocks still has a block that can be collected."""
+    pairs = choose_block(dev, scratch, most_invalid_block(dev, plane_number))
+    return pairs > 0 and can_move(dev, plane_number, scratch, pairs)
+
+
 @inlined
 def begin_round(dev, leader, pairs, count):
     """Make an erase set the running round of its planes."""
@@ -49,11 +69,18 @@ def begin_round(dev, leader, pairs, count):
 
 @kernel
 def start_round(dev, leader, pairs, count):
-    """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
+    """Check an erase set and make it the running round of its planes; return OK or the reason against it.
+
+    Where there is no room for its moves since blocks are lost, the block with most invalid pages stands for
+    it.
+    """
     control = dev.control[0]
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
         return status
+    if dev.params[0].endures and not can_move(dev, leader, pairs, count):
+        pairs = dev.decider.pairs
+        count = np.int64(choose_block(dev, pairs, most_invalid_block(dev, leader)))
     begin_round(dev, leader, pairs, count)
     control.rounds += 1
     dev.counters[0].gc_invocations += 1
@@ -62,7 +89,13 @@ def start_round(dev, leader, pairs, count):
 
 @inlined
 def choose_victim(dev, plane_number):
-    """Take the decision a plane needs, outside or by the victim rule, and start the round."""
+    """Take the decision a plane needs, outside or by the victim rule, and start the round.
+
+    None is started where no block can be collected since too many are lost.
+    """
+    if dev.params[0].endures and not _can_collect(dev, plane_number, dev.decider.pairs):
+        give_up(dev, plane_number)
+        return np.int64(OK)
     refresh(dev, plane_number)
     refresh_groups(dev, plane_number)
     if is_external(dev, ERASE):
@@ -83,9 +116,25 @@ def ensure_round(dev, plane_number):
     return np.int64(choose_victim(dev, plane_number))
 
 
+@inlined
+def has_round(dev, plane_number):
+    """Return whether a round runs on a plane: `ensure_round` starts none in one that is given up."""
+    return dev.plane[plane_number].round_leader >= 0
+
+
 @operation
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end in no time; return OK, an error, or the decision due."""
+
+
+@inlined
+def unfinished_plane(dev):
+    """Return the lowest plane in which a round goes on to empty a worn block; -1 for none."""
+    if dev.params[0].endures:
+        for plane in range(np.int64(dev.params[0].planes)):
+            if has_round(dev, plane):
+                return plane
+    return np.int64(-1)
 
 
 @inlined
@@ -93,12 +142,13 @@ def collect(dev):
     """Carry out one round of foreground GC in no time, where one is due, or return the decision it needs."""
     control = dev.control[0]
     number = np.int64(control.gc_plane)
-    status = ensure_round(dev, number)
-    if status == OK:
+    status, unfinished = ensure_round(dev, number), False
+    if status == OK and has_round(dev, number):
         status = np.int64(run_round(dev, number))
-    if status == OK and not gc_unfinished(dev.params[0], dev.plane[number]):
-        control.gc_plane = -1
-    return status
+        unfinished = has_round(dev, number) or gc_unfinished(dev.params[0], dev.plane[number])
+    if status == OK and not unfinished:
+        control.gc_plane = unfinished_plane(dev)
+    return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
 @inlined

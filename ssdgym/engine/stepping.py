@@ -28,7 +28,7 @@ from ssdgym.engine.core.pointer import (
     store_at,
 )
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, OK, PERIOD_DUE
+from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, OK, PERIOD_DUE
 from ssdgym.engine.decisions import device_type
 from ssdgym.engine.entries import (
     TUPLES,
@@ -105,7 +105,7 @@ def _visit(dev, view, spec, shared, tally, i, tasks):
     if tasks & ADVANCE:
         status = _go_on(dev, view, shared, i)
         if not _is_decision(status):
-            tasks = DESCRIBE if status == HORIZON else 0
+            tasks = DESCRIBE if status in (HORIZON, END_OF_LIFE) else 0
     if tasks & DESCRIBE:
         observe(dev, spec, view)
     if tasks & REWARD:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, PERIOD_DUE
+from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, INPUT_ENDED, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE
 from ssdgym.engine.observation import ObservationBuffers, Shared, Tally
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, NOT_DONE, OUT_OF_BOUNDS, REWARD, TELL, Stepper
@@ -26,6 +26,7 @@ from ssdgym.policy.registry import placement_of, rules_on
 from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state, restore_device
+from ssdgym.simulator.cells import begin_life
 from ssdgym.simulator.deciding import begin_period, failure
 from ssdgym.simulator.input import start_input
 
@@ -217,7 +218,7 @@ class Batch:
         return [*proposers, *inside, *rules_on(self.devices[0]), *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of some devices need input, and which have reached their horizon.
+        """Return which of some devices need input, and which have reached their horizon or end of life.
 
         Raises:
             SsdgymError: one of them has failed.
@@ -227,16 +228,17 @@ class Batch:
             i = int(which[np.argmax(status < 0)])
             device = self.devices[int(np.searchsorted(self.numbers, i))]
             raise failure(int(self._shared.status[i]), device, "the agent's")
-        return which[status == INPUT_ENDED], which[status == HORIZON]
+        return which[status == INPUT_ENDED], which[(status == HORIZON) | (status == END_OF_LIFE)]
 
     # -- one device, by its number in the batch
 
     def place(self, k: int, saved: State, seed: int) -> None:
-        """Make device `k` the saved one, without input, with draws of its own."""
+        """Make device `k` the saved one, without input, with draws and a life of its own."""
         i = self.numbers[k]
         self._broken.discard(int(i))
         restore_device(self.state, k, saved)
         self.state.params["seed"][k] = seed
+        begin_life(self.state, k, self.devices[k])
         for name in ("clock", "now"):
             self._views.taken[name][i] = self.state.control[name][k, 0]
         self._shared.counts[i], self._shared.actions[i] = 0, -1

@@ -77,10 +77,11 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
     the seed that repeats any.
 
     ## Episode End
-    An episode runs until the host has written exactly `horizon` pages; it is then truncated, never
-    terminated, and observed as if a decision were due (where no candidate could be chosen, candidate 0 is
-    marked valid). `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier
-    where its workload does.
+    An episode runs until the host has written exactly `horizon` pages; it is then truncated and observed as
+    if a decision were due (where no candidate could be chosen, candidate 0 is marked valid).
+    `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier where its
+    workload does. It is terminated only where the cells of its device wear out and it comes to the end of
+    its life; `info["end_of_life"]` is true then.
 
     ## Arguments
     The page of an environment has its own, and its defaults where they differ.
@@ -184,7 +185,8 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
             action: number of the candidate chosen.
 
         Returns:
-            Observation, reward, false, whether the episode is over, and info.
+            Observation, reward, whether the device has come to the end of its life, whether the episode is
+            over otherwise, and info.
 
         Raises:
             SsdgymError: no episode is under way, or the action is not valid; nothing has happened then.
@@ -199,11 +201,15 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         self.episodes.step(self._which)
         if offered is not None:
             self.chosen = offered[action]
-        truncated = bool(self.episodes.ended[self._number])
-        info = self.info(stepped=True)
-        if truncated:
-            info["metrics"] = self.metrics()
-        return self.observation(), self.episodes.reward.rewards.item(self._number), False, truncated, info
+        over, died = bool(self.episodes.ended[self._number]), bool(self.episodes.died[self._number])
+        info = self.info(stepped=True) | (self.last_info() if over else {})
+        reward = self.episodes.reward.rewards.item(self._number)
+        return self.observation(), reward, over and died, over and not died, info
+
+    def last_info(self) -> dict[str, Any]:
+        """Return what the info has at the end of an episode alone."""
+        died = bool(self.episodes.died[self._number])
+        return {"metrics": self.metrics(), **({"end_of_life": True} if died else {})}
 
     def _choose(self, action: Any) -> None:
         try:

@@ -19,6 +19,7 @@ from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, o
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import copy_device
+from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.types import Observation
@@ -42,7 +43,8 @@ class Episodes:
         actions: int64 (n,), the candidate that the next step chooses in each device; -1 leaves it waiting.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
-        over: bool (n,), whose episode has reached its horizon, or the end of its workload.
+        over: bool (n,), whose episode has reached its horizon, the end of its workload or that of its device.
+        died: bool (n,), whose device has come to the end of its life.
         ended: bool (n,), whose episode a step has ended, or has not begun.
         shown: int64 (3, n), what is shown of each device (`SHOWN`).
         rows: of each device candidates, context, mask, proposals, and what is shown.
@@ -82,6 +84,7 @@ class Episodes:
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
         self.over = np.zeros(count, bool)
+        self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         #: Which devices are in the unmeasured part of their episode.
         self._warming_up = np.zeros(count, bool)
@@ -195,7 +198,7 @@ class Episodes:
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
         self._warming_up[i] = self.options.warmup > 0
-        self.over[i] = False
+        self.over[i] = self.died[i] = False
         batch.set_horizon(k, self.options.warmup or self.options.horizon)
         self.reward.start(self._totals, i, self._yardstick.begin(i, number, seed))
         if not self._warming_up[i]:
@@ -272,11 +275,13 @@ class Episodes:
 
     def _end_warmup(self, i: int) -> bool:
         """Begin the measured part of a device at its horizon; return false if its episode is over."""
-        if not self._warming_up[i]:
-            self.over[i] = True
-            return False
-        self._begin_measuring(i)
         batch, k = self._places[i]
+        self.died[i] = is_over(batch.state, k)
+        self.over[i] = self.died[i] or not self._warming_up[i]
+        if self._warming_up[i]:
+            self._begin_measuring(i)
+        if self.over[i]:
+            return False
         batch.set_horizon(k, self.options.horizon)
         return True
 

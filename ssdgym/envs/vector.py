@@ -174,7 +174,8 @@ class DecisionVectorEnv(VectorEnv):
             actions: whole numbers (n,), the candidate chosen in each.
 
         Returns:
-            Observations, rewards float64 (n,), false (n,), whose episode is over bool (n,), and infos.
+            Observations, rewards float64 (n,), whose device has come to the end of its life bool (n,), whose
+            episode is over otherwise bool (n,), and infos.
 
         Raises:
             SsdgymError: an episode is over or none has begun, or an action is not valid; nothing has happened
@@ -192,6 +193,7 @@ class DecisionVectorEnv(VectorEnv):
             sets, erases = offered
             self._note_choices(sets, actions, played & erases)
         over = self.episodes.ended & played
+        died = self.episodes.died & over
         infos = self._end(over) if np.count_nonzero(over) else {}
         if some_rest:
             self._start(_numbers(rest))
@@ -200,7 +202,7 @@ class DecisionVectorEnv(VectorEnv):
         infos.update(batched(self._info(), np.ones(self.num_envs, bool)))
         by_name = dict(zip(self.episodes.reward.objective, terms, strict=True))
         infos.update(batched({"terms": by_name}, played))
-        return self._observation(), rewards, np.zeros(self.num_envs, bool), over, infos
+        return self._observation(), rewards, died, over & ~died, infos
 
     def _choose(self, actions: np.ndarray) -> None:
         if actions.dtype.kind not in "iu":
@@ -303,12 +305,12 @@ class DecisionVectorEnv(VectorEnv):
         infos: dict[str, Any] = {}
         for i in _numbers(over):
             env = self.envs[i]
-            metrics = {"metrics": env.metrics()}
+            ending = env.last_info()
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                last = {"final_obs": env.observation(), "final_info": {**env.info(stepped=True), **metrics}}
+                last = {"final_obs": env.observation(), "final_info": {**env.info(stepped=True), **ending}}
                 infos = self._add_info(infos, last, i)
             else:
-                infos = self._add_info(infos, metrics, i)
+                infos = self._add_info(infos, ending, i)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._start(_numbers(over))
         return infos

@@ -19,7 +19,14 @@ from ssdgym.engine.core.records import PARAMS
 from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.transactions import BINS
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.simulator.families import FamilyBuilder, family_of, family_of_state, register_family
+from ssdgym.simulator.cells import begin_life, cell_fields
+from ssdgym.simulator.families import (
+    FamilyBuilder,
+    family_of,
+    family_of_state,
+    register_family,
+    sub_blocks_of,
+)
 from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.page import PageFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
@@ -58,7 +65,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     _check_times(device)
     geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, PARAMS)
-    values: dict[str, int] = {
+    values: dict[str, float] = {
         "seed": seed,
         "logical_pages": device.logical_pages,
         "channels": geometry.channels,
@@ -84,6 +91,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "isolation": device.isolation.code,
         "disturbs": device.erase_disturbs,
         "timed": ftl.timing.code,
+        **cell_fields(device),
         **family.params(device),
     }
     for name, value in values.items():
@@ -129,6 +137,7 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
         "latencies": recording.latencies,
         "bins": BINS if device.ftl.timing == "event" else 1,
         "tail": recording.slowest + 1,
+        "endurances": 0 if device.cells is None else sub_blocks_of(device),
         **family_of(device).sizes(device),
     }
 
@@ -173,6 +182,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             for name, value in values.items():
                 getattr(state, array)[name][i] = value
         format_device(state, i)
+        begin_life(state, i, device)
     return state
 
 

@@ -12,6 +12,7 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.requests import FLUSH, READ, WRITE
+from ssdgym.simulator.cells import lifetime_metrics, note_programmed
 from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
@@ -79,6 +80,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "logical_pages": device.logical_pages,
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
         **family.metrics(state, i, device),
+        **lifetime_metrics(state, i, device),
         **({} if device.energy.is_given else dict.fromkeys(_ENERGIES)),
     }
 
@@ -86,6 +88,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
 def reset_metrics(state: State, i: int) -> None:
     """Clear the counters and latencies of device `i`; the device itself stays as it is."""
     control = state.control[i, 0]
+    note_programmed(state, i)
     family_of_state(state).reset_metrics(state, i)
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]

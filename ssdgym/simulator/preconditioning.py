@@ -1,12 +1,13 @@
 """Preconditioning: fill a device, and overwrite it until garbage collection is steady; no time passes.
 
 A steady state is made under one named policy whatever policy is measured afterwards, so that preconditioning
-favours none, and is kept on disk. Everything here resets the metrics.
+favours none, and is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,9 @@ from ssdgym.config.device import DeviceConfig, read_preconditioning
 from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy
+from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator.cells import ageless, begin_life
 from ssdgym.simulator.families import erases_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
@@ -86,7 +88,7 @@ def fill(sim: Runnable, share: float = 1.0) -> None:
     """Write the first logical pages of a new device once, in order, under its own or the usual policy."""
     require_new(sim, "fill")
     policy = sim.policy or get_policy(sim.device.ftl.usual_policy)
-    with in_no_time(sim, policy, seed_of(sim)):
+    with _beforehand(sim, policy, seed_of(sim)):
         _fill(sim, share)
     sim.reset_metrics()
 
@@ -118,12 +120,13 @@ def make_steady(
     key = cache_key(device, config, seed, known) if cache else ""
     report = load_preconditioned(sim.arrays, 0, key) if cache else None
     if report is None:
-        with in_no_time(sim, policy, seed):
+        with _beforehand(sim, policy, seed):
             _fill(sim, settings.share)
             report = _overwrite(sim, config, seed, settings)
         sim.reset_metrics()
         if cache:
             save_preconditioned(sim.arrays, 0, key, report)
+    begin_life(sim.arrays, 0, device)
     sim.feed(_EMPTY)
     return report
 
@@ -142,7 +145,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
         )
     device = sim.device
     stream = open_on(workload, device, seed)
-    with in_no_time(sim, sim.policy, seed_of(sim)):
+    with _beforehand(sim, sim.policy, seed_of(sim)):
         sim.proceed(_writes_of(pages) for pages in pages_read_first(stream, device.logical_pages))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
@@ -165,10 +168,10 @@ def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) 
             "ftl.allocation to dynamic."
         )
     if greedily:
-        with in_no_time(sim, get_policy("greedy"), seed_of(sim)), in_one_stream(sim):
+        with _beforehand(sim, get_policy("greedy"), seed_of(sim)), in_one_stream(sim):
             sim.proceed(_uniform_until_collecting(sim, seed))
     else:
-        with in_no_time(sim, sim.policy, seed_of(sim)):
+        with _beforehand(sim, sim.policy, seed_of(sim)):
             sim.proceed(_uniform_until_collecting(sim, seed))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
@@ -180,6 +183,13 @@ def require_new(sim: Runnable, verb: str) -> None:
     control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
+
+
+@contextmanager
+def _beforehand(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None]:
+    """Let a device run without time, under another policy and seed, before its cells begin to wear out."""
+    with ageless(sim.arrays, 0, sim.device), in_no_time(sim, policy, seed):
+        yield
 
 
 def _fill(sim: Runnable, share: float) -> None:

@@ -104,6 +104,8 @@ class Simulator(DecidedDevice):
     ) -> dict[str, Any]:
         """Carry out a workload to its end, or until some host pages have been written.
 
+        A device whose cells wear out may come to the end of its life before, and does nothing from then on.
+
         Args:
             workload: as `load_workload` takes it, or an iterator of REQUEST arrays. An endless one needs
                 `host_pages`. Times of arrays count from the making of the device, others from now.
@@ -163,7 +165,7 @@ class Simulator(DecidedDevice):
         self.set_horizon(host_pages)
         before = int(self.arrays.counters["host_pages_written"][0, 0])
         kind = self._finish(self._input, last=False)
-        while kind not in (codes.HORIZON, codes.STOPPED):
+        while kind not in (codes.HORIZON, codes.STOPPED, codes.END_OF_LIFE):
             chunk = next(chunks, None)
             self.feed(_EMPTY if chunk is None else chunk)
             kind = self._finish(self._input, last=chunk is None)
@@ -174,7 +176,7 @@ class Simulator(DecidedDevice):
         self.set_horizon(None)
         if kind == codes.STOPPED:
             return True
-        if host_pages is not None and kind != codes.HORIZON:
+        if host_pages is not None and kind not in (codes.HORIZON, codes.END_OF_LIFE):
             written = int(self.arrays.counters["host_pages_written"][0, 0]) - before
             raise SsdgymError(
                 f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
@@ -299,9 +301,9 @@ class Simulator(DecidedDevice):
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns `INPUT_ENDED`, `HORIZON`, `STOPPED`, `ERASE_DECISION` or, on devices of mapping block,
-        `MERGE_DECISION` of `ssdgym.engine.core.status`. With `last` false more input is to follow, and the
-        device stops the moment the input ends.
+        Returns `INPUT_ENDED`, `HORIZON`, `STOPPED`, `END_OF_LIFE`, `ERASE_DECISION` or, on devices of mapping
+        block, `MERGE_DECISION` of `ssdgym.engine.core.status`. With `last` false more input is to follow, and
+        the device stops the moment the input ends.
         """
         return self._advance(self._input, last)
 

@@ -36,6 +36,8 @@ _CLEARED = (
     "slot",
     "event",
     "ready",
+    "endurance",
+    "life",
 )
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")

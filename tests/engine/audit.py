@@ -16,6 +16,8 @@ from ssdgym.engine.core.records import (
     MAX_STREAMS,
     OPEN,
     POOLED,
+    RETIRED,
+    WORN,
 )
 from ssdgym.engine.subpage.state import FGM, SUBFTL
 from tests.engine.audit_tables import tables_fault
@@ -33,6 +35,7 @@ POOL = "a pool is broken"
 OPEN_SUB_BLOCKS = "an open sub-block is full or its block is not marked open"
 OPEN_BLOCKS = "more blocks are open than streams exist"
 STREAMS = "the blocks or pages of a stream are miscounted"
+RETIRED_BLOCKS = "the retired blocks are miscounted"
 HELD_PAGES = "the pages that the write buffer holds are miscounted or listed wrongly"
 PAGE_COUNTS = "the valid slots or the programs of a flash page are miscounted"
 REGION_PAGES = "a page of a region holds more than the last subpage, or more than its passes"
@@ -150,8 +153,9 @@ def _page_faults(d: Device) -> Iterator[str]:
         if (written - valid != invalid).any():
             yield SUB_BLOCK_COUNTS
         yield from _page_block_faults(d, plane, written, invalid)
-        free = d.pages - written.sum(axis=1)
-        record, pooled = d.plane[plane], (d.block["status"][d.of_plane(plane)] & POOLED) != 0
+        status = d.block["status"][d.of_plane(plane)]
+        free = np.where(status & RETIRED, 0, d.pages - written.sum(axis=1))
+        record, pooled = d.plane[plane], (status & POOLED) != 0
         if free.sum() != record["free_pages"]:
             yield FREE_PAGES
         if free[pooled].sum() != record["pool_pages"]:
@@ -167,6 +171,8 @@ def _page_faults(d: Device) -> Iterator[str]:
             yield from tables_fault(d, plane)
     if params["buffer_pages"]:
         yield from _held_faults(d)
+    if params["endures"] and (d.block["status"] & RETIRED != 0).sum() != d.life["retired_blocks"][0]:
+        yield RETIRED_BLOCKS
 
 
 def _page_block_faults(d: Device, plane: int, written: np.ndarray, invalid: np.ndarray) -> Iterator[str]:
@@ -181,13 +187,16 @@ def _page_block_faults(d: Device, plane: int, written: np.ndarray, invalid: np.n
     pages = written.sum(axis=1)
     if (invalid.sum(axis=1) != block["invalid"]).any() or (block["written"] != pages - left_out).any():
         yield BLOCK_COUNTS
-    is_open, indexed, pooled = ((block["status"] & bit) != 0 for bit in (OPEN, INDEXED, POOLED))
+    bits = (OPEN, INDEXED, POOLED, WORN, RETIRED)
+    is_open, indexed, pooled, worn, retired = ((block["status"] & bit) != 0 for bit in bits)
     scattered = d.params["placement"][0] in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
     partial = ((written > 0) & (written < d.sub_pages)).sum(axis=1)
     free = ~is_open & ~victim
     if not scattered and (partial > is_open).any():
         yield BLOCK_STATUS
-    if (indexed != (free & (pages > 0))).any() or (pooled != (free & (pages < d.pages))).any():
+    if (indexed != (free & (pages > 0))).any() or (pooled != (free & (pages < d.pages) & ~worn)).any():
+        yield BLOCK_STATUS
+    if (retired & ((pages > 0) | ~worn | is_open | victim)).any() or not d.params["endures"][0] >= worn.any():
         yield BLOCK_STATUS
 
 

@@ -60,13 +60,19 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     preemptible = one("preemptible", [False, True])
     keeps_rounds = background is not None and not preemptible
     durations = st.sampled_from([0, 1, 3, 10, 50])
+    cells = draw(cells_that_wear_out(placement in PLACEMENTS[:3])) if fixed.get("wears_out") else {}
+    if cells and placement == "hotness_groups":
+        fixed["hotness_scatter"] = "page"
     config = ReferenceConfig(
         channels=draw(st.integers(1, 2)),
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        # For its streams, and the open block of pages that level wear.
-        blocks_per_plane=blocks + RULES.get(placement, (0,))[0] + ("levelling" in fixed),
+        # For its streams, the open block of pages that level wear, and what is kept for erases that fail.
+        blocks_per_plane=blocks
+        + RULES.get(placement, (0,))[0]
+        + ("levelling" in fixed)
+        + cells.get("reserve", 0),
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
@@ -125,11 +131,28 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         queue_depth=draw(st.integers(1, 5)),
         window_pages=draw(st.sampled_from([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
+        **cells,
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
     held = min(config.write_buffer_pages, pages - 1)  # some of them have to leave for others
-    return replace(config, logical_pages=pages, write_buffer_pages=held)
+    least = max(pages // draw(st.sampled_from([2, 8])), 1) if cells else 1
+    return replace(config, logical_pages=pages, write_buffer_pages=held, least_capacity=least)
+
+
+@st.composite
+def cells_that_wear_out(draw: st.DrawFn, programs_fail: bool) -> dict[str, Any]:
+    """How, so soon that small runs come to the end of a device."""
+    chances = st.sampled_from([(0.0, 0.0), (0.0, 0.1), (0.02, 0.3)])
+    return {
+        "endurance": draw(st.sampled_from([2, 5, 15])),
+        "endurance_spread": draw(st.sampled_from([0.0, 0.2, 0.5])),
+        "endurance_distribution": draw(st.sampled_from(["normal", "weibull"])),
+        "program_failure": draw(chances) if programs_fail else (0.0, 0.0),
+        "erase_failure": draw(chances),
+        "reserve": draw(st.integers(0, 2)),
+        "capacity": draw(st.sampled_from(["fixed", "variant", "variant"])),
+    }
 
 
 def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.records import INDEXED, MAX_STREAMS
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, RETIRED, WORN
 from ssdgym.policy.names import label_of
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
@@ -169,7 +169,25 @@ def described(c: ReferenceConfig, of_family: dict[str, dict[str, Any] | Any]) ->
         },
     }
     merged = {part: {**fields, **of_family.get(part, {})} for part, fields in of_all.items()}
+    if c.endurance is not None:
+        merged["cells"] = cells_of(c)
     return DeviceConfig.model_validate({"name": "oracle", **of_family, **merged})
+
+
+def cells_of(c: ReferenceConfig) -> dict[str, Any]:
+    """How the cells wear out."""
+    variant = {"capacity": "variant", "least_capacity": c.least_capacity / c.logical_pages}
+    return {
+        "endurance": {
+            "mean": c.endurance,
+            "spread": c.endurance_spread,
+            "distribution": c.endurance_distribution,
+        },
+        "program_failure": dict(zip(("fresh", "worn"), c.program_failure, strict=True)),
+        "erase_failure": dict(zip(("fresh", "worn"), c.erase_failure, strict=True)),
+        "reserve_blocks": c.reserve,
+        **(variant if c.capacity == "variant" else {}),
+    }
 
 
 def row_length(c: ReferenceConfig) -> dict[str, int]:
@@ -244,8 +262,27 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "leaders": state.plane[0]["round_leader"].tolist(),
         "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
         "buffer": _held_pages(sim),
+        **export_of_life(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
+    }
+
+
+def export_of_life(sim: Simulator) -> dict[str, Any]:
+    """Of cells that wear out; nothing of others."""
+    if sim.device.cells is None:
+        return {}
+    state, life = sim.state, sim.state.life[0, 0]
+    status = state.block[0]["status"]
+    return {
+        "limits": (state.endurance["last"] - state.endurance["first"])[0].tolist(),
+        "worn": np.flatnonzero(status & WORN).tolist(),
+        "retired": np.flatnonzero(status & RETIRED).tolist(),
+        "gone": state.plane[0]["gone_pages"].tolist(),
+        "capacity_left": int(life["capacity"]),
+        "first_lost_at": int(life["first_lost_at"]),
+        "failures": (int(life["program_failures"]), int(life["erase_failures"])),
+        "over": bool(life["over"]),
     }
 
 

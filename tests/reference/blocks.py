@@ -204,6 +204,10 @@ class Blocks(Flash):
             return most_worn(self, plane)
         return ALLOCATIONS[self.config.block_allocation](self, plane)
 
+    def open_first(self, plane: int, place: Stream) -> None:
+        """Open a block for the stream, which has none open."""
+        self._open_block(plane, place)
+
     def _open_block(self, plane: int, place: Stream) -> None:
         block = self._block_to_open(plane, place)
         self.pools[plane].remove(block)

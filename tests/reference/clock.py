@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .collecting import Collecting
+from .lifetime import EndOfLife
 from .loop import FLUSH, READ, WRITE, Loop, Request, Steps, Transaction, Work
 from .nand import Command, Commands, Die, Event, Nand, Phases
 
@@ -53,6 +54,8 @@ class Clock(Loop):
 
     def steps(self, last: bool) -> Steps:
         while True:
+            if self.device.life.over:
+                raise EndOfLife
             self.between_steps()
             if self.horizon_reached() or (last and not self.input):
                 if not self.in_flight:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 
 from . import erase_sets, rounds
@@ -9,6 +10,7 @@ from .blocks import Blocks, Stream
 from .config import ReferenceConfig
 from .erase_sets import Pair
 from .flash import UNMAPPED
+from .lifetime import Life
 
 
 class Collecting(Blocks):
@@ -20,6 +22,8 @@ class Collecting(Blocks):
         self.rounds: dict[int, list[Pair]] = {}  # plane that leads -> pairs of the running round
         self.foreground = [False] * config.planes
         self.plane_cursors = [0] * config.dies
+        self.life = Life(self)
+        self.holders: list[Callable[[int], None]] = []  # that forget a page with the device
 
     def _refuse_if_too_full(self) -> None:
         c = self.config
@@ -32,6 +36,9 @@ class Collecting(Blocks):
                 f"{c.logical_pages} logical pages do not fit into {c.planes} planes of {c.max_valid_pages} "
                 "valid pages each; lower logical_pages, the threshold or the barrier"
             )
+
+    def is_usable(self, block: int) -> bool:
+        return block not in self.life.retired
 
     # What is mapped
 
@@ -55,6 +62,10 @@ class Collecting(Blocks):
         """Whether flash holds the newest programmed version of a mapped page where the map says."""
         page = self.logical[lpn]
         return self.is_written(page.ppn) and self.physical[page.ppn] == (lpn, page.version)
+
+    def forget(self, lpn: int) -> None:
+        """Lose a logical page that the device gives up."""
+        raise NotImplementedError
 
     def reclassify(self, block: int) -> None:
         """Follow what has changed in the block, where blocks are sorted into groups."""
@@ -81,12 +92,14 @@ class Collecting(Blocks):
 
     def goes_on(self, plane: int) -> bool:
         """Whether the plane's foreground GC has not reached its goal yet."""
+        if self.life.is_overfull(plane):
+            return False
         short = self.config.gc_mode == "barrier" and self._is_short(plane, self.config.stop)
         return short or self.is_on_floor(plane)
 
     def wants_background_gc(self, plane: int, limit: float) -> bool:
         """Whether it has a victim, and fewer free pages than the limit."""
-        is_under = self.free_pages(plane) < limit
+        is_under = self.free_pages(plane) < limit and not self.life.is_overfull(plane)
         return is_under and any(self.is_eligible(block) for block in self.blocks_of_plane(plane))
 
     def must_gain(self, plane: int) -> bool:
@@ -94,7 +107,8 @@ class Collecting(Blocks):
         c = self.config
         collects_idle = c.background_pages is not None or c.idle is not None
         repeats = c.gc_mode == "barrier" or c.gc_start == "queue_empty"
-        return repeats or collects_idle or self.is_on_floor(plane)
+        is_on_floor = self.is_on_floor(plane) and not self.life.is_overfull(plane)
+        return repeats or collects_idle or is_on_floor
 
     # Rounds
 
@@ -182,7 +196,7 @@ class Collecting(Blocks):
         return sorted(rows, key=lead)
 
     def has_room(self, plane: int) -> bool:
-        return self.valid_in_plane(plane) < self.config.max_valid_pages
+        return self.life.room(plane) > 0
 
     def planes_from_cursor(self, die: int) -> list[int]:
         planes, cursor = self.planes_of_die(die), self.plane_cursors[die]
@@ -195,5 +209,5 @@ class Collecting(Blocks):
         self.plane_cursors[die] = (position + 1) % self.config.planes_per_die
 
     def emptiest_plane(self) -> int:
-        """The plane with the fewest valid pages, the lowest number of equals."""
-        return min(range(self.config.planes), key=self.valid_in_plane)
+        """The plane that takes most valid pages more, the lowest number of equals."""
+        return max(range(self.config.planes), key=self.life.room)

@@ -92,6 +92,14 @@ class ReferenceConfig:
     queue_depth: int = 1
     window_pages: int = 64
     seed: int = 0
+    endurance: int | None = None  # mean erases of a sub-block; None: cells do not wear out
+    endurance_spread: float = 0.0
+    endurance_distribution: str = "normal"  # or "weibull"
+    program_failure: tuple[float, float] = (0.0, 0.0)  # probability of fresh cells, and of worn ones
+    erase_failure: tuple[float, float] = (0.0, 0.0)
+    reserve: int = 1  # blocks, where cells wear out
+    capacity: str = "fixed"  # or "variant"
+    least_capacity: int = 1  # pages
 
     def __post_init__(self) -> None:
         if (self.threshold_pages is None) == (self.threshold_blocks is None):
@@ -155,12 +163,19 @@ class ReferenceConfig:
     @property
     def floor(self) -> int:
         """Blocks of the pool below which GC starts."""
-        return 3 if self.shares_open_blocks else 2
+        reserve = 0 if self.endurance is None else self.reserve
+        return (3 if self.shares_open_blocks else 2) + reserve
+
+    @property
+    def programs_fail(self) -> bool:
+        """Whether some pages cannot be programmed."""
+        return self.program_failure != (0, 0)
 
     @property
     def shares_open_blocks(self) -> bool:
         """Whether relocated pages have several streams, and go to any that is open when the pool is low."""
-        return self.placement in RULES and RULES[self.placement][1] > 1
+        both = self.placement == "hot_cold" and self.endurance is not None
+        return both or (self.placement in RULES and RULES[self.placement][1] > 1)
 
     @property
     def scatters(self) -> bool:

@@ -159,6 +159,7 @@ class Loop:
         self.est = [0] * self.config.dies
         self.die_cursor = 0
         self.held = WriteBuffer(self.config.write_buffer_pages)
+        device.holders.append(self.held.drop)
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
@@ -182,7 +183,8 @@ class Loop:
     def take_page(self) -> Page:
         """The next page of input. A flush has none and is taken by `input.popleft`."""
         request = self.input[0]
-        page = Page(request, request.lpn + request.admitted, request.is_partial(request.admitted))
+        lpn = (request.lpn + request.admitted) % self.device.life.capacity
+        page = Page(request, lpn, request.is_partial(request.admitted))
         request.admitted += 1
         if request.admitted == request.pages:
             self.input.popleft()
@@ -212,10 +214,13 @@ class Loop:
             and not self.device.newer_version_waits(page.lpn)
         )
 
-    def bind_die(self) -> int:
+    def die_to_bind(self) -> int:
         """Binding on arrival: the die that will be free first, from the cursor on."""
         dies = range(self.config.dies)
         order = [*dies[self.die_cursor :], *dies[: self.die_cursor]]
-        die = min(order, key=lambda number: max(self.est[number], self.now))
+        return min(order, key=lambda number: max(self.est[number], self.now))
+
+    def bind_die(self) -> int:
+        die = self.die_to_bind()
         self.die_cursor = (die + 1) % self.config.dies
         return die

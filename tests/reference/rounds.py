@@ -22,7 +22,7 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
     """Make the pairs the victims of a round led by the plane; no change where they may not be."""
     if (reason := erase_sets.objection(device, plane, pairs)) is not None:
         raise IllegalEraseSet(reason)
-    begin(device, plane, pairs)
+    begin(device, plane, device.life.instead_of(plane, pairs))
     device.count_round()
 
 
@@ -74,14 +74,16 @@ def move_next(device: Device, pairs: list[Pair]) -> int:
     if not pages:
         return 0
     first = min(pages, key=lambda plane: (device.number_in_block(pages[plane]), plane))
+    pass_failing(device, first, pages[first])
     row = device.row(first, place(device, first, pages[first]))
     move(device, first, pages[first])
     joined = 0
     for plane, ppn in pages.items():
         if plane != first and row is not None and can_join(device, plane, ppn, pages[first], row):
+            pass_failing(device, plane, ppn)
             move(device, plane, ppn)
             joined += 1
-    device.counters["joined_moves"] += joined
+            device.counters["joined_moves"] += 1
     return 1 + joined
 
 
@@ -89,6 +91,13 @@ def can_join(device: Device, plane: int, ppn: int, first_ppn: int, row: int) -> 
     """Whether the page is read from and programmed to pages of the numbers of the first one's."""
     same_number = device.number_in_block(ppn) == device.number_in_block(first_ppn)
     return same_number and device.row(plane, place(device, plane, ppn)) == row
+
+
+def pass_failing(device: Device, plane: int, ppn: int) -> None:
+    """Until the page can be moved to one that does not fail, in a stream with room."""
+    target = None
+    while device.config.programs_fail and target != (target := place(device, plane, ppn)):
+        device.life.pass_failing(plane, target, device.physical[ppn][0])
 
 
 def place(device: Device, plane: int, ppn: int) -> Place:
@@ -126,12 +135,16 @@ def move(device: Device, plane: int, ppn: int) -> None:
 
 def erase(device: Device, leader: int) -> None:
     """End the round, and the foreground GC of its planes that have reached their goals."""
-    pairs = device.rounds.pop(leader)
+    pairs, was_on = device.rounds.pop(leader), list(device.foreground)
     for block, mask in pairs:
         erase_pair(device, block, mask)
+    device.life.settle()
     for plane in device.planes_of(pairs):
         if device.foreground[plane]:
             device.foreground[plane] = device.goes_on(plane)
+    device.life.empty_rest(pairs)
+    for plane in device.rounds if device.config.timing == "none" else ():
+        device.foreground[plane] |= was_on[plane]
     if device.level:
         is_due = device.levelling[leader] != "runs" and not device.goes_on(leader)
         device.levelling[leader] = "due" if is_due else ""
@@ -149,7 +162,13 @@ def erase_pair(device: Device, block: int, mask: int) -> None:
         device.counters["erased_sub_blocks"] += 1
     device.counters["erases"] += 1
     device.relocated_last[block] = 0
-    if device.free_in_block(block):
+    if device.life.wears:
+        device.life.note_erased(block, device.sub_blocks_of_set(block, mask))
+    if block in device.life.worn:
+        if device.written_in_block(block):
+            return
+        device.life.retire(block)
+    elif device.free_in_block(block):
         device.pools[device.plane_of_block(block)].append(block)
     if device.written_in_block(block):
         device.enter_index(block)

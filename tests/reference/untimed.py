@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .lifetime import EndOfLife
 from .loop import FLUSH, TRIM, WRITE, Loop, Page, Steps
 
 
@@ -9,6 +10,8 @@ class UntimedLoop(Loop):
     def steps(self, last: bool) -> Steps:
         while True:
             self.between_steps()
+            if self.device.life.over:
+                raise EndOfLife
             if self.horizon_reached():
                 return
             if any(self.device.foreground):
@@ -17,6 +20,9 @@ class UntimedLoop(Loop):
                 self.level(next(plane for plane, state in enumerate(self.device.levelling) if state))
             elif not self.input:
                 return
+            elif (plane := self.short_plane()) is not None:
+                self.device.foreground[plane] = True
+                self.counters["gc_episodes"] += 1
             elif self.input[0].op == FLUSH and self.held.pages:
                 self.write(self.evicted(self.held.evict(), self.input[0]))
             elif self.input[0].op == FLUSH:
@@ -25,16 +31,31 @@ class UntimedLoop(Loop):
                 self.carry_out(self.take_page())
 
     def collect(self, plane: int) -> Steps:
-        self.device.start_round(plane, (yield plane))
-        while self.device.move_next(plane):
-            pass
-        self.device.erase(plane)
+        device = self.device
+        if device.leader_of(plane) is None and not device.life.can_collect(plane):
+            device.life.give_up(plane)
+        else:
+            if device.leader_of(plane) is None:
+                device.start_round(plane, (yield plane))
+            while device.move_next(plane):
+                pass
+            device.erase(plane)
+        self.go_on()
 
     def level(self, plane: int) -> None:
         if self.device.start_levelling(plane):
             while self.device.move_next(plane):
                 pass
             self.device.erase(plane)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """With rounds that are not over, unless the device is."""
+        device = self.device
+        if device.rounds and not any(device.foreground):
+            device.foreground[min(device.rounds)] = True
+        if device.life.over:
+            raise EndOfLife
 
     def carry_out(self, page: Page) -> None:
         if page.request.op == TRIM:
@@ -50,19 +71,42 @@ class UntimedLoop(Loop):
         else:
             self.counters["unmapped_reads"] += 1
 
+    def short_plane(self) -> int | None:
+        """The plane that has to be collected before it takes what is programmed next."""
+        lpn = self.next_to_program()
+        plane = None if lpn is None else self.plane_to_bind(lpn)
+        return plane if plane is not None and self.device.life.is_short(plane) else None
+
+    def next_to_program(self) -> int | None:
+        request, held = self.input[0], self.held
+        lpn = (request.lpn + request.admitted) % self.device.life.capacity
+        if request.op == WRITE and held.size == 0:
+            return lpn
+        evicts = request.op == WRITE and len(held.pages) == held.size and not held.holds(lpn)
+        return held.pages[-1].lpn if held.pages and (evicts or request.op == FLUSH) else None
+
     def write(self, page: Page) -> None:
+        device, lpn = self.device, page.lpn
+        plane = self.plane_to_bind(lpn)
+        device.request = page.told
+        device.pass_failing(plane, lpn)
+        self.pass_cursors(plane)
         if self.reads_first(page):
             self.counters["rmw_reads"] += 1
-            self.device.read_flash(page.lpn)
-        version = self.device.accept_write(page.lpn)
-        self.device.request = page.told
-        self.device.host_program(self.bind_plane(page.lpn), page.lpn, version)
+            device.read_flash(lpn)
+        device.host_program(plane, lpn, device.logical[lpn].accepted + 1)
+        device.accept_write(lpn)
 
-    def bind_plane(self, lpn: int) -> int:
+    def plane_to_bind(self, lpn: int) -> int:
         if self.config.allocation == "static":
             return lpn % self.config.planes
-        plane = self.device.plane_with_room(self.bind_die())
-        if plane is None:
-            return self.device.emptiest_plane()
-        self.device.advance_plane_cursor(plane)
-        return plane
+        plane = self.device.plane_with_room(self.die_to_bind())
+        return self.device.emptiest_plane() if plane is None else plane
+
+    def pass_cursors(self, plane: int) -> None:
+        """Behind the die that is bound, and behind the plane if it is one of that die's."""
+        if self.config.allocation == "static":
+            return
+        die = self.bind_die()
+        if self.device.die_of_plane(plane) == die:
+            self.device.advance_plane_cursor(plane)

@@ -11,9 +11,10 @@ from ssdgym.engine.blocks.index import (
     raise_invalid,
 )
 from ssdgym.engine.blocks.wear import most_worn_free
+from ssdgym.engine.cells import count_program_failure, count_retired, program_fails, wears_out
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATE,
@@ -332,15 +333,44 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 @kernel
 def pad_page(dev, plane, stream, lpn):
-    """Program the next page of (plane, stream), not the last of its block, with nothing of a logical page."""
+    """Program the next page of (plane, stream) with nothing of a logical page."""
     sub = writable_sub_block(dev, plane, stream)
     ppn = sub * dev.params[0].pages_per_sub_block + dev.sub_block[sub].written
     program_page(dev, ppn, lpn, np.int64(-1))
     block = block_of(dev.params[0], sub)
     note_program(dev, block, False)
-    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
     invalidate_pages(dev, sub, 1)
     dev.block[block].invalid += 1
+    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
+    dev.counters[0].padded_pages += 1
+
+
+@kernel
+def pass_failing(dev, plane, stream, lpn):
+    """Program the next pages of (plane, stream) that fail, and mark their blocks; return as `ensure_page`."""
+    while True:
+        if stream == levelling_stream(dev):
+            status = np.int64(ensure_open_for_levelling(dev, plane))
+        else:
+            status = np.int64(ensure_open(dev, plane, stream))
+        if status != OK:
+            return status
+        sub = writable_sub_block(dev, plane, stream)
+        if sub < 0:
+            return np.int64(OUT_OF_SPACE)
+        if not program_fails(dev, sub):
+            return np.int64(OK)
+        dev.block[block_of(dev.params[0], sub)].status |= WORN
+        count_program_failure(dev)
+        pad_page(dev, plane, stream, lpn)
+
+
+@inlined
+def ensure_page(dev, plane, stream, lpn):
+    """Let a stream that a page is written to next have a block open, as `ensure_open`, and pass its bad pages."""
+    if dev.params[0].programs_fail:
+        return np.int64(pass_failing(dev, plane, stream, lpn))
+    return np.int64(ensure_open(dev, plane, stream))
 
 
 @kernel
@@ -398,9 +428,28 @@ def withdraw_block(dev, block, valid):
     block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 
 
+@inlined
+def lose_pages(dev, plane, pages):
+    """Lower the limit of valid pages of a plane for good."""
+    dev.plane[plane].gone_pages += pages
+
+
+@kernel
+def _retire(dev, block):
+    """Let an erased block never be written again."""
+    record, pages = dev.block[block], np.int64(dev.params[0].pages_per_block)
+    record.status |= RETIRED
+    dev.plane[record.plane].free_pages -= pages
+    lose_pages(dev, record.plane, pages)
+    count_retired(dev)
+
+
 @kernel
 def erase(dev, block, mask):
-    """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left."""
+    """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
+
+    One that is worn out is retired instead, or left where it is until the rest of it is erased, too.
+    """
     record = dev.block[block]
     block_event(dev, ERASED, np.int64(record.plane), block)
     written, invalid = erase_cells(dev, block, mask)
@@ -409,7 +458,14 @@ def erase(dev, block, mask):
     record.relocated_run = 0
     dev.plane[record.plane].free_pages += written
     dev.counters[0].erases += 1
-    join_pool(dev, block)
+    if dev.params[0].endures and wears_out(dev, block, mask):
+        record.status |= WORN
+    if record.status & WORN:
+        if record.written > 0:
+            return
+        _retire(dev, block)
+    else:
+        join_pool(dev, block)
     if record.written > 0:
         enter_index(dev, block)
     else:

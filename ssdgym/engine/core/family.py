@@ -23,8 +23,10 @@ from ssdgym.engine.core.records import (
     CONTROL,
     COUNTERS,
     DIE,
+    ENDURANCE,
     ERASE_PAIR,
     LATENCY,
+    LIFE,
     LOGICAL,
     PARAMS,
     PHYSICAL,
@@ -75,6 +77,8 @@ COMMON = {
     "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
     "gc_histogram": Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
     "tail": Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
+    "endurance": Array(ENDURANCE, ("endurances",)),  # by sub-block; of length 1 where cells do not wear out
+    "life": Array(LIFE, (1,)),
 }
 #: Arrays of the families that choose erase sets as victims and have open blocks by stream.
 ERASE_SETS = {

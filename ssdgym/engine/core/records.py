@@ -11,6 +11,8 @@ MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
+#: Where cells wear out: a block that is retired once it is erased, and one that is.
+WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
 #: Levelling of wear in a plane: a decision is due; the round that runs is of it.
@@ -100,6 +102,15 @@ PARAMS = np.dtype(
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
         ("levels", "u1"),  # rounds of collection may be followed by one that levels wear
         ("timed", "u1"),
+        ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
+        ("programs_fail", "u1"),
+        ("shrinks", "u1"),  # logical pages are given up in place of the device
+        ("least_capacity", "i8"),  # logical pages; with fewer it is at the end of its life
+        ("mean_endurance", "f8"),  # erases of a sub-block
+        ("program_fresh", "f8"),  # probability that a program fails: without erases ...
+        ("program_worn", "f8"),  # ... and at the mean endurance
+        ("erase_fresh", "f8"),
+        ("erase_worn", "f8"),
     ],
     align=True,
 )
@@ -216,6 +227,22 @@ SUMMED_COUNTERS = frozenset(
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
 SUB_BLOCK = np.dtype([("written", "i4"), ("invalid", "i4"), ("erases", "i4")])
+#: What a sub-block endures: the erases at which its life began, and the number of the last one.
+ENDURANCE = np.dtype([("first", "i4"), ("last", "i4")])
+#: What a device whose cells wear out has lost.
+LIFE = np.dtype(
+    [
+        ("capacity", "i8"),  # logical pages that are left
+        ("began_at", "i8"),  # clock at which its life began, after preconditioning ...
+        ("first_lost_at", "i8"),  # ... and at which the first block was retired, or -1
+        ("programmed", "i8"),  # pages programmed in this life before the last reset of the metrics
+        ("retired_blocks", "i4"),
+        ("program_failures", "i4"),
+        ("erase_failures", "i4"),
+        ("over", "u1"),
+    ],
+    align=True,
+)
 #: What is read together stands together, so that it is mostly in one line of memory.
 BLOCK = np.dtype(
     [
@@ -224,7 +251,7 @@ BLOCK = np.dtype(
         ("written", "i4"),  # pages, without those of its open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
-        ("status", "u1"),  # OPEN | INDEXED | POOLED
+        ("status", "u1"),  # OPEN | INDEXED | POOLED | WORN | RETIRED
         ("stream", "u1"),  # stream it was last opened for
         ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
         ("next_bucket", "i4"),
@@ -241,6 +268,7 @@ PLANE = np.dtype(
         ("free_pages", "i8"),
         ("pool_pages", "i8"),
         ("valid", "i8"),
+        ("gone_pages", "i8"),  # by which the limit of valid pages is lower, since blocks are lost
         ("pool_head", "i4"),
         ("pool_tail", "i4"),
         ("pool_count", "i4"),

@@ -9,6 +9,8 @@ ALLOCATE_DECISION, LEVEL_DECISION = 9, 10
 PERIOD_DUE = 100
 #: So many programs and erases are done, or it is that time.
 STOPPED = 101
+#: Too many blocks are lost, and the device stops for good.
+END_OF_LIFE = 102
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
 #: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
 #: pages would have to go.

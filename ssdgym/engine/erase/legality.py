@@ -23,8 +23,16 @@ from ssdgym.engine.speedupgc.heaps import best_of_plane
 
 
 @inlined
+def is_overfull(params, plane):
+    """Return whether a plane holds more valid pages than can be collected since it has lost blocks."""
+    return plane.gone_pages > 0 and plane.valid > params.valid_limit - plane.gone_pages
+
+
+@inlined
 def gc_unfinished(params, plane):
     """Return whether foreground GC stays on after a round."""
+    if is_overfull(params, plane):
+        return False
     return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool
 
 
@@ -90,18 +98,25 @@ def _has_partner(dev, leader, pairs, count, block):
 
 
 @inlined
-def _has_room(dev, plane_number, pairs, count):
-    """Return whether a plane can take all the moves of its pairs before the erase frees anything."""
+def pages_taken(dev, plane_number, pairs, count):
+    """Return the pages that pairs take from a plane: by their moves, and with blocks that leave the pool."""
     params = dev.params[0]
-    taken = np.int64(0)  # by the moves, and with the blocks that leave the pool
+    taken = np.int64(0)
     for k in range(count):
         block = np.int64(pairs[k].block)
         if dev.block[block].plane == plane_number:
             mask = pairs[k].mask
             taken += valid_in(dev, block, mask | neighbours_of(params, mask))
             taken += params.pages_per_block - dev.block[block].written
-    per_block = np.int64(params.pages_per_block)
-    return taken <= max(per_block, dev.plane[plane_number].pool_pages - per_block)
+    return taken
+
+
+@inlined
+def _has_room(dev, plane_number, pairs, count):
+    """Return whether a plane can take all the moves of its pairs before the erase frees anything."""
+    per_block = np.int64(dev.params[0].pages_per_block)
+    room = max(per_block, dev.plane[plane_number].pool_pages - per_block)
+    return pages_taken(dev, plane_number, pairs, count) <= room
 
 
 @kernel

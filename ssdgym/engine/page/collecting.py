@@ -19,6 +19,7 @@ from ssdgym.engine.decisions import (
     is_external,
     request_action,
 )
+from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
 from ssdgym.engine.time.events import ERASE_SET, NEVER, start_timer, stop_timer
 
@@ -60,6 +61,15 @@ def takes_host_pages(dev, number):
 
 
 @inlined
+def is_short(dev, number):
+    """Return whether a plane that has lost blocks has to be collected before it takes a page of the host."""
+    params, plane = dev.params[0], dev.plane[number]
+    if not params.endures or plane.collecting:
+        return False
+    return plane.pool_pages < params.floor_pool and not is_overfull(params, plane)
+
+
+@inlined
 def background_plane(view, die_number, below_free):
     """Return the plane whose background round goes on or should start, or -1.
 
@@ -72,7 +82,8 @@ def background_plane(view, die_number, below_free):
             return plane
         free = view.plane[plane].free_pages
         scarcest = best < 0 or free < view.plane[best].free_pages
-        if free < below_free and scarcest and most_invalid_block(view, plane) >= 0:
+        wanted = free < below_free and scarcest and not is_overfull(params, view.plane[plane])
+        if wanted and most_invalid_block(view, plane) >= 0:
             best = plane
     return best
 

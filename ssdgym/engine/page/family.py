@@ -31,7 +31,7 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
-from ssdgym.engine.page import host
+from ssdgym.engine.page import host, lifetime
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import is_closed
@@ -162,6 +162,8 @@ PAGE = entries.add_family(
         entries.apply_action: _apply_action,
         entries.observe: _observe,
         rounds.run_round: run_round,
+        rounds.can_move: lifetime.can_move,
+        rounds.give_up: lifetime.give_up,
         loop.refresh_tables: _refresh_tables,
         loop.serve_read: serve_read,
         loop.host_read: host_read,

@@ -13,9 +13,11 @@ from ssdgym.engine.blocks.manager import (
     count_programs,
     ensure_open,
     ensure_open_for_levelling,
+    ensure_page,
     erase,
     levelling_stream,
     note_relocated,
+    pass_failing,
     program,
     row_of,
     vacate,
@@ -52,6 +54,7 @@ from ssdgym.engine.flash import (
     sub_block_of,
 )
 from ssdgym.engine.page.levelling import note_round_ended
+from ssdgym.engine.page.lifetime import empty_rest, settle
 from ssdgym.engine.page.placement import (
     place_relocated,
     relocated_stream,
@@ -147,6 +150,18 @@ def _count_warm(dev, lpn):
 
 
 @inlined
+def _ensure_target(dev, plane, stream, lpn):
+    """Let the stream that a page is relocated to have a block open; return OK, or what `status_of` takes."""
+    taken = stream_with_room(dev, plane, stream)
+    status = np.int64(ensure_page(dev, plane, taken, lpn))
+    # Where pages have failed, there may be less room than before.
+    while dev.params[0].programs_fail and status == OK and taken != stream_with_room(dev, plane, stream):
+        taken = stream_with_room(dev, plane, stream)
+        status = np.int64(ensure_page(dev, plane, taken, lpn))
+    return status
+
+
+@inlined
 def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
     params = dev.params[0]
@@ -154,14 +169,16 @@ def move_page(dev, plane_number, ppn):
     levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
     stream = np.int64(0)
     if levels:
-        status = ensure_open_for_levelling(dev, plane_number)
+        status = np.int64(ensure_open_for_levelling(dev, plane_number))
+        if status == OK and params.programs_fail:
+            status = np.int64(pass_failing(dev, plane_number, levelling_stream(dev), lpn))
         if status != OK:
             return status
     elif params.placement != HOTNESS_GROUPS:
         stream = relocated_stream(dev, plane_number, lpn, ppn)
         if stream < 0:
             return stream
-        status = ensure_open(dev, plane_number, stream_with_room(dev, plane_number, stream))
+        status = np.int64(_ensure_target(dev, plane_number, stream, lpn))
         if status != OK:
             return status
     check_page(dev, lpn, ppn)
@@ -201,7 +218,8 @@ def _may_join(dev, number, ppn, page, row):
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
         return False
-    if is_external(dev, RELOCATE):  # each page has a question of its own
+    asked = is_external(dev, RELOCATE) or (params.programs_fail and is_external(dev, ALLOCATE))
+    if asked:  # each page has a question of its own
         return False
     stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
     return stream >= 0 and row_of(dev, number, stream_with_room(dev, number, stream)) == row
@@ -249,12 +267,16 @@ def finish_round(dev, leader):
     for k in range(count):
         pair = dev.round_pairs[leader * MAX_PAIRS + k]
         erase(dev, np.int64(pair.block), pair.mask)
+    if params.endures:
+        settle(dev)
     for k in range(count):
         pair = dev.round_pairs[leader * MAX_PAIRS + k]
         plane = dev.plane[dev.block[pair.block].plane]
         plane.round_leader = -1
         if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
+    if params.endures:
+        empty_rest(dev, leader, count)
     if params.levels:
         note_round_ended(dev, leader)
 
@@ -347,7 +369,7 @@ def _empty_pair(dev, leader, k):
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     asked = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
-    followed = asked or dev.decider.hooks & RELOCATED
+    followed = asked or dev.decider.hooks & RELOCATED or dev.params[0].programs_fail
     several, stops = dev.plane[leader].round_planes > 1, may_stop(dev)
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS

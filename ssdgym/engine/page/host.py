@@ -3,20 +3,22 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, emptiest_plane, pass_die, pass_plane
-from ssdgym.engine.blocks.manager import ensure_open
+from ssdgym.engine.blocks.manager import ensure_page
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import BY_RULE, STATIC
-from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, OUT_OF_SPACE
+from ssdgym.engine.core.records import BY_RULE, LEVELLING_DUE, LEVELLING_RUNS, STATIC
+from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, oldest_page, page_to_evict
+from ssdgym.engine.page.collecting import is_short
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
 from ssdgym.engine.page.scheduler import queue_read, queue_write
 from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
-from ssdgym.engine.rounds import collect, gc_needed
+from ssdgym.engine.rounds import collect, gc_needed, has_round, unfinished_plane
 from ssdgym.engine.time.transactions import (
     arrived,
     is_partial,
@@ -56,11 +58,15 @@ def _program(dev, lpn, partial):
     params = dev.params[0]
     control = dev.control[0]
     plane, die_number = _place_for(dev, lpn)
+    if is_short(dev, plane):
+        control.gc_plane = plane
+        dev.counters[0].gc_episodes += 1
+        return np.int64(AGAIN)
     named = control.request_stream if by_request(dev) and control.offset > 0 else -1
     stream = host_stream(dev, plane, lpn, named)
     if stream < 0:
         return status_of(dev, stream)
-    status = ensure_open(dev, plane, stream)
+    status = ensure_page(dev, plane, stream, lpn)
     if status != OK:
         return status_of(dev, status)
     if by_request(dev):
@@ -124,12 +130,24 @@ def do_work(dev):
     plane = np.int64(control.gc_plane)
     if plane < 0:
         return np.int64(NO_WORK)
-    if dev.plane[plane].levelling:
+    levelling = dev.plane[plane].levelling
+    if levelling == LEVELLING_RUNS or (levelling == LEVELLING_DUE and not has_round(dev, plane)):
         return np.int64(_level(dev, plane))
     status = np.int64(collect(dev))
-    if status == OK and dev.plane[plane].levelling:
-        control.gc_plane = plane
+    if status == OK and control.gc_plane < 0:
+        control.gc_plane = _plane_to_level(dev)
     return status
+
+
+@inlined
+def _plane_to_level(dev):
+    """Return the lowest plane in which wear may be levelled next; -1 for none."""
+    params = dev.params[0]
+    if params.levels:
+        for plane in range(np.int64(params.planes)):
+            if dev.plane[plane].levelling:
+                return plane
+    return np.int64(-1)
 
 
 @kernel
@@ -141,8 +159,9 @@ def _level(dev, plane):
     if status == OK:
         status = np.int64(run_round(dev, plane))
     if dev.plane[plane].levelling == 0:
-        dev.control[0].gc_plane = -1
-    return status
+        following = unfinished_plane(dev)
+        dev.control[0].gc_plane = following if following >= 0 else _plane_to_level(dev)
+    return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
 # -- in time

@@ -4,20 +4,37 @@ import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
-from ssdgym.engine.blocks.manager import ensure_open
+from ssdgym.engine.blocks.manager import ensure_page
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_PAIRS, STATIC
-from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
-from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
+from ssdgym.engine.flash import (
+    NO_PHASE,
+    Phases,
+    die_of,
+    erase_phases,
+    move_phases,
+    plane_of,
+    read_phases,
+    write_phases,
+)
 from ssdgym.engine.loop import read_ended
-from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
+from ssdgym.engine.page.collecting import (
+    background_plane,
+    idle_plane,
+    is_short,
+    take_step,
+    takes_host_pages,
+    wake_up,
+)
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
-from ssdgym.engine.rounds import collecting_plane, ensure_round
+from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round
 from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
@@ -154,6 +171,11 @@ def _start_write(dev, die_number):
     if plane < 0:
         redirect_write(dev, die_number)
         return np.int64(AGAIN)
+    if is_short(dev, plane):
+        dev.plane[plane].collecting = 1
+        dev.counters[0].gc_episodes += 1
+        return np.int64(AGAIN)
+    failed = np.int64(dev.life[0].program_failures)
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
@@ -161,7 +183,7 @@ def _start_write(dev, die_number):
     stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if stream < 0:
         return status_of(dev, stream)
-    status = ensure_open(dev, plane, stream)
+    status = ensure_page(dev, plane, stream, lpn)
     if status != OK:
         return status_of(dev, status)
     if by_request(dev):
@@ -176,8 +198,18 @@ def _start_write(dev, die_number):
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
         return np.int64(OUT_OF_SPACE)
-    start_command(dev, die_number, WRITE_PAGE, number, pages, write_phases(params, pages))
+    phases = _with_failures(dev, write_phases(params, pages), failed)
+    start_command(dev, die_number, WRITE_PAGE, number, pages, phases)
     return np.int64(OK)
+
+
+@inlined
+def _with_failures(dev, phases, failed):
+    """Return the phases of a command with the programs that have failed in it, but `failed` before."""
+    again_ns = (dev.life[0].program_failures - failed) * dev.params[0].program_ns
+    if phases.transfer_ns == NO_PHASE:
+        return Phases(phases.array_ns + again_ns, phases.transfer_ns, phases.after_ns)
+    return Phases(phases.array_ns, phases.transfer_ns, phases.after_ns + again_ns)
 
 
 @inlined
@@ -191,15 +223,22 @@ def _gc_command(dev, plane_number):
         status = ensure_round(dev, plane_number)
     if status != OK:
         return status
+    if not has_round(dev, plane_number):
+        return np.int64(END_OF_LIFE if is_over(dev) else AGAIN)
     leader = np.int64(dev.plane[plane_number].round_leader)
+    failed = np.int64(dev.life[0].program_failures)
     pages = move_command(dev, leader)
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
+        phases = _with_failures(dev, move_phases(params, pages), failed)
+        start_gc_command(dev, die_number, MOVE_PAGE, pages, phases)
     else:
+        erased = dev.round_pairs[leader * MAX_PAIRS].block
         finish_round(dev, leader)
-        note_touched(dev, leader, dev.round_pairs[leader * MAX_PAIRS].block + 1)
+        note_touched(dev, leader, erased + 1)
+        if is_over(dev):
+            return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 

@@ -7,15 +7,24 @@ import numpy as np
 
 from ssdgym.engine.allocation import has_room, plane_from_cursor
 from ssdgym.engine.blocks.index import prefetch_holder
-from ssdgym.engine.blocks.manager import count_invalid, count_valid, ensure_open, invalidate, pad_page, row_of
+from ssdgym.engine.blocks.manager import (
+    count_invalid,
+    count_valid,
+    ensure_open,
+    ensure_page,
+    invalidate,
+    pad_page,
+    row_of,
+)
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import LATE, STATIC
-from ssdgym.engine.decisions import PLACE, TRIMMED, WRITTEN, is_external, page_event
+from ssdgym.engine.core.status import OK
+from ssdgym.engine.decisions import ALLOCATE, PLACE, TRIMMED, WRITTEN, is_external, page_event
 from ssdgym.engine.flash import check_page, plane_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
-from ssdgym.engine.page.collecting import takes_host_pages
+from ssdgym.engine.page.collecting import is_short, takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
 from ssdgym.engine.rounds import gc_needed
 from ssdgym.engine.speedupgc.groups import ANYTHING
@@ -83,19 +92,23 @@ def is_written(dev, ppn):
 
 
 @kernel
-def host_trim(dev, request):
-    """Forget the next page of a request, and whatever versions of it are on their way."""
-    control = dev.control[0]
-    lpn = lpn_of(dev, request)
+def forget(dev, lpn):
+    """Forget a logical page, and whatever versions of it are on their way."""
     drop_page(dev, lpn)
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
-        invalidate(dev, control.clock, old)
+        invalidate(dev, dev.control[0].clock, old)
         logical.ppn = -1
         page_event(dev, TRIMMED, plane_of(dev.params[0], old), lpn, old, np.int64(-1))
     logical.version += dev.in_flight[lpn] + 1
     dev.in_flight[lpn] = 0
+
+
+@inlined
+def host_trim(dev, request):
+    """Forget the next page of a request, and whatever versions of it are on their way."""
+    forget(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -154,9 +167,10 @@ def _can_join(dev, plane, members, lpn, row):
     params = dev.params[0]
     if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False
-    if params.allocation != STATIC and not has_room(dev, plane):
+    if params.allocation != STATIC and (not has_room(dev, plane) or is_short(dev, plane)):
         return False
-    if is_external(dev, PLACE):  # each page has a question of its own
+    asked = is_external(dev, PLACE) or (params.programs_fail and is_external(dev, ALLOCATE))
+    if asked:  # each page has a question of its own
         return False
     stream = rule_of_host(dev, plane, lpn)
     if stream < 0:
@@ -197,12 +211,13 @@ def join_writes(dev, die_number, plane, row, first):
         joined = _joining_plane(dev, die_number, members, lpn, row)
         if joined < 0:
             return pages
-        take_write(dev, die_number)
         stream = rule_of_host(dev, joined, lpn)
         ensure_open(dev, joined, stream)  # its row is known, so it can be
         for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
             pad_page(dev, joined, stream, lpn)
-            dev.counters[0].padded_pages += 1
+        if ensure_page(dev, joined, stream, lpn) != OK:
+            return pages
+        take_write(dev, die_number)
         ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
         if ppn < 0:
             return -1

@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, INPUT_ENDED
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards.reward import Baseline, Scale, parse_scale
 from ssdgym.envs.rewards.terms import Measure, Totals
@@ -109,7 +109,7 @@ class Twin:
         return pages, (self._scale.price * won - cost) / self._scale.unit
 
     def _advance(self) -> bool:
-        """Play a portion, or what is left of one; return whether the horizon or the end is reached."""
+        """Play a portion, or what is left of one; return whether the episode is over."""
         if self._hungry:
             if not self._portions:
                 self._portions = list(portions_of(iter([self._requests.next()]), self._span))
@@ -119,7 +119,7 @@ class Twin:
         # More is to follow, whatever the device would do at the end: neither of the two has such a notice.
         kind = self._simulator.advance(last=False)
         self._hungry = kind == INPUT_ENDED
-        return kind == HORIZON
+        return kind in (HORIZON, END_OF_LIFE)
 
 
 class Twins:

@@ -22,6 +22,7 @@ from ssdgym.policy import device_for
 from ssdgym.policy.names import import_rules
 from ssdgym.requests import Requests
 from ssdgym.simulator import Simulator
+from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.preconditioning import precondition, write_what_is_read
 from ssdgym.simulator.sampling import Sampler
 from ssdgym.workloads import RequestStream
@@ -169,7 +170,9 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
         raise SsdgymError("a run over days ends by the pages written: set host_pages")
     for pages in (run.warmup, run.host_pages):
         simulator.reset_metrics()
-        while simulator.arrays.counters["host_pages_written"][0, 0] < pages:
+        while simulator.arrays.counters["host_pages_written"][0, 0] < pages and not is_over(
+            simulator.arrays, 0
+        ):
             day = list(_chunks(stream, requests))
             if not day:
                 raise SsdgymError("the workload ended before the run did; ask for fewer host pages")
@@ -235,7 +238,10 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
     finally:
         environment.close()
-    written = min(found["host_pages_written"] for found in metrics.values())
+    written = min(
+        first.host_pages if found.get("end_of_life") else found["host_pages_written"]
+        for found in metrics.values()
+    )
     if written < first.host_pages:
         raise SsdgymError(
             f"the workload ended after {written} of {first.host_pages} host pages; give it more requests or "

@@ -52,6 +52,7 @@ class FamilyBuilder(ABC):
         counts_causes: whether pages programmed for the host and for collection are counted apart.
         counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
             are logical pages.
+        wears_out: whether the cells of its devices can wear out.
     """
 
     engine: Family
@@ -63,6 +64,7 @@ class FamilyBuilder(ABC):
     wins_by_erases: bool = True
     counts_causes: bool = True
     counts_planes: bool = True
+    wears_out: bool = False
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -146,9 +148,13 @@ def ratio(part: float, whole: float) -> float | None:
 
 def erases_of(state: State, i: int, device: DeviceConfig) -> np.ndarray:
     """Return how often each sub-block of device `i` has been erased since it was made, plane after plane."""
+    return np.ascontiguousarray(state.sub_block["erases"][i, : sub_blocks_of(device)])
+
+
+def sub_blocks_of(device: DeviceConfig) -> int:
+    """Return the sub-blocks of a device."""
     geometry = device.geometry
-    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    return np.ascontiguousarray(state.sub_block["erases"][i, :count])
+    return geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
 
 
 _BUILDERS: dict[str, FamilyBuilder] = {}

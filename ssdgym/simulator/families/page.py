@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import STREAMS, GcConfig, PageFtl
+from ssdgym.config.ftl import STREAMS, SUB_BLOCK_PLACEMENTS, GcConfig, PageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_RULE,
@@ -70,20 +70,27 @@ class Thresholds:
     valid_limit: int
 
 
-def _floor_blocks(ftl: PageFtl) -> int:
+def _shares_open_blocks(device: DeviceConfig) -> bool:
+    """Return whether relocated pages have several streams, which share their open blocks if few are free."""
+    ftl = PageFtl.of(device.ftl)
+    return ftl.relocation_streams > 1 or (device.cells is not None and ftl.placement == "hot_cold")
+
+
+def _floor_blocks(device: DeviceConfig) -> int:
     """Return the blocks that a plane keeps in its pool between rounds at least.
 
-    One for the host and one for relocated pages; one more where these have several streams, which share their
-    open blocks while no more than one block is left.
+    One for the host and one for relocated pages; one more where these share open blocks, and those for erases
+    that fail.
     """
-    return 2 if ftl.relocation_streams == 1 else 3
+    reserve = 0 if device.cells is None else device.cells.reserve_blocks
+    return 2 + _shares_open_blocks(device) + reserve
 
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
     """Translate the GC configuration to pages of a plane."""
     geometry, ftl = device.usable, PageFtl.of(device.ftl)
     gc = ftl.gc
-    floor = _floor_blocks(ftl) * geometry.pages_per_block
+    floor = _floor_blocks(device) * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
     low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
     stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
@@ -101,6 +108,23 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
         background_free=background_free,
         valid_limit=geometry.plane_pages - kept - open_pages,
     )
+
+
+def _check_cells(device: DeviceConfig) -> None:
+    """Raise if pages of a device with cells that wear out could not go on elsewhere when one fails."""
+    ftl, cells = PageFtl.of(device.ftl), device.cells
+    if cells is None:
+        return
+    if cells.programs_fail and ftl.placement in SUB_BLOCK_PLACEMENTS:
+        raise SsdgymError(
+            f"device {device.name}: cells.program_failure needs an ftl.placement in streams, not "
+            f"{ftl.placement}; choose another placement or leave it out."
+        )
+    if ftl.hotness.scatter.code:
+        raise SsdgymError(
+            f"device {device.name}: cells that wear out need ftl.hotness.scatter page, not "
+            f"{ftl.hotness.scatter}."
+        )
 
 
 def _repeats_rounds(gc: GcConfig) -> bool:
@@ -125,6 +149,7 @@ class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
+    wears_out = True
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, ALLOCATE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
@@ -142,6 +167,7 @@ class PageFamily(FamilyBuilder):
                 f"device {device.name}: ftl.multi_plane_rows aligned needs a stream for the host alone; "
                 f"choose the placement sep_gc, not {ftl.placement}."
             )
+        _check_cells(device)
         held = ftl.write_buffer_pages
         if held >= device.logical_pages:
             raise SsdgymError(
@@ -166,7 +192,7 @@ class PageFamily(FamilyBuilder):
         return {
             "streams": ftl.streams,
             "gc_stream": STREAMS.get(ftl.placement, ftl.streams) - 1,
-            "overflows": ftl.relocation_streams > 1,
+            "overflows": _shares_open_blocks(device),
             **vars(thresholds_of(device)),
             "multi_plane_writes": ftl.multi_plane_writes,
             "copyback": ftl.gc.copyback,
@@ -276,4 +302,6 @@ class PageFamily(FamilyBuilder):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = PageFtl.of(device.ftl)
-        return max(_floor_blocks(ftl), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.open_blocks
+        return (
+            max(_floor_blocks(device), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.open_blocks
+        )

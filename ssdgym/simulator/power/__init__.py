@@ -63,6 +63,10 @@ def recover(
             f"device {device.name}: power cannot be cut with ftl.mapping {mapping}; choose "
             f"{' or '.join(_FAMILIES)}."
         )
+    if device.cells is not None:
+        raise SsdgymError(
+            f"device {device.name}: power cannot be cut where cells wear out; leave cells out of the device."
+        )
     family, count = _FAMILIES[mapping], device.logical_pages
     cut = [] if capacitors else list(commands_under_way(state, i))
     under_way: dict[tuple[int, int], int] = {}

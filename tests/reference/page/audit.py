@@ -20,7 +20,8 @@ def check(reference: Reference) -> None:
         plane = device.plane_of_block(block)
         has_free = device.free_in_block(block) > 0
         is_at_rest = block not in opened | victims
-        assert (block in device.pools[plane]) == (is_at_rest and has_free)
+        is_usable = block not in device.life.worn
+        assert (block in device.pools[plane]) == (is_at_rest and has_free and is_usable)
         assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
         found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
         assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])

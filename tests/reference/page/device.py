@@ -9,6 +9,7 @@ from ..blocks import Place, Scattered, Stream
 from ..collecting import Collecting
 from ..config import BY_HOTNESS, SCATTERING, ReferenceConfig
 from ..flash import UNMAPPED
+from ..lifetime import EndOfLife
 from ..placement import place_host_page, stream_of_host_page
 from .speedupgc import BlockGroups, HotnessTable
 
@@ -57,6 +58,15 @@ class Device(Collecting):
     # Host pages
 
     def trim(self, lpn: int) -> None:
+        self._forget(lpn)
+        self.counters["host_pages_trimmed"] += 1
+
+    def forget(self, lpn: int) -> None:
+        for drop in self.holders:
+            drop(lpn)
+        self._forget(lpn)
+
+    def _forget(self, lpn: int) -> None:
         page = self.logical[lpn]
         page.accepted += 1
         page.version = page.accepted
@@ -64,7 +74,6 @@ class Device(Collecting):
         self._invalidate(lpn)
         if self.rule and old != UNMAPPED:
             self.rule.trimmed(lpn, old)
-        self.counters["host_pages_trimmed"] += 1
 
     def host_program(self, plane: int, lpn: int, version: int, row: int | None = None) -> None:
         """Program one host page in the plane and switch foreground GC on if the plane needs it.
@@ -72,6 +81,7 @@ class Device(Collecting):
         If a row is given, what lies before it is padded.
         """
         assert self.takes_host_pages(plane)
+        row = None if self.config.programs_fail else row  # it has been prepared, and may have failed
         page = self.logical[lpn]
         is_newest = version > page.version
         old = page.ppn if is_newest else UNMAPPED
@@ -87,6 +97,21 @@ class Device(Collecting):
             self.rule.written(lpn, old, ppn)
         self.counters["host_pages_written"] += 1
         self.switch_on_if_needed(plane)
+
+    def pass_failing(self, plane: int, lpn: int) -> None:
+        """Until the page of the host can be programmed to one that does not fail."""
+        if self.config.programs_fail:
+            self.life.pass_failing(plane, stream_of_host_page(self, plane, lpn), lpn)
+
+    def prepare(self, plane: int, lpn: int, row: int) -> bool:
+        """Where pages may fail: pad what lies before the row, and find a page; return whether there is one."""
+        if self.config.programs_fail:
+            self.pad(plane, stream_of_host_page(self, plane, lpn), row, lpn)
+            try:
+                self.pass_failing(plane, lpn)
+            except EndOfLife:
+                return False
+        return True
 
     def _count_and_place(self, plane: int, lpn: int, is_newest: bool) -> Place:
         """Where the page goes, with its update counted and the old page invalidated."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from ..lifetime import EndOfLife
 from ..loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
-from ..nand import Die
+from ..nand import Die, Phases
 from .device import Device
 from .idle import BackgroundGc
 
@@ -221,6 +222,9 @@ class EventLoop(BackgroundGc):
             self.send_elsewhere(queue.popleft())
         elif not self.device.takes_host_pages(plane):
             yield from self.collect(die, plane)
+        elif self.device.life.is_short(plane):
+            self.device.foreground[plane] = True
+            self.counters["gc_episodes"] += 1
         else:
             self.start_write(die, plane, queue)
         return True
@@ -234,16 +238,27 @@ class EventLoop(BackgroundGc):
         """Program the head of the queue in the plane and, with multi-plane writes, what may join it."""
         order = self.planes_behind(die, plane)
         self.device.request = queue[0].told
+        failed = self.device.life.program_failures
+        self.device.pass_failing(plane, queue[0].lpn)
         row = self.device.host_row(plane, queue[0].lpn) if self.config.multi_plane_writes else None
         if self.config.allocation != "static":
             self.device.advance_plane_cursor(plane)
         pages = [self.program_head(plane, queue)]
         while row is not None and queue and (joins := self.planes_to_join(order, queue[0], row)):
+            if not self.device.prepare(joins[0], queue[0].lpn, row):
+                break
             order.remove(joins[0])
             pages.append(self.program_head(joins[0], queue, row))
             self.counters["joined_writes"] += 1
         is_done_early = self.config.write_completes == "transfer"
-        self.start(die, self.commands.write(len(pages)), pages, is_done_early)
+        phases = self.with_failures(self.commands.write(len(pages)), failed)
+        self.start(die, phases, pages, is_done_early)
+
+    def with_failures(self, phases: Phases, failed: int) -> Phases:
+        """The phases of a command in which so many programs had failed before it; the last one is longer."""
+        needs_channel, ns = phases[-1]
+        again = self.device.life.program_failures - failed
+        return [*phases[:-1], (needs_channel, ns + again * self.config.program_ns)]
 
     def program_head(self, plane: int, queue: deque[Page], row: int | None = None) -> Page:
         page = queue.popleft()
@@ -263,9 +278,13 @@ class EventLoop(BackgroundGc):
         if self.config.allocation == "static":
             others = [plane for plane in others if plane == lpn % self.config.planes]
         else:
-            others = [plane for plane in others if self.device.has_room(plane)]
+            others = [p for p in others if self.device.has_room(p) and not self.device.life.is_short(p)]
         undisturbed = [plane for plane in others if self.device.takes_host_pages(plane)]
         return [plane for plane in undisturbed if self.device.reaches_row(plane, lpn, row)]
+
+    def check_life(self) -> None:
+        if self.device.life.over:
+            raise EndOfLife
 
     def send_elsewhere(self, page: Page) -> None:
         plane = self.device.emptiest_plane()
@@ -275,15 +294,22 @@ class EventLoop(BackgroundGc):
 
     def collect(self, die: Die, plane: int) -> Steps:
         """Start the next command of the round that runs in the plane, and a round if none is running."""
+        life = self.device.life
         if self.device.levels_next(plane):
             if not self.device.start_levelling(plane):
                 return
         elif self.device.leader_of(plane) is None:
+            if not life.can_collect(plane):
+                life.give_up(plane)
+                self.check_life()
+                return
             self.device.start_round(plane, (yield plane))
+        failed = life.program_failures
         pages = self.device.move_next(plane)
         if pages:
-            phases = self.commands.move(pages)
+            phases = self.with_failures(self.commands.move(pages), failed)
         else:
             self.device.erase(plane)
+            self.check_life()
             phases = self.commands.erase()
         self.start_gc(die, phases)

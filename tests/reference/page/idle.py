@@ -233,9 +233,12 @@ class BackgroundGc(Clock):
             idle.commands = max(answer, 0)
             if answer <= 0:
                 return False
+        device = self.device
+        is_given_up = device.leader_of(plane) is None and not device.life.can_collect(plane)
         yield from self.collect(die, plane)
-        is_erased = self.device.leader_of(plane) is None
-        idle.commands = 0 if is_erased else idle.commands - 1
+        if not is_given_up:
+            is_erased = device.leader_of(plane) is None
+            idle.commands = 0 if is_erased else idle.commands - 1
         return True
 
     def look_at(self, die: Die) -> None:

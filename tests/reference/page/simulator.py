@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..config import ReferenceConfig
+from ..lifetime import EndOfLife
 from ..loop import Request, Steps, Waits
 from ..untimed import UntimedLoop
 from .device import Device
@@ -96,8 +97,11 @@ class Reference:
             )
             self._serial += 1
         self.loop.horizon = horizon
-        yield from self.loop.steps(last)
-        self.has_ended = last or self.loop.horizon_reached()
+        try:
+            yield from self.loop.steps(last)
+        except EndOfLife:
+            self.device.life.over = True
+        self.has_ended = last or self.loop.horizon_reached() or self.device.life.over
         if self.has_ended:
             self.device.audit()
             self.loop.reset_input()
@@ -117,8 +121,25 @@ class Reference:
             ],
             "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
             "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
+            **self.export_of_life(),
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
             "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
+        }
+
+    def export_of_life(self) -> dict[str, Any]:
+        """Of cells that wear out; nothing of others."""
+        life = self.device.life
+        if not life.wears:
+            return {}
+        return {
+            "limits": life.limits,
+            "worn": sorted(life.worn),
+            "retired": sorted(life.retired),
+            "gone": life.gone,
+            "capacity_left": life.capacity,
+            "first_lost_at": life.first_lost_at,
+            "failures": (life.program_failures, life.erase_failures),
+            "over": life.over,
         }
 
     def export_of_all(self) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""What becomes of a device whose cells wear out: worn blocks are emptied, planes given up, capacity shrinks.
+
+See `docs/lifetime.md`.
+"""
+
+import numpy as np
+
+from ssdgym.engine.blocks.index import enter_index
+from ssdgym.engine.blocks.manager import lose_pages
+from ssdgym.engine.cells import end_life, shrink_to
+from ssdgym.engine.core.bits import NONE, ONE
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS, RETIRED, STATIC, WORN
+from ssdgym.engine.erase.legality import pages_taken
+from ssdgym.engine.flash import block_of
+from ssdgym.engine.page.collecting import moves_left
+from ssdgym.engine.page.writes import forget
+from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify
+
+
+@inlined
+def _room_of_stream(dev, plane, stream):
+    """Return the unwritten pages of the open block of (plane, stream)."""
+    params = dev.params[0]
+    sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
+    if sub < 0:
+        return np.int64(0)
+    return params.pages_per_block - dev.block[block_of(params, sub)].written - dev.sub_block[sub].written
+
+
+@kernel
+def _room_to_move(dev, plane):
+    """Return how many relocated pages a plane takes before anything is erased."""
+    params = dev.params[0]
+    room = np.int64(dev.plane[plane].pool_pages)
+    if params.placement == HOTNESS_GROUPS:
+        return room
+    if not params.overflows:
+        return room + _room_of_stream(dev, plane, params.gc_stream)
+    for stream in range(params.streams):
+        room += _room_of_stream(dev, plane, stream)
+    return room
+
+
+@kernel
+def can_move(dev, leader, pairs, count):
+    """Return whether planes that have lost blocks have room for all the moves of an erase set."""
+    for k in range(count):
+        plane = np.int64(dev.block[pairs[k].block].plane)
+        if pages_taken(dev, plane, pairs, count) > _room_to_move(dev, plane):
+            return False
+    return True
+
+
+@inlined
+def _supported(dev):
+    """Return how many logical pages the planes can hold and still be collected."""
+    params = dev.params[0]
+    limit = params.valid_limit
+    if params.allocation != STATIC:
+        pages = np.int64(-1)
+        for plane in range(params.planes):
+            pages += max(limit - dev.plane[plane].gone_pages, 0)
+        return pages
+    pages = np.int64(dev.life[0].capacity)
+    for plane in range(params.planes):
+        # Of the pages below it, each `planes`-th one is in this plane.
+        pages = min(pages, max(limit - dev.plane[plane].gone_pages, 0) * params.planes + plane)
+    return pages
+
+
+@kernel
+def settle(dev):
+    """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
+    params, life = dev.params[0], dev.life[0]
+    pages, before = np.int64(_supported(dev)), np.int64(life.capacity)
+    if pages >= before:
+        return
+    if not params.shrinks or pages < params.least_capacity:
+        end_life(dev)
+        return
+    for lpn in range(pages, before):
+        forget(dev, lpn)
+    shrink_to(dev, pages)
+
+
+@kernel
+def give_up(dev, plane_number):
+    """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
+    plane = dev.plane[plane_number]
+    lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
+    plane.collecting = 0
+    settle(dev)
+
+
+@inlined
+def _written_mask(dev, block):
+    """Return the sub-blocks of a block that have been written."""
+    sub_blocks = np.int64(dev.params[0].sub_blocks)
+    mask = NONE
+    for s in range(sub_blocks):
+        if dev.sub_block[block * sub_blocks + s].written > 0:
+            mask |= ONE << np.uint64(s)
+    return mask
+
+
+@kernel
+def _empty_block(dev, block):
+    """Let the round of a plane of its own go on with what is left of a worn block, if there is room for it.
+
+    Else the block stays in the index, and the plane is given up.
+    """
+    number = np.int64(dev.block[block].plane)
+    plane = dev.plane[number]
+    if plane.round_leader < 0:
+        plane.round_leader = number
+        plane.round_count = 0
+        plane.round_planes = 1
+        plane.round_pair = 0
+        plane.round_page = 0
+    pair = dev.round_pairs[number * MAX_PAIRS + plane.round_count]
+    pair.block = block
+    pair.mask = _written_mask(dev, block)
+    plane.round_count += 1
+    if moves_left(dev, number) <= _room_to_move(dev, number):
+        plane.collecting = 1
+        return
+    plane.round_count -= 1
+    if plane.round_count == 0:
+        plane.round_leader = -1
+    enter_index(dev, block)
+    reclassify(dev, block, ANYTHING, 0)
+    give_up(dev, number)
+
+
+@kernel
+def empty_rest(dev, leader, count):
+    """Empty what is left of worn blocks after a round that had `count` pairs, which are still noted."""
+    for k in range(count):
+        block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
+        if (dev.block[block].status & (WORN | RETIRED)) == WORN:
+            _empty_block(dev, block)

@@ -1,0 +1,153 @@
+"""Cells that wear out, around the engine: limits are drawn, a life begins, and what has come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.config.cells import EnduranceConfig
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.bits import ENDURANCE_STREAM
+from ssdgym.engine.core.family import State
+from ssdgym.enums import Capacity, Distribution
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import erases_of, family_of, ratio, sub_blocks_of
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+#: The last erase of a sub-block that endures more than can be counted.
+_MOST_ERASES = 2**31 - 1
+
+
+def cell_fields(device: DeviceConfig) -> dict[str, float]:
+    """Return the constants of cells that wear out, by the names of PARAMS; none where they do not."""
+    cells = device.cells
+    if cells is None:
+        return {}
+    if not family_of(device).wears_out:
+        raise SsdgymError(
+            f"device {device.name}: cells do not wear out with ftl.mapping {device.ftl.mapping}; leave cells "
+            "out."
+        )
+    return {
+        "endures": True,
+        "programs_fail": cells.programs_fail,
+        "shrinks": cells.capacity == Capacity.VARIANT,
+        "least_capacity": max(round(cells.least_capacity * device.logical_pages), 1),
+        "mean_endurance": cells.endurance.mean,
+        "program_fresh": cells.program_failure.fresh,
+        "program_worn": cells.program_failure.worn,
+        "erase_fresh": cells.erase_failure.fresh,
+        "erase_worn": cells.erase_failure.worn,
+    }
+
+
+def _mixed(z: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64] | int) -> npt.NDArray[np.uint64]:
+    """Mix words into numbers, as the engine's draws do."""
+    numbers: npt.NDArray[np.uint64] = np.atleast_1d(np.asarray(words, np.uint64))
+    z = np.asarray(z + (numbers + np.uint64(1)) * np.uint64(_GOLDEN), np.uint64)
+    z = (z ^ (z >> np.uint64(30))) * _C1
+    z = (z ^ (z >> np.uint64(27))) * _C2
+    return z ^ (z >> np.uint64(31))
+
+
+def _uniform(seed: int, count: int, k: int) -> npt.NDArray[np.float64]:
+    """Return numbers above 0 and up to 1: draw `k` of the endurance of each sub-block."""
+    z = np.array([seed], np.uint64)
+    for words in (ENDURANCE_STREAM, np.arange(count, dtype=np.uint64), k):
+        z = _mixed(z, words)
+    return ((z >> np.uint64(11)).astype(np.float64) + 1) * 2.0**-53
+
+
+def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArray[np.int64]:
+    """Draw how many erases each sub-block endures, at least 1."""
+    if endurance.spread == 0:
+        return np.full(count, endurance.mean, np.int64)
+    depth = -np.log(_uniform(seed, count, 0))
+    if endurance.distribution == Distribution.WEIBULL:
+        limits = endurance.scale * depth ** (1 / endurance.shape)
+    else:  # Box and Muller, Annals of Mathematical Statistics 29, 1958
+        normal = np.sqrt(2 * depth) * np.cos(2 * np.pi * _uniform(seed, count, 1))
+        limits = endurance.mean * (1 + endurance.spread * normal)
+    return np.maximum(np.rint(limits), 1).astype(np.int64)
+
+
+def begin_life(state: State, i: int, device: DeviceConfig) -> None:
+    """Let the cells of device `i` wear out from now on, by its seed, however often they have been erased."""
+    if device.cells is None:
+        return
+    state.life[i] = 0
+    endurance, life = state.endurance[i, : sub_blocks_of(device)], state.life[i, 0]
+    erases = erases_of(state, i, device)
+    limits = drawn_limits(device.cells.endurance, int(state.params["seed"][i, 0]), len(erases))
+    endurance["first"] = erases
+    endurance["last"] = np.minimum(erases + limits, _MOST_ERASES)
+    life["capacity"] = device.logical_pages
+    life["began_at"] = state.control["clock"][i, 0]
+    life["first_lost_at"] = -1
+    life["programmed"] = -_programmed(state, i)
+
+
+@contextmanager
+def ageless(state: State, i: int, device: DeviceConfig) -> Iterator[None]:
+    """Let no cell of device `i` wear out or fail meanwhile, and begin its life afterwards."""
+    params = state.params[i, 0]
+    own = params["endures"].copy(), params["programs_fail"].copy()
+    params["endures"] = params["programs_fail"] = 0
+    try:
+        yield
+    finally:
+        params["endures"], params["programs_fail"] = own
+    begin_life(state, i, device)
+
+
+def is_over(state: State, i: int) -> bool:
+    """Return whether device `i` is at the end of its life."""
+    return bool(state.life["over"][i, 0])
+
+
+def note_programmed(state: State, i: int) -> None:
+    """Keep how much device `i` has programmed before its counters are cleared."""
+    if state.params["endures"][i, 0]:
+        state.life["programmed"][i, 0] += _programmed(state, i)
+
+
+def _programmed(state: State, i: int) -> int:
+    counted = state.counters[i, 0]
+    return int(counted["host_pages_written"] + counted["relocated_pages"] + counted["padded_pages"])
+
+
+def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+    """Return how far the life of a device whose cells wear out has come; nothing for others.
+
+    `lifetime` counts since the device was made or preconditioned, whatever has been reset: pages written by
+    the host and programmed in all; the share of the erases that all sub-blocks endure which has been used;
+    erases of sub-blocks, their most, mean and coefficient of variation; retired blocks; host pages written
+    when the first one was, None before; failures; and the logical pages that are left.
+    """
+    if device.cells is None:
+        return {}
+    life, endurance = state.life[i, 0], state.endurance[i, : sub_blocks_of(device)]
+    first = endurance["first"].astype(np.int64)
+    erases, limits = erases_of(state, i, device) - first, endurance["last"] - first
+    first_lost = int(life["first_lost_at"])
+    return {
+        "end_of_life": is_over(state, i),
+        "lifetime": {
+            "host_pages_written": int(state.control["clock"][i, 0] - life["began_at"]),
+            "pages_programmed": int(life["programmed"]) + _programmed(state, i),
+            "endurance_used": int(np.minimum(erases, limits).sum()) / int(limits.sum()),
+            "max_erases": int(erases.max()),
+            "mean_erases": float(erases.mean()),
+            "erases_cv": ratio(float(erases.std()), float(erases.mean())),
+            "retired_blocks": int(life["retired_blocks"]),
+            "host_pages_at_first_retirement": None if first_lost < 0 else first_lost - int(life["began_at"]),
+            "program_failures": int(life["program_failures"]),
+            "erase_failures": int(life["erase_failures"]),
+            "logical_pages_left": int(life["capacity"]),
+        },
+    }

@@ -1,0 +1,41 @@
+"""Cells that wear out, as a part of a device: left out where they do not, checked where they do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ssdgym.config.cells import EnduranceConfig
+from ssdgym.config.device import load_device
+from ssdgym.errors import SsdgymError
+
+
+def test_device_without_cells__reads_as_it_always_did() -> None:
+    device = load_device("demo")
+    assert device.cells is None
+    assert "cells" not in device.model_dump() and "cells" not in device.model_dump(mode="json")
+
+
+def test_cells__dotted_fields_on_a_base() -> None:
+    device = load_device({"base": "demo", "cells.endurance.mean": 50, "cells.capacity": "variant"})
+    assert device.cells is not None and device.cells.endurance.mean == 50
+    assert load_device(device.model_dump(mode="json")) == device
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({}, r"cells\.endurance is missing"),
+        ({"endurance": {"mean": 0}}, r"cells\.endurance\.mean"),
+        ({"endurance": {"mean": 9}, "erase_failure": {"worn": 1.5}}, r"cells\.erase_failure\.worn"),
+        ({"endurance": {"mean": 9}, "least_capacity": 0.5}, "least_capacity is for capacity variant"),
+    ],
+)
+def test_cells__wrong_field__is_named(cells: dict[str, object], reason: str) -> None:
+    with pytest.raises(SsdgymError, match=reason):
+        load_device({"base": "demo", "cells": cells})
+
+
+@pytest.mark.parametrize(("spread", "shape"), [(1.0, 1.0), (0.5227, 2.0), (0.1, 12.15)])
+def test_weibull__shape_by_spread(spread: float, shape: float) -> None:
+    """The exponential and the Rayleigh distribution are two of them."""
+    assert EnduranceConfig(mean=10, spread=spread).shape == pytest.approx(shape, rel=1e-3)

@@ -1,0 +1,52 @@
+"""Episodes of devices whose cells wear out: they are terminated at the end of a life, in all environments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, JointGCEnv
+from tests.engine.devices import device
+from tests.envs.vector.compare import assert_same
+
+CELLS = {"endurance": {"mean": 8, "spread": 0.3}}
+
+
+def arguments(**more: Any) -> dict[str, Any]:
+    config = device({"channels": 1}, {"timing": "event"}, cells=CELLS, over_provisioning=1.5)
+    return {"device": config, "workload": "uniform", "horizon": 100_000, "preconditioning": "fill", **more}
+
+
+@pytest.mark.parametrize("env_type", [EraseVictimEnv, JointGCEnv])
+def test_single__terminated_with_the_reason(env_type: type[EraseVictimEnv]) -> None:
+    env = env_type(**arguments())
+    lengths = []
+    for seed in (1, 2, 1):
+        observation, _ = env.reset(seed=seed)
+        steps, over = 0, False
+        while not over:
+            action = int(np.argmax(observation["action_mask"]))
+            observation, _, terminated, truncated, info = env.step(action)
+            assert not truncated and terminated == info.get("end_of_life", False)
+            steps, over = steps + 1, terminated
+        assert info["metrics"]["end_of_life"] and info["metrics"]["lost_pages"] == 0
+        lengths.append((steps, info["metrics"]["host_pages_written"]))
+    assert lengths[0] == lengths[2] != lengths[1]
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_vector__as_single_environments_side_by_side(mode: AutoresetMode) -> None:
+    ours = EraseVictimVectorEnv(2, autoreset_mode=mode, **arguments())
+    theirs = SyncVectorEnv([lambda: EraseVictimEnv(**arguments())] * 2, autoreset_mode=mode)
+    results = [env.reset(seed=[3, 4]) for env in (ours, theirs)]
+    assert_same(*results)
+    ends = 0
+    while ends < 3:
+        actions = results[0][0]["action_mask"].argmax(axis=1)
+        results = [env.step(actions) for env in (ours, theirs)]
+        assert_same(*results)
+        assert not results[0][3].any()
+        ends += int(results[0][2].sum())

@@ -1,0 +1,162 @@
+"""The life of a device whose cells wear out: how long it is, how it ends, and that nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.records import RETIRED
+from ssdgym.engine.core.status import END_OF_LIFE, ERASE_DECISION
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.registry import registered_rules
+from ssdgym.policy.rules import VictimRule
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.cells import drawn_limits
+from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.devices import device, full_device, mixed_requests, random_writes
+
+MORTAL = {"endurance": {"mean": 30, "spread": 0.2}, "erase_failure": {"worn": 0.02}}
+FAILING = {**MORTAL, "program_failure": {"fresh": 1e-4, "worn": 2e-3}}
+VARIANT = {**FAILING, "capacity": "variant"}
+BOTH = pytest.mark.parametrize("timing", ["none", "event"])
+
+
+def lived(config: DeviceConfig, policy: str = "greedy", seed: int = 0) -> tuple[Simulator, dict[str, Any]]:
+    """A filled device after random writes to its end."""
+    sim = Simulator(config, policy=policy, seed=seed, recording=Recording(1, 1))
+    sim.fill()
+    return sim, sim.run(random_writes(100_000, sim.logical_pages))
+
+
+def test_equal_endurance__levelled_wear__the_host_writes_all_of_it_by_the_write_amplification() -> None:
+    config = device(
+        {"channels": 1, "blocks_per_plane": 64},
+        {"placement": "single"},
+        cells={"endurance": {"mean": 200}},
+        over_provisioning=0.5,
+    )
+    sim, metrics = lived(config, "fifo")
+    life, endured = metrics["lifetime"], 200 * config.geometry.physical_pages
+    assert metrics["end_of_life"] and life["host_pages_written"] == metrics["host_pages_written"]
+    assert life["host_pages_written"] == pytest.approx(endured / metrics["write_amplification"], rel=0.01)
+    assert life["endurance_used"] == pytest.approx(1, abs=0.01)
+    assert life["max_erases"] == 200 and metrics["lost_pages"] == 0
+    assert first_fault(sim.arrays, 0) == NO_FAULT
+
+
+@BOTH
+@pytest.mark.parametrize("cells", [MORTAL, FAILING, VARIANT], ids=["limits", "failures", "variant"])
+def test_end_of_life__nothing_is_lost_and_nothing_goes_on(cells: dict[str, Any], timing: str) -> None:
+    sim, metrics = lived(device(ftl={"timing": timing}, cells=cells))
+    assert metrics["end_of_life"] and metrics["lost_pages"] == 0
+    assert metrics["lifetime"]["retired_blocks"] == (sim.state.block["status"] & RETIRED != 0).sum() > 0
+    assert first_fault(sim.arrays, 0) == NO_FAULT
+    before = sim.snapshot()
+    again = sim.run(random_writes(100, sim.logical_pages), host_pages=50)
+    assert again["host_pages_written"] == metrics["host_pages_written"] and sim.advance() == END_OF_LIFE
+    other = Simulator(sim.device, recording=Recording(1, 1))
+    other.restore(before)
+    assert other.metrics()["end_of_life"]
+
+
+@BOTH
+def test_variant_capacity__lives_longer_and_gives_up_the_last_pages(timing: str) -> None:
+    (_, fixed), (sim, variant) = (
+        lived(device(ftl={"timing": timing}, cells=cells)) for cells in (FAILING, VARIANT)
+    )
+    left = variant["lifetime"]["logical_pages_left"]
+    assert variant["lifetime"]["host_pages_written"] > fixed["lifetime"]["host_pages_written"]
+    assert sim.logical_pages / 2 <= left < sim.logical_pages == fixed["lifetime"]["logical_pages_left"]
+    assert (sim.state.logical["ppn"][0, left:] == -1).all()
+    assert (sim.state.logical["ppn"][0, :left] >= 0).mean() > 0.9
+
+
+#: What the placements are called whose memory rules use; others take any.
+PLACEMENTS = {
+    "chain": "midas",
+    "expired": "dogi",
+    "future_benefit": "oracle_k",
+    "rate_benefit": "oracle_rate",
+}
+
+
+@pytest.mark.parametrize("policy", registered_rules(VictimRule))
+def test_every_victim_rule__twenty_device_writes_after_the_first_retired_block(policy: str) -> None:
+    config = device(
+        {"planes_per_die": 2, "sub_blocks_per_block": 2, "blocks_per_plane": 32, "pages_per_block": 4},
+        {"placement": PLACEMENTS.get(policy, "sep_gc")},
+        cells=VARIANT | {"endurance": {"mean": 60, "spread": 0.3}, "least_capacity": 0.2},
+        erase_unit={"gsm": "sub_block_run", "pb": "sub_block_set"}.get(policy, "block"),
+        multi_plane="relaxed" if policy == "parallel_gc" else "none",
+        over_provisioning=1.5,
+    )
+    sim = Simulator(config, policy=policy, recording=Recording(1, 1))
+    written, pages = 0, sim.logical_pages
+    sim.run(np.concatenate([random_writes(pages, pages), mixed_requests(20 * pages, pages)]))
+    while written < 20 and not sim.metrics()["end_of_life"]:
+        retired = sim.metrics()["lifetime"]["retired_blocks"] > 0
+        sim.run(mixed_requests(pages, pages, seed=written))
+        written += retired
+        assert first_fault(sim.arrays, 0) == NO_FAULT
+    assert sim.metrics()["lifetime"]["retired_blocks"] > 0 and sim.metrics()["lost_pages"] == 0
+
+
+@BOTH
+def test_caller_decides__to_the_end_of_life(timing: str) -> None:
+    """A caller may choose what has no room: the block with most invalid pages stands for it."""
+    sim = Simulator(full_device(ftl={"timing": timing}, cells=FAILING), policy=None)
+    rng = np.random.default_rng(0)
+    sim.feed(random_writes(50_000, sim.logical_pages))
+    while (kind := sim.advance()) == ERASE_DECISION:
+        plane, blocks = int(sim.state.control["decision_plane"][0, 0]), sim.device.geometry.blocks_per_plane
+        own = np.arange(plane * blocks, (plane + 1) * blocks)
+        record = sim.state.block[0][own]
+        legal = own[(record["status"] & 2 != 0) & (record["invalid"] > 0)]
+        sim.apply(int(rng.choice(legal)))
+    assert kind == END_OF_LIFE and sim.metrics()["lost_pages"] == 0
+    assert first_fault(sim.arrays, 0) == NO_FAULT
+
+
+def test_preconditioning__wears_nothing_out_and_another_seed_has_other_limits() -> None:
+    config = device(cells={"endurance": {"mean": 4, "spread": 0.3}})
+    states = []
+    for seed in (1, 1, 2):
+        sim = Simulator(config, seed=seed)
+        sim.precondition("uniform")
+        life = sim.metrics()["lifetime"]
+        assert life["host_pages_written"] == life["pages_programmed"] == life["max_erases"] == 0
+        assert sim.state.sub_block["erases"][0].max() > 4 and not sim.metrics()["end_of_life"]
+        states.append((sim.state.endurance["last"] - sim.state.endurance["first"])[0].tolist())
+    assert states[0] == states[1] != states[2]
+
+
+@pytest.mark.parametrize("distribution", ["normal", "weibull"])
+def test_limits__have_the_mean_and_the_spread(distribution: str) -> None:
+    cells = {"endurance": {"mean": 1000, "spread": 0.15, "distribution": distribution}}
+    limits = drawn_limits(device(cells=cells).cells.endurance, 7, 100_000)  # type: ignore[union-attr]
+    assert limits.mean() == pytest.approx(1000, rel=0.005)
+    assert limits.std() / limits.mean() == pytest.approx(0.15, rel=0.02)
+
+
+def test_failed_programs__take_their_time() -> None:
+    """The page goes to the next one of the block, behind a second program."""
+    durations = []
+    for chance in (0.0, 0.99):
+        cells = {"endurance": {"mean": 100}, "program_failure": {"fresh": chance, "worn": chance}}
+        sim = Simulator(device(ftl={"timing": "event"}, cells=cells))
+        metrics = sim.run(random_writes(1, sim.logical_pages))
+        failures = metrics["lifetime"]["program_failures"]
+        assert metrics["padded_pages"] == failures and metrics["lifetime"]["pages_programmed"] == 1 + failures
+        durations.append((sim.now_ns, failures))
+    (without, none), (with_failures, some) = durations
+    assert none == 0 < some and with_failures == without + some * sim.device.timing.program_ns
+
+
+def test_cells__placements_that_scatter_pages_refuse_failing_programs() -> None:
+    ftl = {"placement": "hot_to_victims"}
+    config = device({"sub_blocks_per_block": 4}, ftl, erase_unit="sub_block_run", cells=FAILING)
+    with pytest.raises(SsdgymError, match=r"cells\.program_failure needs an ftl\.placement in streams"):
+        Simulator(config)
