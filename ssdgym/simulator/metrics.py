@@ -47,6 +47,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     * `policy_memory_bytes`, `controller_table_bytes`: tables of best sets, groups and hotness and records of
       rules, as the simulator lays them out for speed, and as a controller needs them: from the geometry, by
       the widths of the fields.
+    * `end_of_life`, `lifetime`: only where cells wear out, as `docs/lifetime.md` has them.
     * `overflow_share`: share of the relocated pages that went to another stream's block, as the pool was low.
     """
     family = family_of_state(state)

@@ -367,7 +367,7 @@ def pass_failing(dev, plane, stream, lpn):
 
 @inlined
 def ensure_page(dev, plane, stream, lpn):
-    """Let a stream that a page is written to next have a block open, as `ensure_open`, and pass its bad pages."""
+    """Let a stream that is written next have a block open, as `ensure_open`, and pass the pages that fail."""
     if dev.params[0].programs_fail:
         return np.int64(pass_failing(dev, plane, stream, lpn))
     return np.int64(ensure_open(dev, plane, stream))

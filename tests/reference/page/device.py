@@ -104,7 +104,7 @@ class Device(Collecting):
             self.life.pass_failing(plane, stream_of_host_page(self, plane, lpn), lpn)
 
     def prepare(self, plane: int, lpn: int, row: int) -> bool:
-        """Where pages may fail: pad what lies before the row, and find a page; return whether there is one."""
+        """Where pages may fail: pad what lies before the row, find a page; return whether there is one."""
         if self.config.programs_fail:
             self.pad(plane, stream_of_host_page(self, plane, lpn), row, lpn)
             try:
