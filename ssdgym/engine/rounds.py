@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.manager import withdraw_block
+from ssdgym.engine.blocks.victims import withdraw_block
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import MAX_PAIRS
@@ -22,6 +22,14 @@ def gc_needed(params, plane):
 
 
 @inlined
+def set_pair(dev, leader, k, block, mask):
+    """Note pair `k` of the round of a plane."""
+    pair = dev.round_pairs[leader * MAX_PAIRS + k]
+    pair.block = block
+    pair.mask = mask
+
+
+@inlined
 def _start_pair(dev, leader, k, block, mask):
     """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
     number = np.int64(dev.block[block].plane)
@@ -29,9 +37,7 @@ def _start_pair(dev, leader, k, block, mask):
     dev.counters[0].victim_valid_pages += valid
     dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
     withdraw_block(dev, block, valid)
-    pair = dev.round_pairs[leader * MAX_PAIRS + k]
-    pair.block = block
-    pair.mask = mask
+    set_pair(dev, leader, k, block, mask)
     plane = dev.plane[number]
     if plane.round_leader < 0:
         plane.round_leader = leader

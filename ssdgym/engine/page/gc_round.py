@@ -14,15 +14,14 @@ from ssdgym.engine.blocks.manager import (
     ensure_open,
     ensure_open_for_levelling,
     ensure_page,
-    erase,
     levelling_stream,
     note_relocated,
     pass_failing,
     program,
     row_of,
-    vacate,
     writable_sub_block,
 )
+from ssdgym.engine.blocks.victims import erase, vacate
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import (

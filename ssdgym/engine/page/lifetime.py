@@ -6,7 +6,7 @@ See `docs/lifetime.md`.
 import numpy as np
 
 from ssdgym.engine.blocks.index import enter_index
-from ssdgym.engine.blocks.manager import lose_pages
+from ssdgym.engine.blocks.victims import lose_pages
 from ssdgym.engine.cells import end_life, shrink_to
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -15,6 +15,7 @@ from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
 from ssdgym.engine.page.collecting import moves_left
 from ssdgym.engine.page.writes import forget
+from ssdgym.engine.rounds import set_pair
 from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify
 
 
@@ -118,9 +119,7 @@ def _empty_block(dev, block):
         plane.round_planes = 1
         plane.round_pair = 0
         plane.round_page = 0
-    pair = dev.round_pairs[number * MAX_PAIRS + plane.round_count]
-    pair.block = block
-    pair.mask = _written_mask(dev, block)
+    set_pair(dev, number, plane.round_count, block, _written_mask(dev, block))
     plane.round_count += 1
     if moves_left(dev, number) <= _room_to_move(dev, number):
         plane.collecting = 1

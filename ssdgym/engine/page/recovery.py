@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import (
-    adopt_block,
-    erase,
-    open_block,
-    program,
-    vacate,
-    withdraw_block,
-)
+from ssdgym.engine.blocks.manager import adopt_block, open_block, program
+from ssdgym.engine.blocks.victims import erase, vacate, withdraw_block
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import entry, inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS, POOLED
