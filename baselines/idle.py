@@ -1,6 +1,14 @@
 """How far idle dies go with background garbage collection, by rules without memory."""
 
-from ssdgym.policy import TO_THE_END, idle_policy, move_ns, pages_to_move, plane_to_collect
+from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
+
+
+@kernel
+def needed_ns(view, plane):
+    """Return how long the next command of a plane's round takes; of a new round, the longer of its kinds."""
+    if view.plane[plane].round_leader < 0:
+        return max(move_ns(view), view.params[0].erase_ns)
+    return move_ns(view) if pages_to_move(view, plane) > 0 else view.params[0].erase_ns
 
 
 @idle_policy("blocking", source="folklore")
@@ -70,9 +78,4 @@ def oracle_gap(view, die, gap_ns, parameters):
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0 or gap_ns < 0:
         return 0
-    if view.plane[plane].round_leader >= 0:
-        moves = pages_to_move(view, plane)
-        needed_ns = move_ns(view) if moves > 0 else view.params[0].erase_ns
-    else:
-        needed_ns = max(move_ns(view), view.params[0].erase_ns)
-    return 1 if needed_ns <= gap_ns else -(gap_ns + 1)
+    return 1 if needed_ns(view, plane) <= gap_ns else -(gap_ns + 1)

@@ -68,7 +68,7 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "warcip": {"period": 9},
 }
 #: Rules for idle dies.
-IDLE_RULES = ("blocking", "threshold", "idle_predict", "oracle_gap", "rl_gc")
+IDLE_RULES = ("blocking", "threshold", "idle_predict", "idle_hazard", "oracle_gap", "rl_gc")
 #: Rules for free blocks.
 ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
 #: Rules that level wear, and their parameters with the largest values that small devices have a use for.

@@ -18,7 +18,7 @@ from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import copy_device, same_device
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.comparing import QUICK, agrees, explore, with_examples
+from tests.engine.comparing import QUICK, agrees, explore, run_both, with_examples
 from tests.engine.devices import device, differences, mixed_requests
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
@@ -28,9 +28,9 @@ from tests.engine.oracle import (
     device_config,
     request_array,
 )
-from tests.reference import Reference
+from tests.reference import WRITE, Reference, ReferenceConfig
 from tests.reference.page import policies
-from tests.reference.page.idle import OUTSIDE, Scripted
+from tests.reference.page.idle import OUTSIDE, IdleHazard, Scripted
 
 PAIRS = new_choice()
 NO_CHOICE = new_choice()
@@ -40,6 +40,36 @@ NO_CHOICE = new_choice()
 @with_examples(50)
 def test_idle_rule__agrees_with_the_reference(idle: str, examples: int) -> None:
     explore(examples, lambda data: agrees("greedy", data, timing="event", idle=idle))
+
+
+@pytest.mark.slow
+def test_idle_hazard_for_thousands_of_idle_times__agrees_with_the_reference() -> None:
+    """Long enough for its counts to be halved, and for it to wait for longer idle times."""
+    config = ReferenceConfig(
+        channels=2,
+        blocks_per_plane=10,
+        logical_pages=50,
+        threshold_blocks=1,
+        idle="idle_hazard",
+        idle_blocks=6,
+        preemptible=True,
+        timing="event",
+        read_ns=1,
+        program_ns=3,
+        erase_ns=10,
+    )
+    rng = np.random.default_rng(1)
+    gaps = np.where(rng.random(3600) < 0.1, rng.integers(30, 300, 3600), 4)
+    pages = rng.integers(0, 50, 3600).tolist()
+    requests = [(ns, lpn, 1, WRITE, 0) for ns, lpn in zip(np.cumsum(gaps).tolist(), pages, strict=True)]
+    sim, reference = run_both(config, "greedy", requests, [], None)
+    assert_same(sim, reference)
+    rule = reference.loop.idle_rule  # type: ignore[attr-defined]
+    assert isinstance(rule, IdleHazard)
+    start = int(sim.state.params["idle_device"][0, 0])
+    counts = sim.state.memory[0, start : start + 8 * rule.CLASSES].view("f8")
+    assert counts.tolist() == rule.counts
+    assert any(count % 1 for count in rule.counts), "an odd count has been halved"
 
 
 INTERRUPTED: dict[str, tuple[str, dict[str, Any]]] = {

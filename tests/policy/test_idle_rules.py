@@ -13,7 +13,7 @@ from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idl
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
 
-BUNDLED = ["blocking", "idle_predict", "oracle_gap", "rl_gc", "threshold"]
+BUNDLED = ["blocking", "idle_hazard", "idle_predict", "oracle_gap", "rl_gc", "threshold"]
 
 
 def refusal(action: Any, *arguments: Any, **named: Any) -> str:

@@ -1,11 +1,11 @@
-"""What the dies of the reference do in their idle times, and the rules of baselines/idle.py for that."""
+"""What the dies of the reference do in their idle times, and the rules of baselines for that."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf
+from math import inf, log2
 
 from ..clock import Clock
 from ..loop import Page, Steps, Work
@@ -55,6 +55,12 @@ class IdleRule:
     def move_ns(self) -> int:
         return sum(ns for _, ns in self.loop.commands.move(1))
 
+    def needed_ns(self, plane: int) -> int:
+        """What the next command takes, as far as it is known before a victim is."""
+        if self.loop.device.leader_of(plane) is None:
+            return max(self.move_ns, self.config.erase_ns)
+        return self.move_ns if self.loop.device.moves_left(plane) else self.config.erase_ns
+
 
 class Threshold(IdleRule):
     def choose(self, die: Die, idle: Idle) -> int:
@@ -81,11 +87,7 @@ class OracleGap(IdleRule):
         if plane is None or self.config.closed_loop:
             return 0
         gap = self.gap()
-        if self.loop.device.leader_of(plane) is None:
-            needed = max(self.move_ns, self.config.erase_ns)
-        else:
-            needed = self.move_ns if self.loop.device.moves_left(plane) else self.config.erase_ns
-        return 1 if needed <= gap else -(int(gap) + 1)
+        return 1 if self.needed_ns(plane) <= gap else -(int(gap) + 1)
 
     def gap(self) -> float:
         if not self.loop.input or self.loop.horizon_reached():
@@ -96,6 +98,54 @@ class OracleGap(IdleRule):
 
     def is_in_admission(self) -> bool:
         return bool(self.loop.input) and self.loop.input[0].admitted > 0
+
+
+class IdleHazard(IdleRule):
+    CLASSES, MOST, RISK = 96, 2000, 0.05
+
+    def __init__(self, loop: BackgroundGc) -> None:
+        super().__init__(loop)
+        self.counts = [0.0] * self.CLASSES
+        self.total = 0.0
+
+    def choose(self, die: Die, idle: Idle) -> int:
+        plane = self.plane(die)
+        if plane is None:
+            return 0
+        so_far = self.loop.now - idle.since
+        longer = self.ended_between(so_far, inf)
+        if longer < 1:
+            return ALL
+        if self.ended_between(so_far, so_far + self.needed_ns(plane)) <= self.RISK * longer:
+            return 1
+        return -(max(int(self.start(self.class_of(so_far) + 1)) - so_far, 0) + 1)
+
+    def resumed(self, gap: int) -> None:
+        self.counts[self.class_of(gap)] += 1
+        self.total += 1
+        if self.total >= self.MOST:
+            self.total /= 2
+            self.counts = [count / 2 for count in self.counts]
+
+    @property
+    def unit(self) -> int:
+        return max(self.move_ns // 16, 1)
+
+    def class_of(self, gap: int) -> int:
+        return min(int(4 * log2(1 + gap / self.unit)), self.CLASSES - 1)
+
+    def start(self, number: int) -> float:
+        return self.unit * (2 ** (number / 4) - 1)
+
+    def ended_between(self, first: float, last: float) -> float:
+        """How many idle times have ended so late, as if those of a class were spread evenly over it."""
+        ended = 0.0
+        for number, count in enumerate(self.counts):
+            if not count:
+                continue
+            start, end = self.start(number), self.start(number + 1)
+            ended += count * (max(min(last, end) - max(first, start), 0.0) / (end - start))
+        return ended
 
 
 class RlGc(IdleRule):
@@ -176,6 +226,7 @@ RULES: dict[str, type[IdleRule]] = {
     "blocking": IdleRule,
     "threshold": Threshold,
     "idle_predict": IdlePredict,
+    "idle_hazard": IdleHazard,
     "oracle_gap": OracleGap,
     "rl_gc": RlGc,
     "outside": Scripted,
