@@ -92,7 +92,16 @@ class StreamDecision(DescribedDecision):
         self._crediting = [credit_tracker(self.kinds, devices)] if noting else []
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with its trackers."""
+        """Return a device with the streams of the agent, and with its trackers.
+
+        Raises:
+            SsdgymError: decisions are credited, and pages move there without a decision.
+        """
+        if self.price is not None and PageFtl.of(device.ftl).levelling is not None:
+            raise SsdgymError(
+                f"device {device.name} moves pages to level wear, about which there is no decision to "
+                "credit; leave credit or ftl.levelling out."
+            )
         return self.tracked(device, [*self._selection.trackers, *self._crediting])
 
     def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:

@@ -247,6 +247,7 @@ def test_pickled__in_the_middle_of_an_episode__goes_on_with_the_same_credits() -
         ({"credit": 10.0}, 'credit must be None or {"kind": "page", "price": 10.0}, not 10.0'),
         ({"credit": {"kind": "page", "price": -1}}, "credit.price must be a number from 0 up, not -1"),
         ({"per": "request"}, "per = 'request' takes one for several; set per to 'page'"),
+        ({"ftl": {"levelling": "dual_pool"}}, "about which there is no decision to credit; leave credit or"),
     ],
     ids=str,
 )
