@@ -13,6 +13,8 @@ from ssdgym.enums import Capacity, Distribution
 Probability = Annotated[float, Field(ge=0, lt=1)]
 #: Halvings of the interval in which the shape of a Weibull distribution is searched.
 _HALVINGS = 100
+#: Share of the logical pages whose loss ends the life of a device that shrinks.
+_LEAST_CAPACITY = 0.5
 
 
 class EnduranceConfig(Config):
@@ -68,7 +70,7 @@ class CellsConfig(Config):
         Capacity.FIXED, description=f"when a device has lost blocks; {Capacity.described()}"
     )
     least_capacity: float = Field(
-        0.5,
+        _LEAST_CAPACITY,
         gt=0,
         le=1,
         description="with capacity variant: share of the logical pages that is the end of life",
@@ -76,7 +78,7 @@ class CellsConfig(Config):
 
     @model_validator(mode="after")
     def _least_capacity_has_a_use(self) -> CellsConfig:
-        if self.capacity == Capacity.FIXED and "least_capacity" in self.model_fields_set:
+        if self.capacity == Capacity.FIXED and self.least_capacity != _LEAST_CAPACITY:
             raise ValueError("least_capacity is for capacity variant; set that or leave it out")
         return self
 

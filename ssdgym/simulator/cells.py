@@ -126,6 +126,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
 
     `lifetime` counts since the device was made or preconditioned, whatever has been reset: pages written by
     the host and programmed in all; the share of the erases that all sub-blocks endure which has been used;
+    the pages that these erases allow to be programmed, over host pages written, None without any;
     erases of sub-blocks, their most, mean and coefficient of variation; retired blocks; host pages written
     when the first one was, None before; failures; and the logical pages that are left.
     """
@@ -134,13 +135,15 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     life, endurance = state.life[i, 0], state.endurance[i, : sub_blocks_of(device)]
     first = endurance["first"].astype(np.int64)
     erases, limits = erases_of(state, i, device) - first, endurance["last"] - first
-    first_lost = int(life["first_lost_at"])
+    first_lost, written = int(life["first_lost_at"]), int(state.control["clock"][i, 0] - life["began_at"])
+    pages_each = int(state.params["pages_per_sub_block"][i, 0])
     return {
         "end_of_life": is_over(state, i),
         "lifetime": {
-            "host_pages_written": int(state.control["clock"][i, 0] - life["began_at"]),
+            "host_pages_written": written,
             "pages_programmed": int(life["programmed"]) + _programmed(state, i),
             "endurance_used": int(np.minimum(erases, limits).sum()) / int(limits.sum()),
+            "endurance_per_host_page": ratio(int(limits.sum()) * pages_each, written),
             "max_erases": int(erases.max()),
             "mean_erases": float(erases.mean()),
             "erases_cv": ratio(float(erases.std()), float(erases.mean())),

@@ -15,8 +15,9 @@ def test_device_without_cells__reads_as_it_always_did() -> None:
     assert "cells" not in device.model_dump() and "cells" not in device.model_dump(mode="json")
 
 
-def test_cells__dotted_fields_on_a_base() -> None:
-    device = load_device({"base": "demo", "cells.endurance.mean": 50, "cells.capacity": "variant"})
+@pytest.mark.parametrize("capacity", ["fixed", "variant"])
+def test_cells__dotted_fields_on_a_base(capacity: str) -> None:
+    device = load_device({"base": "demo", "cells.endurance.mean": 50, "cells.capacity": capacity})
     assert device.cells is not None and device.cells.endurance.mean == 50
     assert load_device(device.model_dump(mode="json")) == device
 
@@ -27,7 +28,7 @@ def test_cells__dotted_fields_on_a_base() -> None:
         ({}, r"cells\.endurance is missing"),
         ({"endurance": {"mean": 0}}, r"cells\.endurance\.mean"),
         ({"endurance": {"mean": 9}, "erase_failure": {"worn": 1.5}}, r"cells\.erase_failure\.worn"),
-        ({"endurance": {"mean": 9}, "least_capacity": 0.5}, "least_capacity is for capacity variant"),
+        ({"endurance": {"mean": 9}, "least_capacity": 0.6}, "least_capacity is for capacity variant"),
     ],
 )
 def test_cells__wrong_field__is_named(cells: dict[str, object], reason: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import cos, gamma, log, pi, sqrt
+from fractions import Fraction
+from math import ceil, cos, gamma, log, pi, sqrt
 from typing import TYPE_CHECKING
 
 from . import erase_sets
@@ -128,6 +129,14 @@ class Life:
         """V_max of the plane."""
         return max(self.config.max_valid_pages - self.gone[plane], 0)
 
+    def held(self, plane: int) -> int:
+        """How many logical pages the plane holds; the share of spare pages stays where capacity shrinks."""
+        if self.config.capacity == "fixed":
+            return self.limit(plane)
+        pages = self.config.blocks_per_plane * self.config.pages_per_block
+        left = Fraction(pages - self.gone[plane], pages)
+        return min(self.limit(plane), ceil(left * self.config.logical_pages / self.config.planes))
+
     def is_overfull(self, plane: int) -> bool:
         return self.gone[plane] > 0 and self.room(plane) < 0
 
@@ -184,9 +193,9 @@ class Life:
         """The most logical pages that the planes can hold."""
         planes = range(self.config.planes)
         if self.config.allocation != "static":
-            return sum(map(self.limit, planes)) - 1
+            return sum(map(self.held, planes)) - 1
         pages = self.capacity
-        while any(len(range(plane, pages, len(planes))) > self.limit(plane) for plane in planes):
+        while any(len(range(plane, pages, len(planes))) > self.held(plane) for plane in planes):
             pages -= 1
         return pages
 

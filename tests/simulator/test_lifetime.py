@@ -43,6 +43,7 @@ def test_equal_endurance__levelled_wear__the_host_writes_all_of_it_by_the_write_
     assert metrics["end_of_life"] and life["host_pages_written"] == metrics["host_pages_written"]
     assert life["host_pages_written"] == pytest.approx(endured / metrics["write_amplification"], rel=0.01)
     assert life["endurance_used"] == pytest.approx(1, abs=0.01)
+    assert life["endurance_per_host_page"] == endured / life["host_pages_written"]
     assert life["max_erases"] == 200 and metrics["lost_pages"] == 0
     assert first_fault(sim.arrays, 0) == NO_FAULT
 
@@ -70,6 +71,9 @@ def test_variant_capacity__lives_longer_and_gives_up_the_last_pages(timing: str)
     left = variant["lifetime"]["logical_pages_left"]
     assert variant["lifetime"]["host_pages_written"] > fixed["lifetime"]["host_pages_written"]
     assert sim.logical_pages / 2 <= left < sim.logical_pages == fixed["lifetime"]["logical_pages_left"]
+    blocks = sim.device.geometry.planes * sim.device.geometry.blocks_per_plane
+    kept = 1 - variant["lifetime"]["retired_blocks"] / blocks
+    assert left / sim.logical_pages <= kept + sim.device.geometry.planes / sim.logical_pages
     assert (sim.state.logical["ppn"][0, left:] == -1).all()
     assert (sim.state.logical["ppn"][0, :left] >= 0).mean() > 0.9
 

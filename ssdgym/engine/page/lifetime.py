@@ -54,19 +54,33 @@ def can_move(dev, leader, pairs, count):
 
 
 @inlined
+def _held(dev, plane):
+    """Return how many logical pages a plane can hold and still be collected.
+
+    In a device that shrinks no more than leave it the share of spare pages that it had.
+    """
+    params = dev.params[0]
+    gone = np.int64(dev.plane[plane].gone_pages)
+    held = max(params.valid_limit - gone, 0)
+    if not params.shrinks:
+        return held
+    pages = np.int64(params.blocks) * params.pages_per_block
+    return min(held, -(-params.logical_pages * (pages - gone) // (pages * params.planes)))
+
+
+@inlined
 def _supported(dev):
     """Return how many logical pages the planes can hold and still be collected."""
     params = dev.params[0]
-    limit = params.valid_limit
     if params.allocation != STATIC:
         pages = np.int64(-1)
         for plane in range(params.planes):
-            pages += max(limit - dev.plane[plane].gone_pages, 0)
+            pages += _held(dev, plane)
         return pages
     pages = np.int64(dev.life[0].capacity)
     for plane in range(params.planes):
         # Of the pages below it, each `planes`-th one is in this plane.
-        pages = min(pages, max(limit - dev.plane[plane].gone_pages, 0) * params.planes + plane)
+        pages = min(pages, _held(dev, plane) * params.planes + plane)
     return pages
 
 
