@@ -282,7 +282,7 @@ class Simulator(DecidedDevice):
             What was found and what was lost.
 
         Raises:
-            SsdgymError: a policy has failed in the middle of a step, or the family has no recovery.
+            SsdgymError: a policy has failed in the middle of a step.
         """
         self._refuse_broken()
         report = recover(self.arrays, 0, self.device, self._rules, capacitors)

@@ -12,11 +12,11 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.entries import format_device
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.power import page, subpage
+from ssdgym.simulator.power import block, page, subpage
 from ssdgym.simulator.power.commands import acknowledged_versions, commands_under_way
 from ssdgym.simulator.power.scan import recovery_ns
 
-_FAMILIES: dict[str, Any] = {"page": page, "subpage": subpage}
+_FAMILIES: dict[str, Any] = {"page": page, "subpage": subpage, "block": block}
 #: What an observer has noted, who has power, and wear: arrays of all families, and fields of others.
 _KEPT = ("latency", "histogram", "gc_histogram", "tail")
 _KEPT_FIELDS: dict[str, tuple[str, ...]] = {
@@ -57,17 +57,11 @@ def recover(
     state: State, i: int, device: DeviceConfig, rules: np.ndarray, capacitors: bool = False
 ) -> PowerReport:
     """Cut the power of device `i` and make it what it is after recovery, as `Simulator.cut_power`."""
-    mapping = family_of(device).engine.name
-    if mapping not in _FAMILIES:
-        raise SsdgymError(
-            f"device {device.name}: power cannot be cut with ftl.mapping {mapping}; choose "
-            f"{' or '.join(_FAMILIES)}."
-        )
     if device.cells is not None:
         raise SsdgymError(
             f"device {device.name}: power cannot be cut where cells wear out; leave cells out of the device."
         )
-    family, count = _FAMILIES[mapping], device.logical_pages
+    family, count = _FAMILIES[family_of(device).engine.name], device.logical_pages
     cut = [] if capacitors else list(commands_under_way(state, i))
     under_way: dict[tuple[int, int], int] = {}
     for command in cut:
@@ -80,8 +74,8 @@ def recover(
     versions[lpn] = found.version[ppn]
     _power_off(state, i, device, family)
     state.logical["ppn"][i, lpn], state.logical["version"][i, lpn] = ppn, versions[lpn]
-    work = family.adopt(state, i, found, rules)
-    time_ns = recovery_ns(state, i, device, found, work)
+    family.adopt(state, i, found, rules)
+    time_ns, work = recovery_ns(state, i, device, found), found.work
     if state.params["timed"][i, 0]:
         state.control["now"][i, 0] += time_ns
     return PowerReport(

@@ -54,6 +54,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
         half_erased=erased_pairs(state, i, cut),
+        work=np.zeros((int(params["planes"]), 2), np.int64),
     )
 
 
@@ -70,12 +71,8 @@ def unflushed(state: State, i: int, device: DeviceConfig, cut: set[int]) -> np.n
     return waits
 
 
-def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> np.ndarray:
-    """Let a device, empty but for its map, take over what has been found.
-
-    Returns:
-        Pages moved and blocks erased to win room, int64 (planes, 2).
-    """
+def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> None:
+    """Let a device, empty but for its map, take over what has been found."""
     params = state.params[i, 0]
     in_sub_blocks = found.programmed.reshape(-1, int(params["pages_per_sub_block"]))
     subs, count = len(in_sub_blocks), len(found.lpn)
@@ -86,16 +83,14 @@ def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> np.ndarray:
     state.sub_block["invalid"][i, :subs] = written - np.bincount(
         mapped // in_sub_blocks.shape[1], minlength=subs
     )
-    work = np.zeros((int(params["planes"]), 2), np.int64)
     placement = int(params["placement"])
     reopens = placement not in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
     if placement != HOTNESS_GROUPS:
-        call_on(adopt_pages, state, i, found.half_erased, work, reopens, rules=rules)
-        return work
+        call_on(adopt_pages, state, i, found.half_erased, found.work, reopens, rules=rules)
+        return
     own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
     params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
-    call_on(adopt_pages, state, i, found.half_erased, work, reopens, rules=rules)
+    call_on(adopt_pages, state, i, found.half_erased, found.work, reopens, rules=rules)
     for name, value in own.items():
         params[name] = value
     adopt_placement(state, i)
-    return work

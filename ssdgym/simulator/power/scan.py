@@ -25,6 +25,7 @@ class Found:
         reads: int64 (planes,), pages that the scan reads.
         half_programmed: pages that fail their check.
         half_erased: ERASE_PAIR (m,), what has to be erased again.
+        work: int64 (planes, 2), pages moved and blocks erased by the recovery.
     """
 
     lpn: np.ndarray
@@ -37,6 +38,7 @@ class Found:
     reads: np.ndarray
     half_programmed: int
     half_erased: np.ndarray
+    work: np.ndarray
 
     def newest_copies(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the logical pages that are found, rising, and the page that holds each.
@@ -58,7 +60,7 @@ class Found:
         return lpn[chosen], pages[chosen]
 
 
-def recovery_ns(state: State, i: int, device: DeviceConfig, found: Found, work: np.ndarray) -> int:
+def recovery_ns(state: State, i: int, device: DeviceConfig, found: Found) -> int:
     """Return the time of the die that is busy longest: it reads, erases and moves one after the other.
 
     Dies work at the same time. What the scan transfers, the spare areas of pages, is left out.
@@ -67,10 +69,9 @@ def recovery_ns(state: State, i: int, device: DeviceConfig, found: Found, work: 
         state: the batch.
         i: number of the device in it.
         device: its configuration.
-        found: by the scan.
-        work: int64 (planes, 2), pages moved and blocks erased to win room.
+        found: by the scan, with what has been done since.
     """
-    timing, params = device.timing, state.params[i, 0]
+    timing, params, work = device.timing, state.params[i, 0], found.work
     dies = int(params["dies"])
     move_ns = timing.read_ns + timing.program_ns + 2 * device.transfer_ns
     of_planes = found.reads * timing.read_ns + work[:, 0] * move_ns + work[:, 1] * timing.erase_ns

@@ -75,6 +75,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
         half_erased=erased_pairs(state, i, cut),
+        work=np.zeros((int(params["planes"]), 2), np.int64),
     )
 
 
@@ -99,12 +100,8 @@ def unflushed(state: State, i: int, device: DeviceConfig, cut: set[int]) -> np.n
     return np.asarray(waits)
 
 
-def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> np.ndarray:
-    """Let a device, empty but for its map, take over what has been found.
-
-    Returns:
-        Pages moved and blocks erased to win room, int64 (planes, 2).
-    """
+def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> None:
+    """Let a device, empty but for its map, take over what has been found."""
     subpage, count = state.subpage[i, 0], len(found.lpn)
     slots, unit = int(subpage["slots"]), int(subpage["unit_slots"])
     in_region = state.region_block["in_region"][i, : len(found.room)].copy()
@@ -120,10 +117,8 @@ def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> np.ndarray:
     valid_units = (valid if unit == 1 else valid > 0).reshape(blocks, -1).sum(axis=1)
     state.sub_block["written"][i, :blocks] = np.where(main, written, 0)
     state.sub_block["invalid"][i, :blocks] = np.where(main, written - valid_units, 0)
-    work = np.zeros((int(state.params["planes"][i, 0]), 2), np.int64)
     split = _split_groups(state, i, mapped, main)
-    call_on(adopt_pages, state, i, found.half_erased, in_region, split, work, rules=rules)
-    return work
+    call_on(adopt_pages, state, i, found.half_erased, in_region, split, found.work, rules=rules)
 
 
 def _format_regions(state: State, i: int) -> None:

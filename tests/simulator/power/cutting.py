@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssdgym.engine.block.state import NFTL, UPDATE
 from ssdgym.engine.core.status import STOPPED
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.subpage.state import FGM, SUBFTL
@@ -78,7 +79,8 @@ def lost_to_host(sim: Simulator, view: HostView) -> np.ndarray:
 
 def copies_of(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
     """Return what a device holds for the naive recovery."""
-    return _subpage_copies(sim) if sim.device.ftl.mapping == "subpage" else _page_copies(sim)
+    ways = {"page": _page_copies, "subpage": _subpage_copies, "block": _block_copies}
+    return ways[sim.device.ftl.mapping](sim)
 
 
 def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -110,6 +112,20 @@ def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
             if lpn >= 0 and version > 0:
                 copies.append(Copy(lpn, version, place, page, block, in_region))
     return copies, room, kind != FGM
+
+
+def _block_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
+    """Of equal copies of NFTL the one in the data block counts, as elsewhere that of the main area."""
+    state, merging, pages = sim.state, sim.state.merging[0, 0], sim.device.geometry.pages_per_block
+    lpn, version = (state.physical[name][0].reshape(-1, pages) for name in ("lpn", "version"))
+    is_nftl = bool(merging["kind"] == NFTL)
+    updates = set(state.member[0][UPDATE :: merging["slots"]].tolist()) if is_nftl else set()
+    copies = []
+    for block, page in np.argwhere((lpn >= 0) & (version > 0)).tolist():
+        place = block * pages + page
+        content = int(lpn[block, page]), int(version[block, page])
+        copies.append(Copy(*content, place, place, block, block in updates))
+    return copies, dict(enumerate((lpn < 0).sum(axis=1).tolist())), is_nftl
 
 
 def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = True) -> PowerReport:

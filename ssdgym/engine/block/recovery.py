@@ -1,0 +1,42 @@
+"""How a device of the block family goes on after a power cut: bundles get the blocks that are found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import forget, program, review, set_block
+from ssdgym.engine.blocks.index import leave_pool
+from ssdgym.engine.core.kernel import entry, kernel
+
+
+@kernel
+def _adopt_block(dev, bundle, block, lpn, version):
+    """Program again what a block of a bundle holds, and leave the map as it is."""
+    size = np.int64(dev.params[0].pages_per_block)
+    for ppn in range(block * size, (block + 1) * size):
+        if lpn[ppn] < 0:
+            continue
+        holder = np.int64(dev.logical[lpn[ppn]].ppn)
+        program(dev, np.int64(ppn), lpn[ppn], version[ppn])
+        dev.logical[lpn[ppn]].ppn = holder
+        if holder == ppn:
+            dev.plane[dev.block[block].plane].valid += 1
+        else:
+            forget(dev, bundle, np.int64(ppn))
+
+
+@entry
+def adopt_bundles(dev, owner, slot, lpn, version):
+    """Let an empty device take over the pages that have been found and mapped.
+
+    `owner` (blocks,) is the bundle of each block, or -1, `slot` its slot there; `lpn`, `version` (pages,)
+    what pages hold, -1 for erased ones.
+    """
+    params = dev.params[0]
+    for block in range(np.int64(params.planes) * params.blocks):
+        if owner[block] >= 0:
+            leave_pool(dev, np.int64(block))
+            set_block(dev, owner[block], slot[block], np.int64(block))
+            _adopt_block(dev, owner[block], np.int64(block), lpn, version)
+    for bundle in range(dev.merging[0].bundles):
+        review(dev, np.int64(bundle))

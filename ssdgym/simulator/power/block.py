@@ -1,0 +1,148 @@
+"""Power loss of the block family: pages anywhere in blocks, blocks of bundles, merges that are cut off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.block.recovery import adopt_bundles
+from ssdgym.engine.block.state import DATA, NFTL, UPDATE
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import ERASE_PAIR
+from ssdgym.engine.entries import call_on
+from ssdgym.simulator.power.commands import Command
+from ssdgym.simulator.power.merges import Blocks, drop_blocks, end_merge, free_block
+from ssdgym.simulator.power.page import replaced_by
+from ssdgym.simulator.power.scan import Found
+
+__all__ = ["KEPT", "KEPT_FIELDS", "adopt", "replaced_by", "scan", "unflushed"]
+
+#: What stays beside wear: disturbances; and the headers of blocks, which say whose they are.
+KEPT = ("disturbed",)
+KEPT_FIELDS: dict[str, tuple[str, ...]] = {}
+
+
+@dataclass
+class FoundBlocks(Found):
+    """What a scan finds, with the headers of blocks.
+
+    Attributes:
+        owner, slot: int64 (blocks,), the bundle of each block, or -1, and its slot there.
+    """
+
+    owner: np.ndarray
+    slot: np.ndarray
+
+
+def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> FoundBlocks:
+    """Return what flash holds once these commands have been cut off, and merges have been ended."""
+    params, merging, count = state.params[i, 0], state.merging[i, 0], device.geometry.physical_pages
+    size, planes = int(params["pages_per_block"]), int(params["planes"])
+    lpn, version = (state.physical[name][i, :count].astype(np.int64) for name in ("lpn", "version"))
+    half_programmed, pairs = 0, [np.zeros(0, ERASE_PAIR)]
+    for command in cut:
+        for plane, mark in command.touched.items():
+            if command.erases:
+                pairs.append(_half_erased(state, i, plane, -1 - mark))
+            elif command.begun:
+                version[mark - 1] = -1
+                half_programmed += 1
+            else:
+                lpn[mark - 1] = -1
+    version[lpn < 0] = -1
+    blocks = _blocks_of(state, i, lpn.reshape(-1, size), version.reshape(-1, size), planes)
+    of_blocks = (blocks.lpn >= 0).sum(axis=1)
+    reads = (of_blocks + (of_blocks < size)).reshape(planes, -1).sum(axis=1)
+    _end_merges(blocks, state, i, device)
+    lpn, version = blocks.lpn.reshape(-1), blocks.version.reshape(-1)
+    good = np.flatnonzero((lpn >= 0) & (version > 0))
+    slot = blocks.slot[good // size]
+    again = np.array([(2 ** int(params["sub_blocks"]) - 1, block) for block in blocks.erased], ERASE_PAIR)
+    half_erased = np.concatenate(pairs)
+    _count_erases(state, i, np.concatenate([half_erased, again]))
+    _count_moves(state, i, int(blocks.work[:, 0].sum()))
+    return FoundBlocks(
+        lpn=lpn,
+        version=version,
+        programmed=lpn >= 0,
+        good=good,
+        block=good // size,
+        preferred=2 * (slot == DATA) + (slot == UPDATE) if merging["kind"] == NFTL else 0 * slot,
+        room=size - (blocks.lpn >= 0).sum(axis=1),
+        reads=reads,
+        half_programmed=half_programmed,
+        half_erased=half_erased,
+        work=blocks.work,
+        owner=blocks.owner,
+        slot=blocks.slot,
+    )
+
+
+def _half_erased(state: State, i: int, plane: int, block: int) -> np.ndarray:
+    """Return the part of a block that the job of a plane was erasing, as a mask of sub-blocks."""
+    job, levels = state.job[i, plane], int(state.merging["levels"][i, 0])
+    level, node = int(job["amount"]), int(job["node"]) if job["amount"] else 1
+    leaves = 1 << (levels - level)
+    first = (node - (1 << level)) * leaves
+    return np.array([(((1 << leaves) - 1) << first, block)], ERASE_PAIR)
+
+
+def _blocks_of(state: State, i: int, lpn: np.ndarray, version: np.ndarray, planes: int) -> Blocks:
+    """Return the blocks with what they hold and their headers; one without a page has none."""
+    slots = int(state.merging["slots"][i, 0])
+    members = state.member[i, : int(state.merging["bundles"][i, 0]) * slots]
+    owner, slot = np.full(len(lpn), -1, np.int64), np.zeros(len(lpn), np.int64)
+    places = np.flatnonzero(members >= 0)
+    places = places[(lpn[members[places]] >= 0).any(axis=1)]
+    owner[members[places]], slot[members[places]] = places // slots, places % slots
+    return Blocks(lpn, version, owner, slot, np.zeros((planes, 2), np.int64))
+
+
+def _end_merges(blocks: Blocks, state: State, i: int, device: DeviceConfig) -> None:
+    """End the merges of all bundles, and see to it that every plane has a free block."""
+    merging, places = state.merging[i, 0], _places(state, i)
+    by_place = merging["kind"] == NFTL
+    for bundle in np.unique(blocks.owner[blocks.owner >= 0]):
+        if by_place:
+            end_merge(blocks, int(bundle), places, device.name)
+        else:
+            drop_blocks(blocks, int(bundle), int(merging["physical_blocks"]), device.name)
+    for plane in range(len(blocks.work)) if not by_place else ():
+        free_block(blocks, plane)
+
+
+def _places(state: State, i: int) -> np.ndarray:
+    """Return the place of each logical page in its bundle, int64 (logical pages,)."""
+    merging, params = state.merging[i, 0], state.params[i, 0]
+    lpn = np.arange(int(params["logical_pages"]))
+    return (lpn // int(params["planes"]) if merging["by_pages"] else lpn) % int(merging["span"])
+
+
+def _count_erases(state: State, i: int, pairs: np.ndarray) -> None:
+    """Count erases of sub-blocks, which end what has disturbed them."""
+    counters, sub_blocks = state.counters[i, 0], int(state.params["sub_blocks"][i, 0])
+    for pair in pairs:
+        subs = [int(pair["block"]) * sub_blocks + s for s in range(sub_blocks) if int(pair["mask"]) >> s & 1]
+        erases = state.sub_block["erases"][i]
+        counters["erase_square_rise"] += int((2 * erases[subs].astype(np.int64) + 1).sum())
+        counters["erased_sub_blocks"] += len(subs)
+        counters["erases"] += 1
+        erases[subs] += 1
+        state.disturbed[i, subs] = 0
+
+
+def _count_moves(state: State, i: int, moves: int) -> None:
+    state.counters["relocated_pages"][i, 0] += moves
+    state.counters["flash_reads"][i, 0] += moves
+
+
+def unflushed(state: State, i: int, device: DeviceConfig, cut: set[int]) -> np.ndarray:
+    """Return of each logical page whether it is in a write buffer: the family has none."""
+    return np.zeros(device.logical_pages, bool)
+
+
+def adopt(state: State, i: int, found: FoundBlocks, rules: np.ndarray) -> None:
+    """Let a device, empty but for its map, take over what has been found."""
+    call_on(adopt_bundles, state, i, found.owner, found.slot, found.lpn, found.version, rules=rules)
