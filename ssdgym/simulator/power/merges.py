@@ -152,7 +152,7 @@ def free_block(blocks: Blocks, plane: int) -> None:
 
 
 def _least_needed(blocks: Blocks, bundle: int) -> tuple[int, int]:
-    """Return the fewest pages to be moved to drop a block of a superblock, and the block; -1 if none can be."""
+    """Return the fewest pages to move so that a superblock can drop a block, and the block; or -1, -1."""
     held, best = list(blocks.of_bundle(bundle).values()), (-1, -1)
     for block in held:
         others = [other for other in held if other != block]
