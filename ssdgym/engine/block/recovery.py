@@ -6,6 +6,7 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import forget, program, review, set_block
 from ssdgym.engine.blocks.index import leave_pool
+from ssdgym.engine.blocks.manager import count_valid
 from ssdgym.engine.core.kernel import entry, kernel
 
 
@@ -20,7 +21,7 @@ def _adopt_block(dev, bundle, block, lpn, version):
         program(dev, np.int64(ppn), lpn[ppn], version[ppn])
         dev.logical[lpn[ppn]].ppn = holder
         if holder == ppn:
-            dev.plane[dev.block[block].plane].valid += 1
+            count_valid(dev, dev.block[block].plane)
         else:
             forget(dev, bundle, np.int64(ppn))
 
