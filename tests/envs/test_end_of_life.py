@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, JointGCEnv
+from ssdgym.envs import (
+    BlockAllocationEnv,
+    DecisionEnv,
+    EraseVictimEnv,
+    EraseVictimVectorEnv,
+    JointGCEnv,
+    WearLevelEnv,
+)
 from tests.engine.devices import device
 from tests.envs.vector.compare import assert_same
 
@@ -20,8 +27,8 @@ def arguments(**more: Any) -> dict[str, Any]:
     return {"device": config, "workload": "uniform", "horizon": 100_000, "preconditioning": "fill", **more}
 
 
-@pytest.mark.parametrize("env_type", [EraseVictimEnv, JointGCEnv])
-def test_single__terminated_with_the_reason(env_type: type[EraseVictimEnv]) -> None:
+@pytest.mark.parametrize("env_type", [EraseVictimEnv, JointGCEnv, BlockAllocationEnv, WearLevelEnv])
+def test_single__terminated_with_the_reason(env_type: type[DecisionEnv]) -> None:
     env = env_type(**arguments())
     lengths = []
     for seed in (1, 2, 1):

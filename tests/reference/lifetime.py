@@ -193,7 +193,7 @@ class Life:
         """The most logical pages that the planes can hold."""
         planes = range(self.config.planes)
         if self.config.allocation != "static":
-            return sum(map(self.held, planes)) - 1
+            return min(sum(map(self.limit, planes)) - 1, sum(map(self.held, planes)))
         pages = self.capacity
         while any(len(range(plane, pages, len(planes))) > self.held(plane) for plane in planes):
             pages -= 1

@@ -78,6 +78,16 @@ def test_variant_capacity__lives_longer_and_gives_up_the_last_pages(timing: str)
     assert (sim.state.logical["ppn"][0, :left] >= 0).mean() > 0.9
 
 
+def test_variant_capacity__dynamic_allocation__keeps_every_page_until_a_block_is_lost() -> None:
+    cells = {"endurance": {"mean": 30}, "capacity": "variant"}
+    sim = Simulator(
+        device({"planes_per_die": 2}, {"allocation": "dynamic"}, cells=cells), recording=Recording(1, 1)
+    )
+    life = sim.run(random_writes(5 * sim.logical_pages, sim.logical_pages))["lifetime"]
+    assert life["max_erases"] > 0 == life["retired_blocks"]
+    assert life["logical_pages_left"] == sim.logical_pages
+
+
 #: What the placements are called whose memory rules use; others take any.
 PLACEMENTS = {
     "chain": "midas",

@@ -73,10 +73,11 @@ def _supported(dev):
     """Return how many logical pages the planes can hold and still be collected."""
     params = dev.params[0]
     if params.allocation != STATIC:
-        pages = np.int64(-1)
+        most, held = np.int64(-1), np.int64(0)
         for plane in range(params.planes):
-            pages += _held(dev, plane)
-        return pages
+            most += max(params.valid_limit - dev.plane[plane].gone_pages, 0)
+            held += _held(dev, plane)
+        return min(most, held)
     pages = np.int64(dev.life[0].capacity)
     for plane in range(params.planes):
         # Of the pages below it, each `planes`-th one is in this plane.
