@@ -322,9 +322,24 @@ def program(dev, plane, stream, lpn, version, relocated):
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
     program_page(dev, ppn, lpn, version)
     note_program(dev, block_of(params, sub), relocated)
-    count_in_stream(dev.stream[plane * MAX_STREAMS + _stream_of_open(dev, stream)], 1, relocated)
+    count_in_stream(dev.stream[plane * MAX_STREAMS + stream], 1, relocated)
     count_programs(dev, control.clock, plane, stream, sub, 1)
     return ppn
+
+
+@kernel
+def program_levelled(dev, plane, lpn, version):
+    """Program the next page of the open block of those that level wear; return its number."""
+    params, stream = dev.params[0], levelling_stream(dev)
+    sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
+    ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
+    program_page(dev, ppn, lpn, version)
+    block = block_of(params, sub)
+    note_program(dev, block, True)
+    count_in_stream(stream_of(dev, dev.block[block]), 1, True)
+    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
+    dev.counters[0].levelling_moves += 1
+    return np.int64(ppn)
 
 
 @kernel

@@ -17,7 +17,7 @@ from ssdgym.engine.blocks.manager import (
     levelling_stream,
     note_relocated,
     pass_failing,
-    program,
+    program_levelled,
     row_of,
     writable_sub_block,
 )
@@ -160,6 +160,15 @@ def _ensure_target(dev, plane, stream, lpn):
     return status
 
 
+@kernel
+def _ensure_levelled(dev, plane, lpn):
+    """Let those that level wear have a block open that can be programmed; return as `_ensure_target`."""
+    status = np.int64(ensure_open_for_levelling(dev, plane))
+    if status == OK and dev.params[0].programs_fail:
+        status = np.int64(pass_failing(dev, plane, levelling_stream(dev), lpn))
+    return status
+
+
 @inlined
 def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
@@ -168,9 +177,7 @@ def move_page(dev, plane_number, ppn):
     levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
     stream = np.int64(0)
     if levels:
-        status = np.int64(ensure_open_for_levelling(dev, plane_number))
-        if status == OK and params.programs_fail:
-            status = np.int64(pass_failing(dev, plane_number, levelling_stream(dev), lpn))
+        status = np.int64(_ensure_levelled(dev, plane_number, lpn))
         if status != OK:
             return status
     elif params.placement != HOTNESS_GROUPS:
@@ -184,7 +191,7 @@ def move_page(dev, plane_number, ppn):
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
     if levels:
-        target = np.int64(program(dev, plane_number, levelling_stream(dev), lpn, version, True))
+        target = np.int64(program_levelled(dev, plane_number, lpn, version))
     else:
         target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
     if target < 0:
@@ -193,7 +200,6 @@ def move_page(dev, plane_number, ppn):
     sub = sub_block_of(params, ppn)
     vacate(dev, block_of(params, sub), sub, 1)
     dev.counters[0].relocated_pages += 1
-    dev.counters[0].levelling_moves += levels
     page_event(dev, RELOCATED, plane_number, lpn, ppn, target)
     return target
 
