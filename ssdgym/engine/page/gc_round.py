@@ -35,6 +35,7 @@ from ssdgym.engine.core.records import (
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.decisions import (
     ALLOCATE,
+    ALLOCATES,
     RELOCATE,
     RELOCATED,
     is_external,
@@ -148,7 +149,7 @@ def _count_warm(dev, lpn):
         dev.counters[0].relocated_warm_pages += 1
 
 
-@inlined
+@kernel
 def _ensure_target(dev, plane, stream, lpn):
     """Let the stream that a page is relocated to have a block open; return OK, or what `status_of` takes."""
     taken = stream_with_room(dev, plane, stream)
@@ -184,9 +185,10 @@ def move_page(dev, plane_number, ppn):
         stream = relocated_stream(dev, plane_number, lpn, ppn)
         if stream < 0:
             return stream
-        status = np.int64(_ensure_target(dev, plane_number, stream, lpn))
-        if status != OK:
-            return status
+        if params.programs_fail or dev.decider.hooks & ALLOCATES:
+            status = np.int64(_ensure_target(dev, plane_number, stream, lpn))
+            if status != OK:
+                return status
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)

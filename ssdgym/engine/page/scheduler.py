@@ -206,6 +206,8 @@ def _start_write(dev, die_number):
 @inlined
 def _with_failures(dev, phases, failed):
     """Return the phases of a command with the programs that have failed in it, but `failed` before."""
+    if not dev.params[0].programs_fail:
+        return phases
     again_ns = (dev.life[0].program_failures - failed) * dev.params[0].program_ns
     if phases.transfer_ns == NO_PHASE:
         return Phases(phases.array_ns + again_ns, phases.transfer_ns, phases.after_ns)

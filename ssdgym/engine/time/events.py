@@ -210,8 +210,9 @@ def start_gc_command(dev, die_number, command, pages, phases):
 def note_touched(dev, plane, mark):
     """Note what the next command of a plane's die programs or erases there: see `touched` of PLANE."""
     params = dev.params[0]
-    for other in range(remainder(plane, params.dies), params.planes, params.dies):
-        dev.plane[other].touched = 0
+    if params.planes > params.dies:
+        for other in range(remainder(plane, params.dies), params.planes, params.dies):
+            dev.plane[other].touched = 0
     dev.plane[plane].touched = mark
 
 
