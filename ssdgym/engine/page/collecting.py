@@ -60,13 +60,18 @@ def takes_host_pages(dev, number):
     return dev.plane[number].pool_pages >= moves_left(dev, number) + np.int64(params.pages_per_block)
 
 
+@kernel
+def _is_short(dev, number):
+    params, plane = dev.params[0], dev.plane[number]
+    if plane.collecting:
+        return False
+    return plane.pool_pages < params.floor_pool and not is_overfull(params, plane)
+
+
 @inlined
 def is_short(dev, number):
     """Return whether a plane that has lost blocks has to be collected before it takes a page of the host."""
-    params, plane = dev.params[0], dev.plane[number]
-    if not params.endures or plane.collecting:
-        return False
-    return plane.pool_pages < params.floor_pool and not is_overfull(params, plane)
+    return dev.params[0].endures != 0 and _is_short(dev, number)
 
 
 @inlined

@@ -206,11 +206,11 @@ def start_gc_command(dev, die_number, command, pages, phases):
     start_command(dev, die_number, command, -1, pages, phases)
 
 
-@inlined
+@kernel
 def note_touched(dev, plane, mark):
     """Note what the next command of a plane's die programs or erases there: see `touched` of PLANE."""
     params = dev.params[0]
-    if params.planes > params.dies:
+    if params.planes_per_die > 1:
         for other in range(remainder(plane, params.dies), params.planes, params.dies):
             dev.plane[other].touched = 0
     dev.plane[plane].touched = mark
