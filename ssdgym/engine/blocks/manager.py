@@ -197,8 +197,8 @@ def _block_to_open(dev, plane, stream):
 @kernel
 def _open_chosen(dev, plane, stream):
     block = _block_to_open(dev, plane, stream)
-    if block == PENDING:
-        block = request_action(dev, ALLOCATE, plane, stream)
+    if block == PENDING:  # the answer opens it
+        return np.int64(request_action(dev, ALLOCATE, plane, stream))
     if block < 0:
         return np.int64(OUT_OF_SPACE) if block == -1 else block
     open_block(dev, plane, stream, block)

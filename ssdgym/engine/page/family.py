@@ -7,7 +7,7 @@ from numba import types
 
 from ssdgym.engine import entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
-from ssdgym.engine.blocks.manager import is_pooled, return_open_block
+from ssdgym.engine.blocks.manager import is_pooled, open_block, return_open_block
 from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
@@ -127,10 +127,11 @@ def _apply_action(dev, chosen, action):
     if control.decision_kind == ERASE:
         return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     if control.decision_kind == ALLOCATE:
-        block = np.int64(chosen[0].block)
-        if not is_pooled(dev, np.int64(control.decision_plane), block):
+        block, plane = np.int64(chosen[0].block), np.int64(control.decision_plane)
+        if not is_pooled(dev, plane, block):
             return np.int64(NOT_FREE)
-        control.answer = block
+        # Opened at once: kept, the answer would be taken for that of the page's PLACE, which is due again.
+        open_block(dev, plane, np.int64(control.decision_subject), block)
         return np.int64(OK)
     if control.decision_kind == LEVEL:
         block = np.int64(chosen[0].block if chosen[0].mask != NONE else -1)
