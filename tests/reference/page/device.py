@@ -80,8 +80,9 @@ class Device(Collecting):
 
         If a row is given, what lies before it is padded.
         """
-        assert self.takes_host_pages(plane)
-        row = None if self.config.programs_fail else row  # it has been prepared, and may have failed
+        # Where programs fail, the page has been prepared: pages before it have been lost since it was let in.
+        assert self.config.programs_fail or self.takes_host_pages(plane)
+        row = None if self.config.programs_fail else row
         page = self.logical[lpn]
         is_newest = version > page.version
         old = page.ppn if is_newest else UNMAPPED
