@@ -41,7 +41,7 @@ def accepts(data: object) -> bool:
     assert isinstance(data, dict)
     if "splits" in data:
         return load_suite(data) is not None
-    if "geometry" in data:
+    if "geometry" in data or "base" in data:
         return load_device(data) is not None
     if "policies" in data:
         return load_config(ExperimentConfig, data, "experiments") is not None

@@ -18,7 +18,7 @@ DRAWERS, ROOM = 3, 8
 #: Those of the arrays of other families that metrics are read from.
 SHARED = (
     *("params", "control", "counters", "logical", "sub_block", "slot", "latency"),
-    *("histogram", "gc_histogram", "tail"),
+    *("histogram", "gc_histogram", "tail", "life"),
 )
 ARRAYS = Arrays(
     "Chest",
