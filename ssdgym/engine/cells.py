@@ -6,7 +6,8 @@ Draws are functions of the seed, the sub-block, its erases and the page.
 import numpy as np
 
 from ssdgym.engine.core.bits import ERASE_FAILURE_STREAM, PROGRAM_FAILURE_STREAM, draw, has
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.flash import NO_PHASE, Phases
 
 _UNIT = 2.0**-53
 
@@ -26,11 +27,11 @@ def _fails(dev, stream, sub, age, k, fresh, worn):
 
 
 @kernel
-def program_fails(dev, sub):
-    """Return whether the next page of a sub-block fails when it is programmed."""
+def program_fails(dev, sub, place, places):
+    """Return whether a program of a sub-block fails, at this one of so many places in it."""
     params = dev.params[0]
     age = _age(dev, sub)
-    k = age * params.pages_per_sub_block + dev.sub_block[sub].written
+    k = age * places + place
     return _fails(dev, PROGRAM_FAILURE_STREAM, sub, age, k, params.program_fresh, params.program_worn)
 
 
@@ -53,6 +54,17 @@ def wears_out(dev, block, mask):
 def count_program_failure(dev):
     """Count a page that could not be programmed."""
     dev.life[0].program_failures += 1
+
+
+@inlined
+def with_failures(dev, phases, program_ns, failed):
+    """Return the phases of a command with the programs that have failed in it, but `failed` before."""
+    if not dev.params[0].programs_fail:
+        return phases
+    again_ns = (dev.life[0].program_failures - failed) * program_ns
+    if phases.transfer_ns == NO_PHASE:
+        return Phases(phases.array_ns + again_ns, phases.transfer_ns, phases.after_ns)
+    return Phases(phases.array_ns, phases.transfer_ns, phases.after_ns + again_ns)
 
 
 @inlined
@@ -82,7 +94,21 @@ def end_life(dev):
     dev.life[0].over = 1
 
 
-@inlined
-def shrink_to(dev, pages):
-    """Leave the host so many logical pages, the first ones."""
-    dev.life[0].capacity = pages
+@operation
+def forget_page(dev, lpn):
+    """Forget a logical page that the device gives up, as if the host had trimmed it."""
+
+
+@kernel
+def settle_for(dev, pages):
+    """Leave the host at most so many logical pages, the first ones, or end the life of the device."""
+    params, life = dev.params[0], dev.life[0]
+    before = np.int64(life.capacity)
+    if pages >= before:
+        return
+    if not params.shrinks or pages < params.least_capacity:
+        end_life(dev)
+        return
+    for lpn in range(pages, before):
+        forget_page(dev, np.int64(lpn))
+    life.capacity = pages

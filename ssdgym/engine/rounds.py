@@ -9,7 +9,7 @@ from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import END_OF_LIFE, NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
-from ssdgym.engine.erase.legality import check_erase_set, choose_block, gc_unfinished
+from ssdgym.engine.erase.legality import check_erase_set, choose_block, gc_unfinished, is_overfull
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
@@ -19,6 +19,20 @@ from ssdgym.engine.speedupgc.heaps import refresh
 def gc_needed(params, plane):
     """Return whether a host program that has just ended in this plane switches foreground GC on."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
+
+
+@kernel
+def _is_short(dev, number):
+    params, plane = dev.params[0], dev.plane[number]
+    if plane.collecting:
+        return False
+    return plane.pool_pages < params.floor_pool and not is_overfull(params, plane)
+
+
+@inlined
+def is_short(dev, number):
+    """Return whether a plane that has lost blocks has to be collected before it takes a page of the host."""
+    return dev.params[0].endures != 0 and _is_short(dev, number)
 
 
 @inlined

@@ -15,7 +15,7 @@ from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import erases_of, family_of, ratio, sub_blocks_of
+from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -89,7 +89,7 @@ def begin_life(state: State, i: int, device: DeviceConfig) -> None:
     life["capacity"] = device.logical_pages
     life["began_at"] = state.control["clock"][i, 0]
     life["first_lost_at"] = -1
-    life["programmed"] = -_programmed(state, i)
+    life["programmed"] = -family_of_state(state).pages_programmed(state, i)
 
 
 @contextmanager
@@ -113,12 +113,7 @@ def is_over(state: State, i: int) -> bool:
 def note_programmed(state: State, i: int) -> None:
     """Keep how much device `i` has programmed before its counters are cleared."""
     if state.params["endures"][i, 0]:
-        state.life["programmed"][i, 0] += _programmed(state, i)
-
-
-def _programmed(state: State, i: int) -> int:
-    counted = state.counters[i, 0]
-    return int(counted["host_pages_written"] + counted["relocated_pages"] + counted["padded_pages"])
+        state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
 
 
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
@@ -136,12 +131,12 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     first = endurance["first"].astype(np.int64)
     erases, limits = erases_of(state, i, device) - first, endurance["last"] - first
     first_lost, written = int(life["first_lost_at"]), int(state.control["clock"][i, 0] - life["began_at"])
-    pages_each = int(state.params["pages_per_sub_block"][i, 0])
+    pages_each = device.usable.pages_per_block * device.units_per_page // device.usable.sub_blocks_per_block
     return {
         "end_of_life": is_over(state, i),
         "lifetime": {
             "host_pages_written": written,
-            "pages_programmed": int(life["programmed"]) + _programmed(state, i),
+            "pages_programmed": int(life["programmed"]) + family_of(device).pages_programmed(state, i),
             "endurance_used": int(np.minimum(erases, limits).sum()) / int(limits.sum()),
             "endurance_per_host_page": ratio(int(limits.sum()) * pages_each, written),
             "max_erases": int(erases.max()),

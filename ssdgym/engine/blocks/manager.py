@@ -369,7 +369,7 @@ def pass_failing(dev, plane, stream, lpn):
         sub = writable_sub_block(dev, plane, stream)
         if sub < 0:
             return np.int64(OUT_OF_SPACE)
-        if not program_fails(dev, sub):
+        if not program_fails(dev, sub, dev.sub_block[sub].written, dev.params[0].pages_per_sub_block):
             return np.int64(OK)
         dev.block[block_of(dev.params[0], sub)].status |= WORN
         count_program_failure(dev)

@@ -60,20 +60,6 @@ def takes_host_pages(dev, number):
     return dev.plane[number].pool_pages >= moves_left(dev, number) + np.int64(params.pages_per_block)
 
 
-@kernel
-def _is_short(dev, number):
-    params, plane = dev.params[0], dev.plane[number]
-    if plane.collecting:
-        return False
-    return plane.pool_pages < params.floor_pool and not is_overfull(params, plane)
-
-
-@inlined
-def is_short(dev, number):
-    """Return whether a plane that has lost blocks has to be collected before it takes a page of the host."""
-    return dev.params[0].endures != 0 and _is_short(dev, number)
-
-
 @inlined
 def background_plane(view, die_number, below_free):
     """Return the plane whose background round goes on or should start, or -1.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from ssdgym.engine import entries, loop, rounds
+from ssdgym.engine import cells, entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_pooled, open_block, return_open_block
 from ssdgym.engine.core.bits import NONE
@@ -37,7 +37,7 @@ from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import is_closed
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
-from ssdgym.engine.page.writes import host_read, host_trim, is_written, prefetch_requests
+from ssdgym.engine.page.writes import forget, host_read, host_trim, is_written, prefetch_requests
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
 from ssdgym.engine.time.events import format_queues
@@ -162,6 +162,7 @@ PAGE = entries.add_family(
         entries.is_written: is_written,
         entries.apply_action: _apply_action,
         entries.observe: _observe,
+        cells.forget_page: forget,
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
         rounds.give_up: lifetime.give_up,

@@ -12,13 +12,12 @@ from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SP
 from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, oldest_page, page_to_evict
-from ssdgym.engine.page.collecting import is_short
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
 from ssdgym.engine.page.scheduler import queue_read, queue_write
 from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
-from ssdgym.engine.rounds import collect, gc_needed, has_round, unfinished_plane
+from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfinished_plane
 from ssdgym.engine.time.transactions import (
     arrived,
     is_partial,

@@ -7,14 +7,13 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import enter_index
 from ssdgym.engine.blocks.victims import lose_pages
-from ssdgym.engine.cells import end_life, shrink_to
+from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS, RETIRED, STATIC, WORN
 from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
 from ssdgym.engine.page.collecting import moves_left
-from ssdgym.engine.page.writes import forget
 from ssdgym.engine.rounds import set_pair
 from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify
 
@@ -88,16 +87,7 @@ def _supported(dev):
 @kernel
 def settle(dev):
     """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
-    params, life = dev.params[0], dev.life[0]
-    pages, before = np.int64(_supported(dev)), np.int64(life.capacity)
-    if pages >= before:
-        return
-    if not params.shrinks or pages < params.least_capacity:
-        end_life(dev)
-        return
-    for lpn in range(pages, before):
-        forget(dev, lpn)
-    shrink_to(dev, pages)
+    settle_for(dev, np.int64(_supported(dev)))
 
 
 @kernel

@@ -5,14 +5,13 @@ import numpy as np
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.blocks.manager import ensure_page
-from ssdgym.engine.cells import is_over
+from ssdgym.engine.cells import is_over, with_failures
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_PAIRS, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import (
-    NO_PHASE,
     Phases,
     die_of,
     erase_phases,
@@ -25,7 +24,6 @@ from ssdgym.engine.loop import read_ended
 from ssdgym.engine.page.collecting import (
     background_plane,
     idle_plane,
-    is_short,
     take_step,
     takes_host_pages,
     wake_up,
@@ -34,7 +32,7 @@ from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
-from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round
+from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
 from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
@@ -198,20 +196,9 @@ def _start_write(dev, die_number):
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
         return np.int64(OUT_OF_SPACE)
-    phases = _with_failures(dev, write_phases(params, pages), failed)
+    phases = with_failures(dev, write_phases(params, pages), params.program_ns, failed)
     start_command(dev, die_number, WRITE_PAGE, number, pages, phases)
     return np.int64(OK)
-
-
-@inlined
-def _with_failures(dev, phases, failed):
-    """Return the phases of a command with the programs that have failed in it, but `failed` before."""
-    if not dev.params[0].programs_fail:
-        return phases
-    again_ns = (dev.life[0].program_failures - failed) * dev.params[0].program_ns
-    if phases.transfer_ns == NO_PHASE:
-        return Phases(phases.array_ns + again_ns, phases.transfer_ns, phases.after_ns)
-    return Phases(phases.array_ns, phases.transfer_ns, phases.after_ns + again_ns)
 
 
 @inlined
@@ -233,7 +220,7 @@ def _gc_command(dev, plane_number):
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        phases = _with_failures(dev, move_phases(params, pages), failed)
+        phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
         start_gc_command(dev, die_number, MOVE_PAGE, pages, phases)
     else:
         erased = dev.round_pairs[leader * MAX_PAIRS].block

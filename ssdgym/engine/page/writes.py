@@ -24,9 +24,9 @@ from ssdgym.engine.decisions import ALLOCATE, PLACE, TRIMMED, WRITTEN, is_extern
 from ssdgym.engine.flash import check_page, plane_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
-from ssdgym.engine.page.collecting import is_short, takes_host_pages
+from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
-from ssdgym.engine.rounds import gc_needed
+from ssdgym.engine.rounds import gc_needed, is_short
 from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.time.events import note_joined
 from ssdgym.engine.time.transactions import link_pages, mark_queued, note_replaced, pop_write

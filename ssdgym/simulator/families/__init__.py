@@ -90,6 +90,11 @@ class FamilyBuilder(ABC):
         """Return metrics of the family's own by name; they follow those of all families."""
         return {}
 
+    def pages_programmed(self, state: State, i: int) -> int:
+        """Return how much device `i` has programmed since the metrics were reset, in logical pages."""
+        counted = state.counters[i, 0]
+        return int(counted["host_pages_written"] + counted["relocated_pages"] + counted["padded_pages"])
+
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear what device `i` has counted, and what else it keeps for metrics alone."""
         for name in self.counted:
