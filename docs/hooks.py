@@ -24,8 +24,9 @@ from ssdgym.config.loading import Config
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.envs.features import Setting, registered_features
+from ssdgym.envs.features.registry import CALLED_WITH
 from ssdgym.envs.rewards.terms import TERMS
-from ssdgym.experiments.leaderboard.suites import SuiteConfig
+from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
@@ -47,6 +48,8 @@ from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
+from ssdgym.workloads.traces.delimited import DelimitedFormat
+from ssdgym.workloads.traces.registry import format_meanings, formats
 from ssdgym.workloads.traces.transforms import TransformConfig
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +63,7 @@ _DECISIONS = {
     ("MERGE",): "pen-demo",
     ("ALLOCATE", "LEVEL"): "demo",
 }
+_TIMES = ((10**9, "s"), (10**6, "ms"), (1000, "us"), (1, "ns"))
 
 
 @event_priority(100)  # before mkdocstrings reads its paths
@@ -73,13 +77,14 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """Replace every marker, such as `<!-- victim rules -->`, by what it stands for."""
     for name, text in MARKERS.items():
         marker = f"<!-- {name} -->"
         if marker in markdown:
             markdown = markdown.replace(marker, text())
-    return with_tables(with_files(markdown))
+    docs = ROOT / "docs"
+    return with_tables(with_files(markdown), docs if page is None else (docs / page.file.src_uri).parent)
 
 
 def with_files(markdown: str) -> str:
@@ -92,13 +97,19 @@ def _file(name: str) -> str:
     return f"```python\n# {name}\n{code}```"
 
 
-def with_tables(markdown: str) -> str:
-    """Put tables of claims on papers in the place of links that `<!-- table -->` follows."""
-    return re.sub(r"^\[.+\]\((\S+)\) <!-- table -->$", lambda found: _claims(found[1]), markdown, flags=re.M)
+def with_tables(markdown: str, folder: Path) -> str:
+    """Put tables that commands have printed in the place of links to them that `<!-- table -->` follows.
+
+    Args:
+        markdown: of a page.
+        folder: of the page, which links start from.
+    """
+    link = r"^\[.+\]\((\S+)\) <!-- table -->$"
+    return re.sub(link, lambda found: _printed(folder / found[1]), markdown, flags=re.M)
 
 
-def _claims(name: str) -> str:
-    with (ROOT / "docs" / "reproductions" / name).open(encoding="utf-8", newline="") as file:
+def _printed(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     return _table(" | ".join(header), map(tuple, rows))
 
@@ -171,6 +182,44 @@ def _features() -> str:
         for one in registered_features()
     )
     return _table("name | of a | meaning | values | default", rows)
+
+
+def _suites() -> str:
+    """Return a table of the suites that come with ssdgym."""
+    names = sorted(path.stem for path in (ROOT / "configs" / "suites").glob("*.yaml"))
+    return _table("suite | measures | workloads of the test split", map(_suite, names))
+
+
+def _suite(name: str) -> tuple[object, ...]:
+    suite = load_suite(name)
+    tests = (one if isinstance(one, str) else one.get("path", one["kind"]) for one in suite.splits["test"])
+    return f"`{name}`", suite.description, ", ".join(f"`{test}`" for test in tests)
+
+
+def _feature_decorators() -> str:
+    """Return what functions of features are called with: of a candidate with what it is a candidate for."""
+    rows = (
+        (f"`{kind}_feature`", f"`{', '.join(words)}`", "candidates" if len(words) == 3 else "context")
+        for kind, words in CALLED_WITH.items()
+    )
+    return _table("decorator | called with | a column of", rows)
+
+
+def _trace_formats() -> str:
+    rows = (_trace_format(names, meaning) for names, meaning in format_meanings().items())
+    return _table("name | files | columns | time in | offset in | volume", rows)
+
+
+def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
+    """Return the names and meaning of a format; where it has columns, these and what they count in."""
+    one, named = formats()[names[0]], ", ".join(f"`{name}`" for name in names)
+    if not isinstance(one, DelimitedFormat):
+        return named, meaning, "", "", "", ""
+    columns = ", ".join([*one.columns, *["..."] * one.has_more])
+    size, unit = next(each for each in _TIMES if one.time_unit_ns % each[0] == 0)
+    time = f"{one.time_unit_ns // size} {unit}".removeprefix("1 ")
+    address = "bytes" if one.offset_unit == 1 else "sectors"
+    return named, meaning, columns, time, address, "_".join(one.volume_columns)
 
 
 def _reward_terms() -> str:
@@ -292,6 +341,9 @@ MARKERS: dict[str, Callable[[], str]] = {
     "midas": _definition("midas"),
     "dogi": _definition("dogi"),
     "features": _features,
+    "suites": _suites,
+    "feature decorators": _feature_decorators,
+    "trace formats": _trace_formats,
     "reward terms": _reward_terms,
     "metrics": lambda: (inspect.getdoc(metrics_of) or "").partition("\n\n")[2],
     "counters": _counters,

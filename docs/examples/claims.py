@@ -1,12 +1,13 @@
 """Draw the table of a page on a paper: what is claimed beside what was measured, with intervals.
 
-`python claims.py docs/reproductions/ippbe.md --out ippbe.svg` draws the table under `<!-- drawn: X -->`.
-X labels the axis. Nothing is run: a picture has the numbers that stand in the page.
+`python claims.py docs/reproductions/ippbe.md --out ippbe.svg` draws the table linked under
+`<!-- drawn: X -->`, where X labels the axis. Nothing is run: a picture has the numbers that the page shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from matplotlib.figure import Figure
 
 from ssdgym.experiments.report.style import color_of, legend_below, marker_of, save_figure, styled
 
-MARK = re.compile(r"^<!-- drawn: (.+) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- drawn: (.+) -->\n\n\[.+\]\((\S+)\) <!-- table -->$", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
@@ -41,13 +42,12 @@ def read(page: Path) -> Table:
     """Return the table that a page marks; columns without numbers are left out.
 
     Args:
-        page: with the mark, an empty line and the table.
+        page: with the mark, an empty line and the link to the table.
     """
-    text = page.read_text(encoding="utf-8")
-    mark = MARK.search(text)
-    assert mark is not None, f"{page}: no line <!-- drawn: ... -->"
-    table = text[mark.end() :].strip().partition("\n\n")[0].replace("`", "").replace("*", "")
-    head, _, *body = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    mark = MARK.search(page.read_text(encoding="utf-8"))
+    assert mark is not None, f"{page}: no line <!-- drawn: ... --> with a link to a table below"
+    table = (page.parent / mark[2]).read_text(encoding="utf-8").replace("`", "").replace("*", "")
+    head, *body = csv.reader(table.splitlines())
     columns = {name: list(_points([row[index] for row in body])) for index, name in enumerate(head) if index}
     found = {name: points for name, points in columns.items() if points}
     return Table(mark[1], [row[0] for row in body], found)

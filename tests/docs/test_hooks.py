@@ -12,10 +12,12 @@ import pytest
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.ftl import PageFtl
 from ssdgym.config.subpage import SubpageFtl
+from ssdgym.envs import features
 from ssdgym.envs.features import registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.sweeps import config
 from ssdgym.workloads.registry import workload_models
+from ssdgym.workloads.traces.registry import format_names
 from tests.docs.pages import PAGES, ROOT
 
 pytest.importorskip("mkdocs")
@@ -48,6 +50,18 @@ def test_features_and_terms__are_those_registered(hooks: ModuleType) -> None:
     described = first_cells(hooks.on_page_markdown(marker("features")))
     assert described == {one.feature.name for one in registered_features()}
     assert first_cells(hooks.on_page_markdown(marker("reward terms"))) == set(TERMS)
+
+
+def test_feature_decorators__are_those_that_exist(hooks: ModuleType) -> None:
+    named = first_cells(hooks.on_page_markdown(marker("feature decorators")))
+    assert named == {name for name in features.__all__ if name.endswith("_feature")}
+
+
+def test_trace_formats__are_those_registered_each_with_a_meaning(hooks: ModuleType) -> None:
+    table = hooks.on_page_markdown(marker("trace formats"))
+    assert first_cells(table) == set(format_names()) - {"auto"}
+    assert all(line.split("|")[2].strip() for line in table.splitlines())
+    assert "time, host, disk, op, offset, size, response | 100 ns | bytes | host_disk" in table
 
 
 def test_sweep_fields__are_those_of_all_models(hooks: ModuleType) -> None:

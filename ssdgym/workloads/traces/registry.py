@@ -98,20 +98,23 @@ _SNIFFED_BYTES = 1 << 16
 _FORMATS: Registry[TraceFormat] = Registry("trace format", "ssdgym.trace_formats")
 #: Other names of formats.
 _ALIASES: dict[str, str] = {}
+_MEANINGS: dict[str, str] = {}
 
 
-def register_format(known: TraceFormat, *, aliases: tuple[str, ...] = ()) -> None:
+def register_format(known: TraceFormat, *, aliases: tuple[str, ...] = (), meaning: str = "") -> None:
     """Make a trace format known by its name.
 
     Args:
         known: the format. Traces parsed in it are cached until the file that calls this function changes.
         aliases: other names for it.
+        meaning: what the files hold, for the table of formats.
 
     Raises:
         SsdgymError: a format registered by another module has the name.
     """
     _FORMATS.register(known.name, known, caller())
     _ALIASES.update(dict.fromkeys(aliases, known.name))
+    _MEANINGS[known.name] = meaning
 
 
 def formats() -> dict[str, TraceFormat]:
@@ -127,6 +130,12 @@ def format_names() -> list[str]:
 def format_called(name: str) -> TraceFormat | None:
     """Return the format of that name or alias, if there is one."""
     return formats().get(_ALIASES.get(name, name))
+
+
+def format_meanings() -> dict[tuple[str, ...], str]:
+    """Return what the files of each format hold, by its name and aliases."""
+    aliases = {name: [alias for alias, of in _ALIASES.items() if of == name] for name in formats()}
+    return {(name, *others): _MEANINGS[name] for name, others in aliases.items()}
 
 
 def format_code_hashes(name: str) -> list[str]:

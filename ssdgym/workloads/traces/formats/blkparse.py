@@ -85,4 +85,7 @@ def _issued(
     return Row(time_ns, rwbs, whole(sector, "offset"), whole(sectors, "size"), volume)
 
 
-register_format(BlkparseFormat())
+register_format(
+    BlkparseFormat(),
+    meaning="default text of `blkparse`, in s and sectors: requests issued to the driver (action D)",
+)

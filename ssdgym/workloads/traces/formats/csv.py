@@ -45,8 +45,8 @@ MSR_NO_SIZE = DelimitedFormat(
     fixed_size=4096,
 )
 
-register_format(MSR)
-register_format(MSR_NO_SIZE)
+register_format(MSR, meaning="MSR Cambridge CSV")
+register_format(MSR_NO_SIZE, meaning="the same without sizes; **each request counts as 4,096 bytes**")
 
 
 # Traces of two clouds' block storage.
@@ -75,8 +75,8 @@ ALIBABA = DelimitedFormat(
     op_texts={READ: "R", WRITE: "W"},
 )
 
-register_format(TENCENT)
-register_format(ALIBABA)
+register_format(TENCENT, meaning="Tencent block CSV; 0 = read and 1 = write")
+register_format(ALIBABA, meaning="Alibaba block CSV; R or W")
 
 
 # Traces in the format of the Storage Performance Council, revision 1.0.1, such as UMass Financial1.
@@ -96,7 +96,7 @@ SPC = DelimitedFormat(
     op_texts={READ: "r", WRITE: "w"},
 )
 
-register_format(SPC)
+register_format(SPC, meaning="SPC and UMass; r or w")
 
 
 # CloudPhysics virtual-disk traces as CSV (Waldspurger et al.: SHARDS, FAST 2015).
@@ -116,7 +116,7 @@ CLOUDPHYSICS = DelimitedFormat(
     header=b"version,time,op,size,lbn",
 )
 
-register_format(CLOUDPHYSICS)
+register_format(CLOUDPHYSICS, meaning="CloudPhysics CSV with a header; SCSI operation codes")
 
 
 # SYSTOR '17 traces of virtual desktops (Lee et al., SYSTOR 2017; SNIA IOTTA).
@@ -135,7 +135,7 @@ SYSTOR17 = DelimitedFormat(
     header=b"Timestamp,Response,IOType,LUN,Offset,Size",
 )
 
-register_format(SYSTOR17)
+register_format(SYSTOR17, meaning="SYSTOR '17 CSV with a header")
 
 
 _TEXTS = {READ: "1", WRITE: "0"}
@@ -180,5 +180,5 @@ DISKSIM = DelimitedFormat(
     sniffed=_has_decimal_time,
 )
 
-register_format(SSDSIM, aliases=("mqsim",))
-register_format(DISKSIM)
+register_format(SSDSIM, aliases=("mqsim",), meaning="SSDsim and MQSim ASCII; 1 = read and 0 = write")
+register_format(DISKSIM, meaning="DiskSim ASCII; time with a decimal point; bit 0 of the flags: read")

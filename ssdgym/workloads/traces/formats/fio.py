@@ -144,5 +144,8 @@ def _texts(numbers: IntArray) -> np.ndarray:
     return numbers.astype(str).astype(object)
 
 
-register_format(FioV2())
-register_format(FioV3())
+_LOG = "`fio` I/O log in us and bytes: reads, writes, trims, syncs; volumes are files"
+register_format(
+    FioV2(), meaning=f"{_LOG}; the time stands as `wait`, of which less than {_LEAST_WAIT_US} us do not count"
+)
+register_format(FioV3(), meaning=_LOG)

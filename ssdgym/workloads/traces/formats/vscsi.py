@@ -160,4 +160,4 @@ def _lines(records: np.ndarray, version: int, first: int) -> Lines:
     )
 
 
-register_format(VscsiFormat())
+register_format(VscsiFormat(), meaning="CloudPhysics binary records, versions 1 and 2, in us and sectors")
