@@ -159,10 +159,16 @@ class Loop:
         self.est = [0] * self.config.dies
         self.die_cursor = 0
         self.held = WriteBuffer(self.config.write_buffer_pages)
-        device.holders.append(self.held.drop)
+        device.holders.append(self.drop_held)
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
+
+    def drop_held(self, lpn: int) -> None:
+        """Forget the page, if it is held; a flush that has none left to write begins anew, as an empty one."""
+        self.held.drop(lpn)
+        if self.input and self.input[0].op == FLUSH:
+            self.input[0].begun &= bool(self.held.pages)
 
     def begin_request(self, request: Request) -> None:
         """Take the request into admission, if it is not in it yet."""

@@ -286,9 +286,11 @@ class BackgroundGc(Clock):
                 return False
         device = self.device
         is_given_up = device.leader_of(plane) is None and not device.life.can_collect(plane)
+        erases = device.counters["erases"]
         yield from self.collect(die, plane)
         if not is_given_up:
-            is_erased = device.leader_of(plane) is None
+            # The round of a worn block may go on after an erase.
+            is_erased = device.counters["erases"] > erases
             idle.commands = 0 if is_erased else idle.commands - 1
         return True
 
