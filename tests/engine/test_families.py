@@ -1,4 +1,4 @@
-"""A second family runs through the same entries as the page family, without touching it."""
+"""The second family of the recipes runs through the entries of the page family, without touching it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from my_lab.chest import CHEST, DRAWER, DRAWERS, ChestState
 
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
@@ -16,24 +17,24 @@ from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Share
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, Stepper
 from ssdgym.simulator.build import copy_device, restore_device, same_device
 from tests.engine.devices import random_writes
-from tests.engine.toy import DRAWER, DRAWERS, TOY, ToyState
 
 PAGES = 40
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)
 OUTSIDE = 1 << DRAWER
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-def chests(count: int) -> ToyState:
-    """Empty devices of the toy family."""
+def chests(count: int) -> ChestState:
+    """Empty devices of the second family."""
     sizes = dict.fromkeys(("sub_blocks", "window", "latencies", "bins", "tail"), 1)
-    state = TOY.arrays.allocate(count, {"logical_pages": PAGES, **sizes})
+    state = CHEST.arrays.allocate(count, {"logical_pages": PAGES, **sizes})
     state.params["logical_pages"] = PAGES
     for i in range(count):
         format_device(state, i)
     return state
 
 
-def run(state: ToyState, external: int = 0) -> int:
+def run(state: ChestState, external: int = 0) -> int:
     """Write 100 random pages, or go on writing them."""
     return advance(state, 0, random_writes(100, PAGES), True, no_rules(), external, PAIRS)
 
@@ -117,15 +118,17 @@ def no_rewards(count: int) -> Tally:
 
 def test_importing_it__does_not_import_the_page_family() -> None:
     script = (
-        "import sys, tests.engine.toy; "
+        "import sys, my_lab.chest; "
         "assert not [m for m in sys.modules if m.startswith('ssdgym.engine.page')], 'page family imported'"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=EXAMPLES, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_code_for_it__is_not_cached_for_processes_without_its_module() -> None:
     chests(1)
     folder = Path(_format._cache.cache_path)
-    kept = [file for file in folder.glob("*_format*.nbc") if b"ToyState" in file.read_bytes()]
+    kept = [file for file in folder.glob("*_format*.nbc") if b"ChestState" in file.read_bytes()]
     assert _format.signatures and not kept

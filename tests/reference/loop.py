@@ -165,7 +165,7 @@ class Loop:
         raise NotImplementedError
 
     def drop_held(self, lpn: int) -> None:
-        """Forget the page, if it is held; a flush that has none left to write begins anew, as an empty one."""
+        """Forget the page, if it is held; a flush that has none left to write begins anew."""
         self.held.drop(lpn)
         if self.input and self.input[0].op == FLUSH:
             self.input[0].begun &= bool(self.held.pages)

@@ -21,6 +21,7 @@ class ChestFamily(FamilyBuilder):
     """Builds chests."""
 
     engine = CHEST
+    policy_decision = DRAWER
     agent_decisions = frozenset({DRAWER})
 
     def check(self, device: DeviceConfig) -> None:
