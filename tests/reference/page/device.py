@@ -159,9 +159,10 @@ class Device(Collecting):
         block = self.block_of_page(page.ppn)
         page.ppn = UNMAPPED
         self.invalidated_at[block] = self.clock
+        # What is left of a worn block between two rounds is in no index and keeps its group.
         if self.is_indexed(block):
             self.change_bucket(block)
-        self.reclassify(block)
+            self.reclassify(block)
 
     # Block groups
 
