@@ -67,7 +67,7 @@ def _check_fits(path: Path, does: str, own: spaces.Space, theirs: spaces.Space) 
     if _shape(own) != _shape(theirs):
         raise SsdgymError(
             f"{path}: {does} {_shape(own)}, and the environment has {_shape(theirs)}; name the environment "
-            "it was trained in with --environment and --env-arg."
+            "it was trained in with --environment and --env-arg, and the FTL with --ftl, such as timing=none."
         )
 
 

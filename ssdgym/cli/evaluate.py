@@ -17,7 +17,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.config import ExperimentConfig
-    from ssdgym.experiments.runs.grid import Grid, GridReport
+    from ssdgym.experiments.runs.grid import Failure, Grid, GridReport
     from ssdgym.experiments.runs.spec import RunSpec
 
 
@@ -141,8 +141,12 @@ def finish(carried: Carried, *, as_json: bool) -> None:
         _print_results(results, {"failed": [failure.as_dict() for failure in failures]}, paths)
     else:
         print("\n".join(map(str, paths)))
+    alike: dict[str, list[Failure]] = {}
     for failure in failures:
-        progress_note(f"failed: {failure}", quiet=False)
+        alike.setdefault(failure.sentence, []).append(failure)
+    for first, *others in alike.values():
+        more = f" ({len(others)} more for this reason)" if others else ""
+        progress_note(f"failed: {first}{more}", quiet=False)
     progress_note(
         f"{len(failures)} of {len(failures) + len(results)} runs failed, so there is no table; the same "
         "command tries them again and repeats nothing else",
