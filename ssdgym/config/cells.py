@@ -66,6 +66,10 @@ class CellsConfig(Config):
     reserve_blocks: int = Field(
         1, ge=0, le=1000, description="free blocks that GC keeps in each plane for erases that fail"
     )
+    disturbance_wears: bool = Field(
+        False,
+        description="ftl.mapping block: an erase of a part wears those beside, too",
+    )
     capacity: Capacity = Field(
         Capacity.FIXED, description=f"when a device has lost blocks; {Capacity.described()}"
     )

@@ -188,6 +188,11 @@ class DeviceConfig(DeviceFields):
                 f"ftl.mapping {self.ftl.mapping} has its own model of what erases disturb; leave out "
                 "isolation and erase_disturbs"
             )
+        if self.cells is not None and self.cells.disturbance_wears and not self.ftl.models_disturbance:
+            raise ValueError(
+                f"has cells.disturbance_wears, which is of no use to ftl.mapping {self.ftl.mapping}; leave "
+                "it out"
+            )
         self.timing.check_partial_erases(self.geometry)
         return self
 

@@ -51,6 +51,15 @@ def wears_out(dev, block, mask):
 
 
 @inlined
+def strain(dev, sub):
+    """Count an erase beside a sub-block as one of its own; return whether it was the last one."""
+    endurance = dev.endurance[sub]
+    endurance.first -= 1
+    endurance.last -= 1
+    return dev.sub_block[sub].erases >= endurance.last
+
+
+@inlined
 def count_program_failure(dev):
     """Count a page that could not be programmed."""
     dev.life[0].program_failures += 1

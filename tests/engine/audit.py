@@ -365,7 +365,8 @@ def _block_faults(d: Device) -> Iterator[str]:
             yield BLOCK_COUNTS
         if (written.any(axis=1) & ((d.block["status"][own] & POOLED) != 0)).any():
             yield BLOCK_STATUS
-        if (~written).sum() != d.plane["free_pages"][plane]:
+        retired = (d.block["status"][own] & RETIRED) != 0
+        if (~written[~retired]).sum() != d.plane["free_pages"][plane] or written[retired].any():
             yield FREE_PAGES
         if (written & ~dead).sum() != d.plane["valid"][plane]:
             yield VALID_PAGES
@@ -374,9 +375,11 @@ def _block_faults(d: Device) -> Iterator[str]:
             yield from _bundle_faults(d, bundle)
         if _pool_fault(d, plane):
             yield POOL
-        if d.plane["pool_count"][plane] + d.bundle["held"][list(bundles)].sum() != d.blocks:
+        if d.plane["pool_count"][plane] + d.bundle["held"][list(bundles)].sum() != d.blocks - retired.sum():
             yield BUNDLE_BLOCKS
         yield from _bundle_list_faults(d, plane)
+    if (d.block["status"] & RETIRED != 0).sum() != d.life["retired_blocks"][0]:
+        yield RETIRED_BLOCKS
 
 
 def _locate(d: Device, lpn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -386,6 +389,13 @@ def _locate(d: Device, lpn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return lpn // span, lpn % span
     row = lpn // d.planes
     return row // span * d.planes + lpn % d.planes, row % span
+
+
+def _first_page(d: Device, bundle: int) -> int:
+    """Return the logical page at the first place of a bundle."""
+    span = int(d.merging["span"][0])
+    by_pages = d.merging["by_pages"][0]
+    return bundle // d.planes * span * d.planes + bundle % d.planes if by_pages else bundle * span
 
 
 def _bundle_faults(d: Device, bundle: int) -> Iterator[str]:
@@ -410,6 +420,8 @@ def _bundle_faults(d: Device, bundle: int) -> Iterator[str]:
         yield BUNDLE_BLOCKS
     of_many = len(held) > merging["logical_blocks"]
     could_win = of_many if merging["kind"] == SUPERBLOCK else members[UPDATE] >= 0
+    if d.params["shrinks"][0] and _first_page(d, bundle) >= d.life["capacity"][0]:
+        could_win = len(held) > 0  # its logical pages are given up
     if bool(record["eligible"]) != (could_win and not has_job):
         yield BUNDLE_LISTS
 

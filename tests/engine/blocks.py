@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.state import UNPLANNED
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.engine.decisions import MERGE
 from ssdgym.simulator import Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.oracle import RECORDING, assert_same_in, described, export_of_all, run_in_pieces, walk
+from tests.engine.drawing import cells_that_wear_out
+from tests.engine.oracle import (
+    RECORDING,
+    assert_same_in,
+    described,
+    export_of_all,
+    export_of_life,
+    run_in_pieces,
+    walk,
+)
 from tests.reference.block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, Case, Figures, merge, mmerge
 from tests.reference.block.audit import check
 
@@ -76,6 +85,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
     levels, blocks = draw(st.integers(0, 3)), draw(st.integers(8, 12))
     kept = draw(st.integers(1, 3))
     most = (blocks - kept - 1) // m
+    logical_pages = 2 * PAGES_PER_BLOCK * m * draw(st.sampled_from([most, most, max(most // 2, 1)]))
+    cells = draw(cells_that_wear_out(programs_fail=True)) if fixed.get("wears_out") else {}
+    if cells:
+        blocks += cells["reserve"] + draw(st.integers(0, 3))
+        cells["disturbance_wears"] = draw(st.booleans())
+        cells["least_capacity"] = max(logical_pages // draw(st.sampled_from([2, 8])), 1)
     durations, erases = st.sampled_from([0, 1, 3, 10, 50]), st.sampled_from([0, 1, 7, 30, 200])
     transfer_ns = draw(st.sampled_from([0, 1, 8]))
     by_pages = {PAGES_PER_BLOCK >> level: draw(erases) for level in range(1, 4)}
@@ -90,7 +105,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
         blocks_per_plane=blocks,
         pages_per_block=PAGES_PER_BLOCK,
         sub_blocks_per_block=2**levels,
-        logical_pages=2 * PAGES_PER_BLOCK * m * draw(st.sampled_from([most, most, max(most // 2, 1)])),
+        logical_pages=logical_pages,
         free_share=(kept + 0.5) / blocks if kept > 1 else 0.0,
         merges=one("merges", ["at_once", "spread"] if kind == NFTL else ["at_once"]),
         mmerge_limit=draw(st.sampled_from([0, 1, 3, 100])),
@@ -110,6 +125,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
         queue_depth=draw(st.integers(1, 5)),
         window_pages=draw(st.sampled_from([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
+        **cells,
     )
 
 
@@ -141,7 +157,7 @@ class Both:
         run_in_pieces(self.sim, self.reference, requests, chunks, horizon, self._go_on)
 
     def _go_on(self, requests: np.ndarray, last: bool) -> None:
-        while (kind := self.sim.advance(last=last)) not in (INPUT_ENDED, HORIZON):
+        while (kind := self.sim.advance(last=last)) not in (INPUT_ENDED, HORIZON, END_OF_LIFE):
             assert kind == FIRST_DECISION + MERGE, kind
             self.sim.apply(self.choose(*told(self.sim)))
 
@@ -173,6 +189,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     heads = state.bundle_bucket[0].reshape(planes, -1)["head"]
     return {
         **export_of_all(sim),
+        **export_of_life(sim),
         "physical": {
             int(page): tuple(physical[page].tolist()) for page in np.flatnonzero(physical["lpn"] >= 0)
         },
@@ -184,6 +201,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             [g for head in heads[p][::-1] for g in walk(bundle, head, "next")] for p in range(planes)
         ],
         "jobs": [_job(job) for job in state.job[0]],
+        "failed": state.job[0]["failed"].tolist(),
     }
 
 

@@ -186,6 +186,7 @@ def cells_of(c: ReferenceConfig) -> dict[str, Any]:
         "program_failure": dict(zip(("fresh", "worn"), c.program_failure, strict=True)),
         "erase_failure": dict(zip(("fresh", "worn"), c.erase_failure, strict=True)),
         "reserve_blocks": c.reserve,
+        **({"disturbance_wears": True} if c.disturbance_wears else {}),
         **(variant if c.capacity == "variant" else {}),
     }
 

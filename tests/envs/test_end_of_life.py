@@ -14,6 +14,7 @@ from ssdgym.envs import (
     EraseVictimEnv,
     EraseVictimVectorEnv,
     JointGCEnv,
+    MergePlanEnv,
     WearLevelEnv,
 )
 from tests.engine.devices import device
@@ -24,12 +25,26 @@ CELLS = {"endurance": {"mean": 8, "spread": 0.3}}
 
 def arguments(**more: Any) -> dict[str, Any]:
     config = device({"channels": 1}, {"timing": "event"}, cells=CELLS, over_provisioning=1.5)
-    return {"device": config, "workload": "uniform", "horizon": 100_000, "preconditioning": "fill", **more}
+    return {"device": config, "workload": "uniform", "horizon": 100_000, "preconditioning": "fill"} | more
 
 
-@pytest.mark.parametrize("env_type", [EraseVictimEnv, JointGCEnv, BlockAllocationEnv, WearLevelEnv])
-def test_single__terminated_with_the_reason(env_type: type[DecisionEnv]) -> None:
-    env = env_type(**arguments())
+#: A device whose blocks are merged.
+MERGED = {"base": "pen-demo", "cells": CELLS}
+
+
+@pytest.mark.parametrize(
+    ("env_type", "more"),
+    [
+        (EraseVictimEnv, {}),
+        (JointGCEnv, {}),
+        (BlockAllocationEnv, {}),
+        (WearLevelEnv, {}),
+        (MergePlanEnv, {"device": MERGED}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_single__terminated_with_the_reason(env_type: type[DecisionEnv], more: dict[str, Any]) -> None:
+    env = env_type(**arguments(**more))
     lengths = []
     for seed in (1, 2, 1):
         observation, _ = env.reset(seed=seed)

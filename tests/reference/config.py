@@ -100,6 +100,7 @@ class ReferenceConfig:
     reserve: int = 1  # blocks, where cells wear out
     capacity: str = "fixed"  # or "variant"
     least_capacity: int = 1  # pages
+    disturbance_wears: bool = False  # an erase counts for the sub-blocks beside it, too
 
     def __post_init__(self) -> None:
         if (self.threshold_pages is None) == (self.threshold_blocks is None):

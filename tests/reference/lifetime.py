@@ -74,10 +74,14 @@ class Life:
     # Failures
 
     def fails(self, stream: int, sub: int, k: int, chances: tuple[float, float]) -> bool:
-        age, mean = self.device.erases[sub], self.config.endurance
+        age, mean = self.age(sub), self.config.endurance
         assert mean is not None
         chance = chances[0] + (chances[1] - chances[0]) * (age / mean)
         return (draw(self.config.seed, stream, sub, k) >> 11) / 2**53 < chance
+
+    def age(self, sub: int) -> int:
+        """Erases of the sub-block, as they count for its limit."""
+        return self.device.erases[sub]
 
     def next_page_fails(self, sub: int) -> bool:
         device = self.device
@@ -87,7 +91,7 @@ class Life:
     def note_erased(self, block: int, subs: list[int]) -> None:
         """Find out whether the erase was the last one of the block."""
         for sub in subs:
-            age = self.device.erases[sub]
+            age = self.age(sub)
             failed = self.fails(ERASE, sub, age, self.config.erase_failure)
             self.erase_failures += failed
             if failed or age >= self.limits[sub]:

@@ -4,8 +4,10 @@ import numpy as np
 
 from ssdgym.engine.block.state import SUPERBLOCK, UPDATE
 from ssdgym.engine.blocks.index import leave_pool
-from ssdgym.engine.core.bits import list_kernels, quotient, remainder
+from ssdgym.engine.cells import strain, wears_out
+from ssdgym.engine.core.bits import NONE, list_kernels, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import WORN
 from ssdgym.engine.flash import erase_part, leaves_of, lose, program_anywhere
 
 _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "previous")
@@ -154,10 +156,18 @@ def count_invalid(dev, bundle, pages):
 
 
 @inlined
+def is_given_up(dev, bundle):
+    """Return whether a bundle has no logical pages any more, since too many blocks are lost."""
+    return dev.params[0].shrinks != 0 and page_at(dev, bundle, np.int64(0)) >= dev.life[0].capacity
+
+
+@inlined
 def may_be_merged(dev, bundle):
     """Return whether merging a bundle could win a free block."""
     if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
         return False
+    if is_given_up(dev, bundle):
+        return dev.bundle[bundle].held > 0
     if dev.merging[0].kind == SUPERBLOCK:
         return dev.bundle[bundle].held > dev.merging[0].logical_blocks
     return block_at(dev, bundle, UPDATE) >= 0
@@ -182,12 +192,28 @@ def review(dev, bundle):
 
 
 @kernel
+def _first_given_up(dev, plane):
+    """Return the lowest bundle of a plane that has been given up and holds blocks; -1 for none."""
+    for bundle in range(plane, dev.merging[0].bundles, np.int64(dev.params[0].planes)):
+        if is_given_up(dev, np.int64(bundle)) and dev.bundle[bundle].eligible:
+            return np.int64(bundle)
+    return np.int64(-1)
+
+
+@kernel
 def victim_of(dev, plane):
-    """Return the bundle of a plane to be merged for a free block: the most invalid pages; -1 for none."""
+    """Return the bundle of a plane to be merged for a free block: the most invalid pages; -1 for none.
+
+    One that has been given up goes first.
+    """
     first = plane * np.int64(dev.merging[0].buckets)
     record = dev.plane[plane]
     if record.indexed_blocks == 0:
         return np.int64(-1)
+    if dev.params[0].shrinks and dev.life[0].capacity < dev.params[0].logical_pages:
+        given_up = np.int64(_first_given_up(dev, plane))
+        if given_up >= 0:
+            return given_up
     while dev.bundle_bucket[first + record.max_invalid].head < 0:
         record.max_invalid -= 1
     return np.int64(dev.bundle_bucket[first + record.max_invalid].head)
@@ -205,6 +231,19 @@ def forget(dev, bundle, ppn):
 
 
 @inlined
+def forget_page(dev, lpn):
+    """Forget a logical page, and whatever versions of it are on their way."""
+    logical = dev.logical[lpn]
+    if logical.ppn >= 0:
+        bundle, _ = locate(dev, lpn)
+        forget(dev, bundle, np.int64(logical.ppn))
+        dev.plane[plane_of_bundle(dev, bundle)].valid -= 1
+        logical.ppn = -1
+    logical.version += dev.in_flight[lpn] + 1
+    dev.in_flight[lpn] = 0
+
+
+@inlined
 def program(dev, ppn, lpn, version):
     """Program an erased page, and map the logical page to it."""
     program_anywhere(dev, ppn, lpn, version)
@@ -215,8 +254,36 @@ def program(dev, ppn, lpn, version):
 
 
 @kernel
+def pad(dev, bundle, ppn, lpn):
+    """Program nothing to an erased page that fails to be programmed for a logical page; its block is worn."""
+    program_anywhere(dev, ppn, lpn, np.int64(-1))
+    lose(dev, ppn)
+    record = dev.block[ppn // np.int64(dev.params[0].pages_per_block)]
+    record.written += 1
+    record.invalid += 1
+    record.status |= WORN
+    dev.plane[record.plane].free_pages -= 1
+    count_invalid(dev, bundle, 1)
+    dev.counters[0].padded_pages += 1
+
+
+@kernel
+def _wears_out(dev, block, first, count):
+    """Return whether an erase of `count` sub-blocks of a block from its `first` on is its last one."""
+    ends = wears_out(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))
+    if dev.merging[0].strains:
+        sub_blocks = np.int64(dev.params[0].sub_blocks)
+        base = block * sub_blocks
+        if first > 0:
+            ends |= strain(dev, base + first - 1)
+        if first + count < sub_blocks:
+            ends |= strain(dev, base + first + count)
+    return ends
+
+
+@kernel
 def erase(dev, bundle, block, node):
-    """Erase a partial block of a block of a bundle."""
+    """Erase a partial block of a block of a bundle, which may be worn then."""
     merging, params = dev.merging[0], dev.params[0]
     first, count = leaves_of(np.int64(merging.levels), node)
     written, invalid, spoiled = erase_part(dev, block, first, count, np.int64(merging.tolerance))
@@ -228,3 +295,5 @@ def erase(dev, bundle, block, node):
     dev.frontier[block] = min(np.int64(dev.frontier[block]), first * params.pages_per_sub_block)
     dev.tally[0].partial_erases += node > 1
     dev.tally[0].spoiled_pages += spoiled
+    if params.endures and _wears_out(dev, block, first, count):
+        record.status |= WORN

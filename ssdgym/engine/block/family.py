@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ssdgym.engine import entries, loop
+from ssdgym.engine import cells, entries, loop
 from ssdgym.engine.block import host
+from ssdgym.engine.block.bundles import forget_page
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.plans import candidates_of
 from ssdgym.engine.block.state import ARRAYS, bind_device
@@ -70,6 +71,7 @@ BLOCK_FAMILY = entries.add_family(
         entries.format_arrays: _format,
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
+        cells.forget_page: forget_page,
         loop.host_read: host.host_read,
         loop.trim: host.trim,
         loop.do_work: host.do_work,

@@ -8,6 +8,7 @@ from ssdgym.engine.block.bundles import (
     first_erased,
     first_room,
     forget,
+    forget_page,
     free_slot,
     is_erased,
     locate,
@@ -18,12 +19,14 @@ from ssdgym.engine.block.bundles import (
     take_block,
 )
 from ssdgym.engine.block.jobs import demand_job, goes_on, host_pays, job_command
+from ssdgym.engine.block.lifetime import fails_at, longer_by, take_failed
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
 from ssdgym.engine.block.steps import ERASED, SCANNED
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import FULL, POOL
-from ssdgym.engine.core.status import AGAIN, NO_WORK, OK
+from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK
 from ssdgym.engine.flash import Phases, check_page, write_phases
 from ssdgym.engine.loop import lpn_of, read_ended
 from ssdgym.engine.time.events import (
@@ -61,8 +64,7 @@ def _wait_for(dev, plane, bundle, cause):
 @inlined
 def _add_block(dev, plane, bundle, slot):
     """Give a bundle a free block of its plane; return its number, HAS_TO_WAIT or an error."""
-    merging = dev.merging[0]
-    if dev.plane[plane].pool_count <= (1 if merging.spread else merging.kept_free):
+    if dev.plane[plane].pool_count <= dev.merging[0].least_free:
         return _wait_for(dev, plane, np.int64(-1), POOL)
     block = np.int64(take_block(dev, plane))
     set_block(dev, bundle, slot, block)
@@ -95,7 +97,7 @@ def _place_in_superblock(dev, plane, bundle):
     block = first_room(dev, bundle, (np.int64(1) << np.int64(merging.slots)) - 1)
     if block >= 0:
         return np.int64(first_erased(dev, block))
-    if dev.bundle[bundle].held == merging.physical_blocks:
+    if dev.bundle[bundle].held >= merging.physical_blocks:
         return _wait_for(dev, plane, bundle, FULL)
     block = _add_block(dev, plane, bundle, free_slot(dev, bundle))
     return block * np.int64(dev.params[0].pages_per_block) if block >= 0 else block
@@ -103,14 +105,21 @@ def _place_in_superblock(dev, plane, bundle):
 
 @kernel
 def find_place(dev, plane, bundle, place, lpn):
-    """Return the page that a page of the host goes to, taking a block if needed; HAS_TO_WAIT, or an error."""
+    """Return the page that a page of the host goes to, taking a block if needed; HAS_TO_WAIT, or an error.
+
+    Pages that fail to be programmed are passed.
+    """
     job = dev.job[plane]
     if job.bundle == bundle:
         job.urgent = 1
         return np.int64(HAS_TO_WAIT)
-    if dev.merging[0].kind == NFTL:
-        return _place_in_pair(dev, plane, bundle, place, lpn)
-    return _place_in_superblock(dev, plane, bundle)
+    while True:
+        if dev.merging[0].kind == NFTL:
+            ppn = np.int64(_place_in_pair(dev, plane, bundle, place, lpn))
+        else:
+            ppn = np.int64(_place_in_superblock(dev, plane, bundle))
+        if ppn < 0 or not fails_at(dev, plane, bundle, ppn, lpn):
+            return ppn
 
 
 @inlined
@@ -141,15 +150,7 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
 @kernel
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
-    lpn = lpn_of(dev, request)
-    logical = dev.logical[lpn]
-    if logical.ppn >= 0:
-        bundle, _ = locate(dev, lpn)
-        forget(dev, bundle, np.int64(logical.ppn))
-        dev.plane[plane_of_bundle(dev, bundle)].valid -= 1
-        logical.ppn = -1
-    logical.version += dev.in_flight[lpn] + 1
-    dev.in_flight[lpn] = 0
+    forget_page(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -217,6 +218,7 @@ def do_write(dev, request):
         read_page(dev, lpn)
         dev.counters[0].rmw_reads += 1
     control.admitted_pages += 1
+    take_failed(dev, plane)
     host_program(dev, plane, bundle, ppn, lpn, np.int64(dev.logical[lpn].version) + 1)
     if goes_on(dev, plane):
         control.gc_plane = plane
@@ -233,7 +235,7 @@ def do_work(dev):
     status, _, _ = job_command(dev, plane)
     if status == OK and not goes_on(dev, plane):
         control.gc_plane = -1
-    return status
+    return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
 # -- in time: the die of a logical page is the same wherever the page is written
@@ -302,6 +304,8 @@ def _go_on_with_job(dev, die_number, plane):
         return status
     if done < 0:
         return np.int64(AGAIN)
+    if is_over(dev):
+        return np.int64(END_OF_LIFE)
     if done == SCANNED:
         note_touched(dev, plane, 0)
     start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
@@ -328,7 +332,8 @@ def _start_write(dev, die_number):
     dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
     note_touched(dev, plane, ppn + 1)
-    start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(dev.params[0], 1))
+    phases = longer_by(dev, write_phases(dev.params[0], 1), take_failed(dev, plane))
+    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
     return np.int64(OK)
 
 

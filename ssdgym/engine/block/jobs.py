@@ -3,6 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, review, victim_of
+from ssdgym.engine.block.lifetime import is_short, longer_by, take_failed
 from ssdgym.engine.block.plans import (
     MERGE_BLOCKS,
     candidates_of,
@@ -52,11 +53,14 @@ def begin_job(dev, plane, bundle, cause, urgent):
 def demand_job(dev, plane, bundle, cause):
     """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
 
-    Returns OK, or OUT_OF_SPACE where there is nothing to merge.
+    In a plane that is short of blocks, as some are lost, it is the victim. Returns OK, or OUT_OF_SPACE where
+    there is nothing to merge.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1
         return np.int64(OK)
+    if is_short(dev, plane):
+        bundle, cause = np.int64(-1), POOL
     if bundle < 0:
         bundle = np.int64(victim_of(dev, plane))
         if bundle < 0:
@@ -73,7 +77,8 @@ def host_pays(dev, plane, bundle):
         job.owed += job.step
         return
     update = block_at(dev, bundle, UPDATE)
-    if update >= 0 and dev.block[update].written == dev.params[0].pages_per_block:
+    full = update >= 0 and dev.block[update].written == dev.params[0].pages_per_block
+    if full and not is_short(dev, plane):
         begin_job(dev, plane, bundle, FULL, 0)
     elif dev.plane[plane].pool_count <= dev.merging[0].kept_free:
         victim = np.int64(victim_of(dev, plane))
@@ -219,4 +224,6 @@ def job_command(dev, plane):
     if done < 0:
         return done, np.int64(-1), nothing
     dev.job[plane].owed -= 1
-    return np.int64(OK), done, _phases_of(dev, plane, done)
+    phases, failed = _phases_of(dev, plane, done), take_failed(dev, plane)
+    dev.tally[0].gc_write_ns += failed * dev.params[0].program_ns
+    return np.int64(OK), done, longer_by(dev, phases, failed)

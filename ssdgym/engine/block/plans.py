@@ -5,10 +5,12 @@ import numpy as np
 from ssdgym.engine.block.bundles import (
     block_at,
     erased_pages,
+    is_given_up,
     is_valid,
     locate,
     valid_pages,
 )
+from ssdgym.engine.block.lifetime import holds_worn, is_worn
 from ssdgym.engine.block.state import DATA, MAX_SLOTS, NFTL, UPDATE
 from ssdgym.engine.core.bits import NONE, ONE, has
 from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel
@@ -191,7 +193,7 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def fewest_valid(dev, bundle, count):
-    """Return the slots (a bit each) of so many blocks of a bundle: those with the fewest valid pages."""
+    """Return the slots (a bit each) of so many blocks of a bundle: worn ones, then the fewest valid pages."""
     chosen = np.int64(0)
     for _ in range(count):
         best, least = np.int64(-1), np.int64(0)
@@ -199,7 +201,7 @@ def fewest_valid(dev, bundle, count):
             block = block_at(dev, bundle, slot)
             if block < 0 or chosen >> slot & 1:
                 continue
-            valid = valid_pages(dev, block)
+            valid = np.int64(-1) if is_worn(dev, block) else valid_pages(dev, block)
             if best < 0 or valid < least:
                 best, least = np.int64(slot), valid
         chosen |= np.int64(1) << best
@@ -239,10 +241,12 @@ def blocks_for(dev, pages):
 def merged_slots(dev, bundle, cause):
     """Return the slots of the blocks of a superblock that a Merge empties."""
     merging = dev.merging[0]
-    if cause == FULL:
-        return fewest_valid(dev, bundle, np.int64(1))
     held = np.int64(dev.bundle[bundle].held)
     every = held_slots(dev, bundle)
+    if is_given_up(dev, bundle):
+        return every
+    if cause == FULL:
+        return fewest_valid(dev, bundle, np.int64(1))
     for count in range(held - merging.logical_blocks, held):
         slots = np.int64(fewest_valid(dev, bundle, np.int64(count)))
         needed = blocks_for(dev, pages_in(dev, bundle, slots)[0] - pages_in(dev, bundle, every & ~slots)[1])
@@ -332,7 +336,9 @@ def _figure_block(dev, bundle, block):
 @inlined
 def may_m_merge(dev, bundle):
     """Return whether a bundle may be merged in place once more before a Merge."""
-    return dev.bundle[bundle].since_merge < dev.merging[0].most_m_merges
+    if dev.bundle[bundle].since_merge >= dev.merging[0].most_m_merges:
+        return False
+    return not dev.params[0].endures or not holds_worn(dev, bundle)
 
 
 @kernel
@@ -404,7 +410,11 @@ def fill_figures(dev, plane):
     for candidate in range(candidates_of(dev)):
         clear(dev.figure[candidate])
     dev.figure[MERGE_BLOCKS].allowed = 1
-    if dev.merging[0].kind == NFTL:
+    if is_given_up(dev, bundle):
+        _add_erases(
+            dev.figure[MERGE_BLOCKS], np.int64(dev.bundle[bundle].held), np.int64(dev.merging[0].erase_ns[0])
+        )
+    elif dev.merging[0].kind == NFTL:
         _figure_nftl(dev, bundle)
     else:
         _figure_superblock(dev, bundle, plane, cause)

@@ -38,9 +38,11 @@ MERGING = np.dtype(
         ("span", "i8"),  # logical pages of a bundle
         ("bundles", "i8"),
         ("buckets", "i4"),  # of a plane: one for each number of invalid pages of a bundle
-        ("kept_free", "i4"),  # blocks of a plane that the host leaves free
+        ("kept_free", "i4"),  # blocks of a plane at which merges begin to win some
+        ("least_free", "i4"),  # blocks of a plane that the host leaves free
         ("most_m_merges", "i4"),  # of a bundle between two Merges
         ("tolerance", "i4"),  # erases of neighbours that data survives; -1 = all
+        ("strains", "u1"),  # an erase wears out what is beside it, too
         ("spare_ns", "i8"),  # of a page's spare area on the channel
         ("erase_ns", "i8", (MAX_LEVELS + 1,)),  # by level of the partial block; 0 is the block
     ],
@@ -71,6 +73,7 @@ JOB = np.dtype(
         ("node", "i4"),  # its partial block at hand
         ("page", "i4"),  # next page, or place, to look at
         ("amount", "i4"),  # of the command begun last: pages scanned, or level of an erase
+        ("failed", "i4"),  # programs of the plane that have failed since its last command
         ("cause", "u1"),
         ("phase", "u1"),
         ("urgent", "u1"),  # it goes on to its end before any page of the host

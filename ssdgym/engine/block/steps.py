@@ -18,6 +18,7 @@ from ssdgym.engine.block.bundles import (
     set_block,
     take_block,
 )
+from ssdgym.engine.block.lifetime import fails_at, is_worn, release, settle
 from ssdgym.engine.block.plans import MERGE_BLOCKS, held_slots
 from ssdgym.engine.block.state import (
     BACK,
@@ -33,7 +34,6 @@ from ssdgym.engine.block.state import (
     TARGET,
     UPDATE,
 )
-from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
@@ -92,15 +92,17 @@ def _finish(dev, plane, bundle):
 
 @inlined
 def erase_emptied(dev, plane, bundle, slot):
-    """Erase a block of which nothing is wanted any more; it joins the pool."""
+    """Erase a block of which nothing is wanted any more; it joins the pool, or is retired."""
     job = dev.job[plane]
     block = block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(1))
     set_block(dev, bundle, slot, np.int64(-1))
-    join_pool(dev, block)
+    release(dev, block)
     job.emptied &= ~(np.uint32(1) << np.uint32(slot))
     if job.emptied == 0:
         _finish(dev, plane, bundle)
+    if dev.params[0].endures:
+        settle(dev, block)
     return done
 
 
@@ -120,10 +122,12 @@ def next_valid(dev, plane, block):
 def room_for(dev, plane, bundle, slots, emptied):
     """Return the lowest erased page of a bundle's blocks in some slots, or of a block added to them; -1.
 
-    A block that is added is emptied itself at last where `emptied` says so.
+    A block that is added is emptied itself at last where `emptied` says so. With NFTL none is.
     """
     block = first_room(dev, bundle, slots)
     if block < 0:
+        if dev.merging[0].kind == NFTL or dev.bundle[bundle].held == dev.merging[0].slots:
+            return np.int64(-1)
         block = np.int64(take_block(dev, plane))
         if block < 0:
             return np.int64(-1)
@@ -134,19 +138,22 @@ def room_for(dev, plane, bundle, slots, emptied):
     return np.int64(first_erased(dev, block))
 
 
+@kernel
+def sound_room_for(dev, plane, bundle, source, emptied):
+    """Return a page that does not fail for a copy, in the blocks that are emptied or in the others; or -1."""
+    job, lpn = dev.job[plane], np.int64(dev.physical[source].lpn)
+    while True:
+        slots = np.int64(job.emptied)
+        if not emptied:
+            slots = held_slots(dev, bundle) & ~slots
+        target = np.int64(room_for(dev, plane, bundle, slots, emptied))
+        if target < 0 or not fails_at(dev, plane, bundle, target, lpn):
+            return target
+
+
 # M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
 #
 # All pages leave before the first erase, since a partial erase disturbs what is beside it.
-
-
-@inlined
-def erase_first(dev, plane, bundle):
-    """Erase the part of the update block that has been chosen, if what leaves the data block needs it."""
-    job = dev.job[plane]
-    job.phase = NEXT_BLOCK
-    if job.node == 0:
-        return np.int64(GO_ON)
-    return erase_now(dev, plane, bundle, block_at(dev, bundle, np.int64(UPDATE)), np.int64(job.node))
 
 
 @inlined
@@ -157,11 +164,50 @@ def _begin_phase(job, phase):
 
 
 @kernel
+def turn_to_merge(dev, plane, bundle):
+    """Go on with an M-Merge as a Merge, since a block in which it erases in place is worn, or room is short.
+
+    With NFTL all blocks are emptied, else the block at hand, too.
+    """
+    job = dev.job[plane]
+    if dev.merging[0].kind == NFTL:
+        job.answer = MERGE_BLOCKS
+        job.emptied = held_slots(dev, bundle)
+    else:
+        job.emptied |= np.uint32(1) << np.uint32(job.slot)
+    job.left = 0
+    dev.bundle[bundle].since_merge = 0
+    _begin_phase(job, MOVE)
+
+
+@kernel
+def _erase_in_place(dev, plane, bundle, slot):
+    """Erase the partial block at hand of a block that stays."""
+    block = block_at(dev, bundle, slot)
+    done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
+    if is_worn(dev, block):
+        turn_to_merge(dev, plane, bundle)
+    return done
+
+
+@inlined
+def erase_first(dev, plane, bundle):
+    """Erase the part of the update block that has been chosen, if what leaves the data block needs it."""
+    job = dev.job[plane]
+    job.phase = NEXT_BLOCK
+    if job.node == 0:
+        return np.int64(GO_ON)
+    return np.int64(_erase_in_place(dev, plane, bundle, np.int64(UPDATE)))
+
+
+@kernel
 def next_block(dev, plane):
     """Go on with the next block in which partial blocks are erased."""
     job = dev.job[plane]
     if job.left == 0:
         job.phase = END
+        if dev.params[0].programs_fail and dev.merging[0].kind != NFTL:
+            _begin_phase(job, MOVE)  # not all pages may have found room
         return np.int64(GO_ON)
     job.slot = lowest_of(np.int64(job.left))
     job.left &= ~(np.uint32(1) << np.uint32(job.slot))
@@ -206,9 +252,12 @@ def move_out(dev, plane, bundle):
         source = base + job.page
         job.page += 1
         if is_valid(dev, source):
-            target = np.int64(room_for(dev, plane, bundle, np.int64(job.emptied), True))
+            target = np.int64(sound_room_for(dev, plane, bundle, source, True))
             if target < 0:
-                return np.int64(OUT_OF_SPACE)
+                if dev.merging[0].kind != NFTL:
+                    return np.int64(OUT_OF_SPACE)
+                turn_to_merge(dev, plane, bundle)
+                return np.int64(GO_ON)
             dev.tally[0].out_copies += 1
             return np.int64(copy_page(dev, bundle, source, target))
 
@@ -220,7 +269,7 @@ def cut(dev, plane, bundle):
     if not _go_to_next_planned(dev, plane):
         _begin_phase(job, BACK)
         return np.int64(GO_ON)
-    return erase_now(dev, plane, bundle, block_at(dev, bundle, np.int64(job.slot)), np.int64(job.node))
+    return np.int64(_erase_in_place(dev, plane, bundle, np.int64(job.slot)))
 
 
 @kernel
@@ -235,8 +284,12 @@ def back_to_place(dev, plane, bundle):
             return np.int64(GO_ON)
         place = np.int64(job.page)
         job.page += 1
-        source = np.int64(dev.logical[page_at(dev, bundle, place)].ppn)
+        lpn = page_at(dev, bundle, place)
+        source = np.int64(dev.logical[lpn].ppn)
         if source >= 0 and not data <= source < end:
+            if fails_at(dev, plane, bundle, data + place, lpn):
+                turn_to_merge(dev, plane, bundle)
+                return np.int64(GO_ON)
             return np.int64(copy_page(dev, bundle, source, data + place))
 
 
@@ -251,7 +304,10 @@ def back_anywhere(dev, plane, bundle):
         if np.int64(job.emptied) >> np.int64(job.node) & 1:
             source = next_valid(dev, plane, block_at(dev, bundle, np.int64(job.node)))
             if source >= 0:
-                return np.int64(copy_page(dev, bundle, source, np.int64(first_erased(dev, block))))
+                target = np.int64(first_erased(dev, block))
+                if fails_at(dev, plane, bundle, target, np.int64(dev.physical[source].lpn)):
+                    continue
+                return np.int64(copy_page(dev, bundle, source, target))
         job.node += 1
         job.page = 0
     job.phase = NEXT_BLOCK
@@ -277,13 +333,28 @@ def scan(dev, plane, bundle):
 
 
 @kernel
+def _replace_target(dev, plane, bundle):
+    """Empty the target, which has failed, and begin anew; return whether there is a slot for another."""
+    job = dev.job[plane]
+    if dev.bundle[bundle].held == dev.merging[0].slots:
+        return False
+    slot = free_slot(dev, bundle)
+    set_block(dev, bundle, slot, block_at(dev, bundle, np.int64(TARGET)))
+    set_block(dev, bundle, np.int64(TARGET), np.int64(-1))
+    job.emptied |= np.uint32(1) << np.uint32(slot)
+    job.page = 0
+    return True
+
+
+@kernel
 def move_by_place(dev, plane, bundle):
     """Copy the next page of a bundle of NFTL to its place in the target."""
     params, job = dev.params[0], dev.job[plane]
     while job.page < params.pages_per_block:
         place = np.int64(job.page)
         job.page += 1
-        source = np.int64(dev.logical[page_at(dev, bundle, place)].ppn)
+        lpn = page_at(dev, bundle, place)
+        source = np.int64(dev.logical[lpn].ppn)
         if source >= 0:
             if block_at(dev, bundle, TARGET) < 0:
                 target = np.int64(take_block(dev, plane))
@@ -291,6 +362,10 @@ def move_by_place(dev, plane, bundle):
                     return np.int64(OUT_OF_SPACE)
                 set_block(dev, bundle, TARGET, target)
             first = block_at(dev, bundle, TARGET) * np.int64(params.pages_per_block)
+            if fails_at(dev, plane, bundle, first + place, lpn):
+                if not _replace_target(dev, plane, bundle):
+                    return np.int64(OUT_OF_SPACE)
+                continue
             return np.int64(copy_page(dev, bundle, source, first + place))
     job.phase = END
     return np.int64(GO_ON)
@@ -305,8 +380,7 @@ def move_block_by_block(dev, plane, bundle):
     if source < 0:
         job.page = 0
         return erase_emptied(dev, plane, bundle, slot)
-    others = held_slots(dev, bundle) & ~np.int64(job.emptied)
-    target = np.int64(room_for(dev, plane, bundle, others, False))
+    target = np.int64(sound_room_for(dev, plane, bundle, source, False))
     return np.int64(copy_page(dev, bundle, source, target)) if target >= 0 else np.int64(OUT_OF_SPACE)
 
 

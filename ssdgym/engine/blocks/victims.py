@@ -42,7 +42,7 @@ def lose_pages(dev, plane, pages):
 
 
 @kernel
-def _retire(dev, block):
+def retire(dev, block):
     """Let an erased block never be written again."""
     record, pages = dev.block[block], np.int64(dev.params[0].pages_per_block)
     record.status |= RETIRED
@@ -70,7 +70,7 @@ def erase(dev, block, mask):
     if record.status & WORN:
         if record.written > 0:
             return
-        _retire(dev, block)
+        retire(dev, block)
     else:
         join_pool(dev, block)
     if record.written > 0:

@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.family import BLOCK_FAMILY
-from ssdgym.engine.block.state import TALLY
+from ssdgym.engine.block.state import MAX_SLOTS, TALLY
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import MAX_LEVELS
 from ssdgym.engine.decisions import MERGE
@@ -34,17 +34,23 @@ class BlockFamily(FamilyBuilder):
     policy_decision = MERGE
     agent_decisions = frozenset({MERGE})
     wins_by_erases = False  # parts of a block are erased that hold nothing, too
+    wears_out = True
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if a full device had no block to merge to."""
         ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
-        kept = ftl.kept_blocks(geometry)
+        kept = _kept_blocks(device)
         if geometry.blocks_per_plane < logical + kept + 1:
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
                 "merge to; lower ftl.gc.free_share, or raise over_provisioning."
+            )
+        if device.cells is not None and ftl.kind == "superblock" and _slots(ftl) == MAX_SLOTS:
+            raise SsdgymError(
+                f"device {device.name}: where cells wear out, ftl.logical_blocks and ftl.physical_blocks are "
+                f"together below {MAX_SLOTS}, for the block that takes the place of a worn one; lower one."
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
@@ -74,13 +80,15 @@ class BlockFamily(FamilyBuilder):
                 "levels": levels,
                 "logical_blocks": ftl.bundle_blocks,
                 "physical_blocks": _physical_blocks(ftl),
-                "slots": _slots(ftl),
+                "slots": _all_slots(device),
                 "span": _span(device),
                 "bundles": _bundles(device),
                 "buckets": _buckets(device),
-                "kept_free": ftl.kept_blocks(geometry),
+                "kept_free": _kept_blocks(device),
+                "least_free": 1 + _reserve(device) if ftl.gc.merges == "spread" else _kept_blocks(device),
                 "most_m_merges": ftl.gc.mmerge_limit,
                 "tolerance": -1 if tolerance is None else tolerance,
+                "strains": device.cells is not None and device.cells.disturbance_wears,
                 "spare_ns": round(timing.transfer_ns_per_byte * geometry.spare_bytes),
                 "erase_ns": [timing.erase_ns, *times] + [timing.erase_ns] * (MAX_LEVELS - levels),
             }
@@ -94,7 +102,7 @@ class BlockFamily(FamilyBuilder):
             "blocks": blocks,
             "sub_blocks": blocks * geometry.sub_blocks_per_block,
             "bundles": bundles,
-            "members": bundles * _slots(BlockFtl.of(device.ftl)),
+            "members": bundles * _all_slots(device),
             "bundle_buckets": geometry.planes * _buckets(device),
         }
 
@@ -166,8 +174,23 @@ def _physical_blocks(ftl: BlockFtl) -> int:
 
 
 def _slots(ftl: BlockFtl) -> int:
-    """Return the most blocks of a bundle."""
+    """Return the most blocks of a bundle while no cells fail."""
     return _NFTL_SLOTS if ftl.kind == "nftl" else ftl.physical_blocks + ftl.logical_blocks
+
+
+def _all_slots(device: DeviceConfig) -> int:
+    """Return the most blocks of a bundle, those that others take the place of included."""
+    return _slots(BlockFtl.of(device.ftl)) if device.cells is None else MAX_SLOTS
+
+
+def _reserve(device: DeviceConfig) -> int:
+    """Return the free blocks of a plane that are kept for erases that fail."""
+    return 0 if device.cells is None else device.cells.reserve_blocks
+
+
+def _kept_blocks(device: DeviceConfig) -> int:
+    """Return the free blocks of a plane at which merges begin to win some."""
+    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + _reserve(device)
 
 
 def _span(device: DeviceConfig) -> int:
@@ -181,7 +204,8 @@ def _bundles(device: DeviceConfig) -> int:
 
 def _buckets(device: DeviceConfig) -> int:
     """Return one for each number of invalid pages that a bundle can have between merges."""
-    return _physical_blocks(BlockFtl.of(device.ftl)) * device.geometry.pages_per_block + 1
+    blocks = _physical_blocks(BlockFtl.of(device.ftl)) if device.cells is None else MAX_SLOTS
+    return blocks * device.geometry.pages_per_block + 1
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:

@@ -19,7 +19,8 @@ def check(reference: BlockReference) -> None:
     assert config.timing == "event" or counters["gc_time_ns"] == 0
     for plane in range(config.planes):
         held = [block for bundle in device.bundles_of_plane(plane) for block in device.held(bundle)]
-        assert sorted([*held, *device.pools[plane]]) == list(device.blocks_of_plane(plane))
+        usable = [block for block in device.blocks_of_plane(plane) if device.is_usable(block)]
+        assert sorted([*held, *device.pools[plane]]) == usable
         assert all(not any(map(device.is_written, device.pages_of_block(b))) for b in device.pools[plane])
     for lpn, page in enumerate(device.logical):
         assert page.version <= page.accepted
@@ -34,7 +35,7 @@ def check(reference: BlockReference) -> None:
 def _check_bundle(reference: BlockReference, bundle: int) -> None:
     """Of one without a job."""
     device, config = reference.device, reference.config
-    assert len(device.held(bundle)) <= config.physical_blocks
+    assert len(device.held(bundle)) <= config.physical_blocks or config.programs_fail
     if config.kind != NFTL:
         return
     data_block, update_block = device.slots[bundle][D], device.slots[bundle][U]

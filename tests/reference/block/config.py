@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from ..config import ReferenceConfig
 
+#: Most blocks of a bundle in a job, where some may have to take the place of others.
+MOST_SLOTS = 16
+
 NFTL, SUPERBLOCK = "nftl", "superblock"
 
 
@@ -59,12 +62,23 @@ class BlockConfig(ReferenceConfig):
     @property
     def slots(self) -> int:
         """Of a bundle: D, U and the target of a Merge, or the most blocks of a superblock in a job."""
+        if self.endurance is not None:
+            return MOST_SLOTS
         return 3 if self.kind == NFTL else self.physical_blocks + self.logical_blocks
 
     @property
     def kept_blocks(self) -> int:
-        """Blocks that the pool keeps when the host takes one: T."""
-        return max(1, int(self.free_share * self.blocks_per_plane))
+        """Free blocks at which merges begin to win some: T."""
+        return max(1, int(self.free_share * self.blocks_per_plane)) + self.kept_for_failures
+
+    @property
+    def least_free(self) -> int:
+        """Blocks that the pool keeps when the host takes one."""
+        return 1 + self.kept_for_failures if self.merges == "spread" else self.kept_blocks
+
+    @property
+    def kept_for_failures(self) -> int:
+        return 0 if self.endurance is None else self.reserve
 
     @property
     def relocation_ns(self) -> int:

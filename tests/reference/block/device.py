@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..lifetime import EndOfLife
 from .config import NFTL
 from .figures import FULL, POOL
 from .flash import D, U
@@ -22,13 +23,19 @@ class BlockDevice(Jobs):
     # Where a page goes
 
     def find_place(self, lpn: int) -> int | None:
-        """The page for it, in a block taken now if need be; None if a job has to be done before."""
+        """The page for it, in a block taken now if need be; None if a job has to be done before.
+
+        Pages that fail are passed.
+        """
         bundle, place = self.bundle_and_place(lpn)
         job = self.jobs.get(self.plane_of_bundle(bundle))
         if job is not None and job.bundle == bundle:
             job.is_urgent = True
             return None
-        return (self._find_in_nftl if self.config.kind == NFTL else self._find_in_superblock)(bundle, place)
+        find = self._find_in_nftl if self.config.kind == NFTL else self._find_in_superblock
+        while (ppn := find(bundle, place)) is not None and self.page_fails(ppn, lpn):
+            pass
+        return ppn
 
     def _find_in_nftl(self, bundle: int, place: int) -> int | None:
         if self.slots[bundle][D] is None:
@@ -57,16 +64,28 @@ class BlockDevice(Jobs):
             return self._wait_for(self.jobs[plane].bundle, POOL)
         victim = self.victim(plane)
         if victim is None:
+            if self.life.has_lost:
+                raise EndOfLife
             raise RuntimeError(f"plane {plane} is out of space")
         return self._wait_for(victim, POOL)
 
     def _may_take(self, plane: int) -> bool:
-        return self.free_blocks(plane) > (1 if self.spreads else self.config.kept_blocks)
+        return self.free_blocks(plane) > self.config.least_free
+
+    def _is_short(self, plane: int) -> bool:
+        """Whether too many blocks are lost for any job but one on the victim."""
+        is_below = self.free_blocks(plane) < self.config.least_free
+        return self.life.wears and is_below and self.victim(plane) is not None
 
     def _wait_for(self, bundle: int, cause: int) -> None:
         """Have the plane's job carried to its end, which is a new one if there is none."""
-        job = self.jobs.get(self.plane_of_bundle(bundle))
-        if job is None:
+        plane = self.plane_of_bundle(bundle)
+        job = self.jobs.get(plane)
+        if job is None and self._is_short(plane):
+            victim = self.victim(plane)
+            assert victim is not None
+            self.begin(victim, POOL, is_urgent=True)
+        elif job is None:
             self.begin(bundle, cause, is_urgent=True)
         else:
             job.is_urgent = True
@@ -93,7 +112,8 @@ class BlockDevice(Jobs):
             self.jobs[plane].owed += self.jobs[plane].step
             return
         update_block = self.slots[bundle][U]
-        if update_block is not None and not self.erased_pages(update_block):
+        is_full = update_block is not None and not self.erased_pages(update_block)
+        if is_full and not self._is_short(plane):
             self.begin(bundle, FULL, is_urgent=False)
         elif (
             self.free_blocks(plane) <= self.config.kept_blocks and (victim := self.victim(plane)) is not None

@@ -58,12 +58,20 @@ class Options(CommandsOfJobs):
 
     def options(self, bundle: int, cause: int, may_m_merge: bool) -> list[Option]:
         """All candidates: Merge, M-Merge of partial blocks of each level, and M-Merge by Algorithm 1."""
+        if self.life.is_given_up(bundle):
+            return self._options_of_given_up(bundle)
         is_superblock = self.config.kind == SUPERBLOCK
         m_merge = self._superblock_m_merge if is_superblock else self._nftl_m_merge
         first = self._superblock_merge(bundle, cause) if is_superblock else self._nftl_merge(bundle)
         levels = range(self.config.levels + 1)
         makers = [*map(plans.depth, levels), plans.algorithm_1]
         return [first, *(m_merge(bundle, maker, may_m_merge) for maker in makers)]
+
+    def _options_of_given_up(self, bundle: int) -> list[Option]:
+        """A Merge, which erases all its blocks, and no M-Merge."""
+        blocks = self.held(bundle)
+        none = Option(Figures(0, 0, 0, 0, 0, allowed=False), [], {})
+        return [self._merge(0, blocks, len(blocks)), *[none] * (self.config.levels + 2)]
 
     def contents(self, block: int, update_block: int | None = None) -> Contents:
         c, leaves = self.config, self.sub_blocks_of_block(block)
@@ -146,8 +154,12 @@ class Options(CommandsOfJobs):
     # Superblock
 
     def fewest_valid_first(self, bundle: int) -> list[int]:
-        """Its blocks, of equals by slot."""
-        return sorted(self.held(bundle), key=lambda block: len(self.valid_pages(block)))
+        """Its blocks, worn ones before all, of equals by slot."""
+
+        def valid(block: int) -> int:
+            return -1 if block in self.life.worn else len(self.valid_pages(block))
+
+        return sorted(self.held(bundle), key=valid)
 
     def by_slot(self, bundle: int, blocks: list[int]) -> list[int]:
         return [block for block in self.held(bundle) if block in blocks]

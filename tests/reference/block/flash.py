@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import count
 
 from ..collecting import Collecting
-from ..flash import UNMAPPED
+from ..flash import NOTHING, UNMAPPED
+from ..lifetime import EndOfLife
 from ..nand import Commands, Phases
 from . import heap
 from .config import SUPERBLOCK, BlockConfig
+from .lifetime import BlockLife
 
 #: What an erased page holds, and the version of a page that erases beside it have spoiled.
 ERASED, SPOILED = (-1, 0), -1
@@ -29,6 +31,7 @@ COUNTERS = (
     "queue_hits",
     "unmapped_reads",
     "lost_pages",
+    "padded_pages",
 )
 TALLY = (
     "merges",
@@ -52,9 +55,11 @@ class BlockFlash(Collecting):
     """Blocks and pages are numbered over the device; a slot of a bundle holds a block or None."""
 
     config: BlockConfig
+    life: BlockLife
 
     def __init__(self, config: BlockConfig) -> None:
         super().__init__(config)
+        self.life = BlockLife(self)
         self.counters = dict.fromkeys((*COUNTERS, *TALLY), 0)
         self.disturbed = [0] * len(self.erases)  # by leaf, as `erases`
         self.slots: list[list[int | None]] = [[None] * config.slots for _ in range(config.bundles)]
@@ -97,13 +102,21 @@ class BlockFlash(Collecting):
     def take(self, bundle: int, slot: int) -> int:
         """Give the head of the pool to the bundle."""
         assert self.slots[bundle][slot] is None
-        block = self.pools[self.plane_of_bundle(bundle)].popleft()
+        pool = self.pools[self.plane_of_bundle(bundle)]
+        if not pool and self.life.has_lost:
+            raise EndOfLife
+        block = pool.popleft()
         self.slots[bundle][slot] = block
         self.note(bundle)
         return block
 
     def take_into_lowest(self, bundle: int) -> int:
-        return self.take(bundle, self.slots[bundle].index(None))
+        return self.take(bundle, self.lowest_free_slot(bundle))
+
+    def lowest_free_slot(self, bundle: int) -> int:
+        if None not in self.slots[bundle]:
+            raise EndOfLife
+        return self.slots[bundle].index(None)
 
     def free_blocks(self, plane: int) -> int:
         return len(self.pools[plane])
@@ -149,6 +162,8 @@ class BlockFlash(Collecting):
 
     def could_be_collected(self, bundle: int) -> bool:
         """Whether it is eligible."""
+        if self.life.is_given_up(bundle):
+            return bool(self.held(bundle)) and not self.has_job(bundle)
         if self.config.kind == SUPERBLOCK:
             has_more = len(self.held(bundle)) > self.config.logical_blocks
         else:
@@ -165,8 +180,10 @@ class BlockFlash(Collecting):
         return [bundle for bundle in self.bundles_of_plane(plane) if self.could_be_collected(bundle)]
 
     def victim(self, plane: int) -> int | None:
-        """The bundle with most invalid pages, of equals that which has had so many for longest."""
+        """One that is given up, or that with most invalid pages, of equals which had so many for longest."""
         found = self.waiting(plane)
+        if given_up := list(filter(self.life.is_given_up, found)):
+            return given_up[0]
         return min(found, key=lambda g: (-self.invalid_in_bundle(g), self.since[g]), default=None)
 
     # What changes them
@@ -178,15 +195,29 @@ class BlockFlash(Collecting):
         self.logical[lpn].ppn = ppn
         self.note(self.bundle_of(lpn))
 
+    def page_fails(self, ppn: int, lpn: int) -> bool:
+        """Whether the page of a block of the bundle cannot be programmed, with nothing of it there then."""
+        if not self.life.page_fails(ppn):
+            return False
+        assert not self.is_written(ppn)
+        self.physical[ppn] = (lpn, NOTHING)
+        self.life.note_failed(ppn)
+        self.counters["padded_pages"] += 1
+        self.note(self.bundle_of(lpn))
+        return True
+
     def unmap(self, lpn: int) -> None:
         self.logical[lpn].ppn = UNMAPPED
         self.note(self.bundle_of(lpn))
 
-    def trim(self, lpn: int) -> None:
+    def forget(self, lpn: int) -> None:
         page = self.logical[lpn]
         page.accepted += 1
         page.version = page.accepted
         self.unmap(lpn)
+
+    def trim(self, lpn: int) -> None:
+        self.forget(lpn)
         self.counters["host_pages_trimmed"] += 1
 
     def erase_pb(self, block: int, pb: int) -> None:
@@ -200,6 +231,7 @@ class BlockFlash(Collecting):
             self.disturbed[first_leaf + leaf] = 0
         for leaf in heap.beside(pb, levels):
             self._disturb(first_leaf + leaf)
+        self.life.note_erased_pb(block, pb)
 
     def _disturb(self, leaf: int) -> None:
         self.disturbed[leaf] += 1
@@ -291,9 +323,12 @@ class CommandsOfJobs(BlockFlash):
         return self.commands.erase_level(level)
 
     def erase_and_give_back(self, bundle: int, block: int) -> Phases:
-        """Erase a whole block of the bundle, which joins the tail of the pool."""
+        """Erase a whole block of the bundle, which joins the tail of the pool unless it is worn."""
         phases = self.erase_command(block, 1)
         self.slots[bundle][self.slots[bundle].index(block)] = None
-        self.pools[self.plane_of_bundle(bundle)].append(block)
+        if block in self.life.worn:
+            self.life.retire(block)
+        else:
+            self.pools[self.plane_of_bundle(bundle)].append(block)
         self.note(bundle)
         return phases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -10,6 +10,7 @@ from ..nand import Phases
 from .config import SUPERBLOCK, BlockConfig
 from .figures import FULL, Case, Figures, Option, Options
 from .flash import TARGET, D, U
+from .lifetime import TurnsToMerge
 from .plans import Plan
 
 #: What is asked: the figures of all candidates, and the case. The answer is the number of one.
@@ -69,13 +70,23 @@ class Jobs(Options):
                 raise IllegalCandidate(f"candidate {candidate} of {len(options)}")
             self.plan(job, candidate, options[candidate])
         assert job.commands is not None
+        phases = next(job.commands)
         job.owed -= 1
-        return next(job.commands)
+        failed = self.life.failed[plane]
+        self.counters["gc_write_ns"] += failed * self.config.program_ns
+        return self.with_failed(plane, phases)
+
+    def with_failed(self, plane: int, phases: Phases) -> Phases:
+        """The phases of a command of the plane, longer by the programs that have failed before it."""
+        failed, self.life.failed[plane] = self.life.failed[plane], 0
+        needs_channel, ns = phases[-1]
+        return [*phases[:-1], (needs_channel, ns + failed * self.config.program_ns)]
 
     # Planning
 
     def options_of(self, job: Job) -> list[Option]:
         may_m_merge = self.since_merge[job.bundle] < self.config.mmerge_limit
+        may_m_merge = may_m_merge and not self.life.holds_worn(job.bundle)
         return self.options(job.bundle, job.cause, may_m_merge)
 
     def case(self, job: Job) -> Case:
@@ -115,40 +126,63 @@ class Jobs(Options):
     # Merge
 
     def _nftl_merge_commands(self, bundle: int) -> Iterator[Phases]:
-        data_block, update_block = self.block_in(bundle, D), self.block_in(bundle, U)
-        yield from self.scan([data_block, update_block])
+        yield from self.scan(self.held(bundle))
+        yield from self._to_target(bundle)
+
+    def _to_target(self, bundle: int) -> Iterator[Phases]:
+        """Copy all pages to their places in a target; one that fails is emptied, too."""
+        from_blocks = self.held(bundle)
+        while not (yield from self._fill_target(bundle)):
+            failed = self.block_in(bundle, TARGET)
+            self.slots[bundle][self.lowest_free_slot(bundle)] = failed
+            self.slots[bundle][TARGET] = None
+            from_blocks.append(failed)
+        from_blocks = self.by_slot(bundle, from_blocks)
+        for block in from_blocks[:-1]:
+            yield self._erase_from_block(bundle, block, is_last=False)
+        yield self._erase_from_block(bundle, from_blocks[-1], is_last=True, is_replaced=True)
+
+    def _fill_target(self, bundle: int) -> Generator[Phases, None, bool]:
+        """Returns whether no page of it has failed."""
         for place in range(self.config.span):
             lpn = self.lpns[bundle, place]
-            if self.is_mapped(lpn):
-                if self.slots[bundle][TARGET] is None:
-                    self.take(bundle, TARGET)
-                target = self.block_in(bundle, TARGET)
-                yield self.copy(self.logical[lpn].ppn, self.pages_of_block(target)[place])
-        yield self.erase_and_give_back(bundle, data_block)
-        last = self.erase_and_give_back(bundle, update_block)
-        self.slots[bundle][D], self.slots[bundle][TARGET] = self.slots[bundle][TARGET], None
-        self.end(bundle)
-        yield last
+            if not self.is_mapped(lpn):
+                continue
+            if self.slots[bundle][TARGET] is None:
+                self.take(bundle, TARGET)
+            page = self.pages_of_block(self.block_in(bundle, TARGET))[place]
+            if self.page_fails(page, lpn):
+                return False
+            yield self.copy(self.logical[lpn].ppn, page)
+        return True
 
     def _superblock_merge_commands(self, bundle: int, from_blocks: list[int]) -> Iterator[Phases]:
         left = list(from_blocks)
         while left:
             for page in self.pages_of_block(left[0]):
                 if self.is_valid(page):
-                    yield self.copy(page, self._place_outside(bundle, left))
+                    yield self.copy(page, self._place_outside(bundle, left, self.physical[page][0]))
             block = left.pop(0)
             yield self._erase_from_block(bundle, block, is_last=not left)
 
-    def _place_outside(self, bundle: int, from_blocks: list[int]) -> int:
-        """The lowest erased page outside these blocks, in a block taken from the pool if need be."""
-        others = [block for block in self.held(bundle) if block not in from_blocks]
-        pages = [page for block in others for page in self.erased_pages(block)]
-        return pages[0] if pages else self.pages_of_block(self.take_into_lowest(bundle))[0]
+    def _place_outside(self, bundle: int, from_blocks: list[int], lpn: int) -> int:
+        """The lowest erased page outside these blocks that does not fail, in a block taken if need be."""
+        while True:
+            others = [block for block in self.held(bundle) if block not in from_blocks]
+            pages = [page for block in others for page in self.erased_pages(block)]
+            page = pages[0] if pages else self.pages_of_block(self.take_into_lowest(bundle))[0]
+            if not self.page_fails(page, lpn):
+                return page
 
-    def _erase_from_block(self, bundle: int, block: int, is_last: bool) -> Phases:
+    def _erase_from_block(self, bundle: int, block: int, is_last: bool, is_replaced: bool = False) -> Phases:
+        """The last one ends the job; a target that has replaced D is D then."""
         phases = self.erase_and_give_back(bundle, block)
+        if is_replaced:
+            slots = self.slots[bundle]
+            slots[D], slots[TARGET] = slots[TARGET], None
         if is_last:
             self.end(bundle)
+        self.life.settle()
         return phases
 
     # M-Merge
@@ -157,35 +191,63 @@ class Jobs(Options):
         from_blocks, is_nftl = list(option.from_blocks), self.config.kind != SUPERBLOCK
         if is_nftl:
             yield from self.scan(self.held(bundle))
-        if option.first_erase is not None:
-            yield self.erase_command(from_blocks[0], option.first_erase)
-        for block, plan in option.plans.items():
-            yield from self._out(bundle, block, plan, from_blocks)
-            for pb in plan.pbs:
-                yield self.erase_command(block, pb)
-            yield from self._places_back(bundle, block, plan) if is_nftl else self._back(block, from_blocks)
-        for block in from_blocks:
-            yield self._erase_from_block(bundle, block, is_last=block == from_blocks[-1])
+        block = from_blocks[0]
+        try:
+            if option.first_erase is not None:
+                yield from self._erase_in_place(bundle, block, (option.first_erase,))
+            for block, plan in option.plans.items():
+                yield from self._out(bundle, block, plan, from_blocks)
+                yield from self._erase_in_place(bundle, block, plan.pbs)
+                back = self._places_back(bundle, plan) if is_nftl else self._back(block, from_blocks)
+                yield from back
+        except TurnsToMerge:
+            from_blocks = self.by_slot(bundle, [*from_blocks, block])
+            if is_nftl:
+                yield from self._to_target(bundle)
+                return
+        yield from self._superblock_merge_commands(bundle, from_blocks)
+
+    def _erase_in_place(self, bundle: int, block: int, pbs: Iterable[int]) -> Iterator[Phases]:
+        for pb in pbs:
+            phases = self.erase_command(block, pb)
+            if block in self.life.worn:
+                self.since_merge[bundle] = 0
+            yield phases
+            if block in self.life.worn:
+                raise TurnsToMerge
 
     def _out(self, bundle: int, block: int, plan: Plan, from_blocks: list[int]) -> Iterator[Phases]:
         for pb in plan.pbs:
             for page in self.pages_of(block, pb):
                 if self.is_valid(page):
-                    room = [erased for other in from_blocks for erased in self.erased_pages(other)]
-                    if not room:
-                        taken = self.take_into_lowest(bundle)
-                        from_blocks[:] = self.by_slot(bundle, [*from_blocks, taken])
-                        room = self.erased_pages(taken)
+                    target = self._place_in(bundle, from_blocks, self.physical[page][0])
                     self.counters["out_copies"] += 1
-                    yield self.copy(page, room[0])
+                    yield self.copy(page, target)
 
-    def _places_back(self, bundle: int, block: int, plan: Plan) -> Iterator[Phases]:
+    def _place_in(self, bundle: int, from_blocks: list[int], lpn: int) -> int:
+        """The lowest erased page of the from-blocks that does not fail; superblocks take one more block."""
+        while True:
+            room = [erased for other in from_blocks for erased in self.erased_pages(other)]
+            if not room and self.config.kind != SUPERBLOCK:
+                self.since_merge[bundle] = 0
+                raise TurnsToMerge
+            if not room:
+                taken = self.take_into_lowest(bundle)
+                from_blocks[:] = self.by_slot(bundle, [*from_blocks, taken])
+                room = self.erased_pages(taken)
+            if not self.page_fails(room[0], lpn):
+                return room[0]
+
+    def _places_back(self, bundle: int, plan: Plan) -> Iterator[Phases]:
         """NFTL: what of U belongs to the partial blocks returns to its places."""
         for pb in plan.pbs:
-            for page in self.pages_of(block, pb):
+            for page in self.pages_of(self.block_in(bundle, D), pb):
                 lpn = self.lpns[bundle, self.number_in_block(page)]
                 newer = self.logical[lpn].ppn
                 if self.is_mapped(lpn) and newer in self.pages_of_block(self.block_in(bundle, U)):
+                    if self.page_fails(page, lpn):
+                        self.since_merge[bundle] = 0
+                        raise TurnsToMerge
                     yield self.copy(newer, page)
 
     def _back(self, block: int, from_blocks: list[int]) -> Iterator[Phases]:
@@ -195,4 +257,5 @@ class Jobs(Options):
             room = self.erased_pages(block)
             if not pages or not room:
                 return
-            yield self.copy(pages[0], room[0])
+            if not self.page_fails(room[0], self.physical[pages[0]][0]):
+                yield self.copy(pages[0], room[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..lifetime import EndOfLife
 from ..loop import FLUSH, TRIM, WRITE, Loop, Page, Steps, Work
 from ..nand import Die
 from ..page.events import EventLoop
@@ -16,6 +17,7 @@ class UntimedLoop(Loop):
 
     def steps(self, last: bool) -> Steps:
         while not self.horizon_reached():
+            self.check_life()
             plane = self.device.plane_that_goes_on(list(range(self.config.planes)))
             if plane is not None:
                 yield from self.device.advance(plane)
@@ -25,6 +27,10 @@ class UntimedLoop(Loop):
                 self.input.popleft()
             else:
                 yield from self.carry_out(self.take_page())
+
+    def check_life(self) -> None:
+        if self.device.life.over:
+            raise EndOfLife
 
     def carry_out(self, page: Page) -> Steps:
         if page.request.op == TRIM:
@@ -37,16 +43,17 @@ class UntimedLoop(Loop):
             self.counters["unmapped_reads"] += 1
 
     def write(self, page: Page) -> Steps:
-        reads_first = self.reads_first(page)
-        version = self.device.accept_write(page.lpn)
         while (ppn := self.device.find_place(page.lpn)) is None:
             plane = self.device.plane_of_bundle(self.device.bundle_of(page.lpn))
             while plane in self.device.jobs:
                 yield from self.device.advance(plane)
-        if reads_first:
+                self.check_life()
+            page.lpn = (page.request.lpn + page.request.admitted - 1) % self.device.life.capacity
+        if self.reads_first(page):
             self.counters["rmw_reads"] += 1
             self.device.read_for_host(page.lpn)
-        self.device.host_program(ppn, page.lpn, version)
+        self.device.life.failed[self.device.plane_of_bundle(self.device.bundle_of(page.lpn))] = 0
+        self.device.host_program(ppn, page.lpn, self.device.accept_write(page.lpn))
 
 
 @dataclass(eq=False)
@@ -79,6 +86,7 @@ class BlockEventLoop(EventLoop):
         if plane is None:
             return False
         phases = yield from self.device.advance(plane)
+        self.check_life()
         self.start_gc(die, phases, [JobCommand(self.now)])
         return True
 
@@ -108,7 +116,8 @@ class BlockEventLoop(EventLoop):
         elif (ppn := self.device.find_place(page.lpn)) is not None:
             die.writes.popleft()
             self.device.host_program(ppn, page.lpn, page.version)
-            self.start(die, self.commands.write(1), [page])
+            plane = self.device.plane_of_bundle(self.device.bundle_of(page.lpn))
+            self.start(die, self.device.with_failed(plane, self.commands.write(1)), [page])
         return True
 
     def ended(self, pages: list[Page | JobCommand]) -> None:

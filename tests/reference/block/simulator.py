@@ -52,6 +52,7 @@ class BlockReference(Reference):
         written = [page for page in range(len(device.physical)) if device.is_written(page)]
         return {
             **self.export_of_all(),
+            **self.export_of_life(),
             "physical": {page: device.physical[page] for page in written},
             "disturbed": list(device.disturbed),
             "slots": [[-1 if block is None else block for block in slots] for slots in device.slots],
@@ -59,6 +60,7 @@ class BlockReference(Reference):
             "invalid": [device.invalid_in_bundle(bundle) for bundle in range(self.config.bundles)],
             "waiting": [sorted(device.waiting(plane), key=self._preference) for plane in planes],
             "jobs": [self._job(plane) for plane in planes],
+            "failed": list(device.life.failed),
         }
 
     def _preference(self, bundle: int) -> tuple[int, int]:

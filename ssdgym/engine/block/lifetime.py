@@ -1,0 +1,127 @@
+"""What becomes of a device of this family whose cells wear out: failed pages, retired blocks, fewer bundles.
+
+See `docs/lifetime.md`.
+"""
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import block_at, is_given_up, pad, review, victim_of
+from ssdgym.engine.blocks.index import join_pool
+from ssdgym.engine.blocks.victims import retire
+from ssdgym.engine.cells import count_program_failure, program_fails, settle_for, with_failures
+from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import RETIRED, WORN
+
+# -- programs that fail
+
+
+@kernel
+def _fails_at(dev, plane, bundle, ppn, lpn):
+    size = np.int64(dev.params[0].pages_per_sub_block)
+    sub = ppn // size
+    if not program_fails(dev, sub, ppn - sub * size, size):
+        return False
+    pad(dev, bundle, ppn, lpn)
+    count_program_failure(dev)
+    dev.job[plane].failed += 1
+    return True
+
+
+@inlined
+def fails_at(dev, plane, bundle, ppn, lpn):
+    """Return whether an erased page of a bundle fails to be programmed.
+
+    Then it holds nothing of the logical page, and its block is worn.
+    """
+    return dev.params[0].programs_fail != 0 and _fails_at(dev, plane, bundle, ppn, lpn)
+
+
+@inlined
+def take_failed(dev, plane):
+    """Return how many programs of a plane have failed that no command of it has been longer for."""
+    failed = np.int64(dev.job[plane].failed)
+    dev.job[plane].failed = 0
+    return failed
+
+
+@inlined
+def longer_by(dev, phases, failed):
+    """Return the phases of a command that comes behind so many failed programs."""
+    return with_failures(dev, phases, dev.params[0].program_ns, dev.life[0].program_failures - failed)
+
+
+# -- blocks that are lost
+
+
+@inlined
+def is_worn(dev, block):
+    """Return whether a block is retired once it is erased as a whole."""
+    return dev.block[block].status & WORN != 0
+
+
+@kernel
+def holds_worn(dev, bundle):
+    """Return whether a block of a bundle is worn."""
+    for slot in range(dev.merging[0].slots):
+        block = block_at(dev, bundle, np.int64(slot))
+        if block >= 0 and is_worn(dev, block):
+            return True
+    return False
+
+
+@inlined
+def release(dev, block):
+    """Give an erased block to the pool, or retire it if it is worn."""
+    if is_worn(dev, block):
+        retire(dev, block)
+    else:
+        join_pool(dev, block)
+
+
+@inlined
+def is_short(dev, plane):
+    """Return whether a plane has fewer free blocks than the host leaves, as some are lost, and a victim."""
+    if not dev.params[0].endures or dev.plane[plane].pool_count >= dev.merging[0].least_free:
+        return False
+    return victim_of(dev, plane) >= 0
+
+
+@kernel
+def _held(dev, plane):
+    """Return how many bundles a plane can hold and still merge.
+
+    In a device that shrinks no more than leave it the share of spare blocks that it had.
+    """
+    params, merging = dev.params[0], dev.merging[0]
+    blocks = np.int64(params.blocks)
+    left = blocks - dev.plane[plane].gone_pages // np.int64(params.pages_per_block)
+    held = max(left - merging.kept_free - 1, 0) // np.int64(merging.logical_blocks)
+    if not params.shrinks:
+        return held
+    own = merging.bundles // np.int64(params.planes)
+    return min(held, -(-own * left // blocks))
+
+
+@kernel
+def _supported(dev):
+    """Return how many logical pages the planes can hold and still merge: those of the first bundles."""
+    planes, merging = np.int64(dev.params[0].planes), dev.merging[0]
+    bundles = np.int64(merging.bundles)
+    for plane in range(planes):
+        # Of the bundles below it, each `planes`-th one is in this plane.
+        bundles = min(bundles, np.int64(_held(dev, plane)) * planes + plane)
+    if merging.by_pages:
+        bundles = quotient(bundles, planes) * planes
+    return bundles * merging.span
+
+
+@kernel
+def settle(dev, block):
+    """Draw the consequence of a block that may have been retired: give up bundles, or end the life."""
+    if not dev.block[block].status & RETIRED:
+        return
+    settle_for(dev, np.int64(_supported(dev)))
+    for bundle in range(dev.merging[0].bundles):
+        if is_given_up(dev, np.int64(bundle)):
+            review(dev, np.int64(bundle))
