@@ -20,6 +20,7 @@ from ssdgym.cli import app
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.ftl import PageFtl
+from ssdgym.config.ftl.base import ssdsim
 from ssdgym.config.loading import Config
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
@@ -184,6 +185,12 @@ def _features() -> str:
     return _table("name | of a | meaning | values | default", rows)
 
 
+def _ssdsim_profile() -> str:
+    """Return what the profile of SSDsim sets, as its function says."""
+    text = (inspect.getdoc(ssdsim) or "").partition("\n\n")[2].partition("\n\nArgs:")[0]
+    return re.sub(" {2,}", " ", text)
+
+
 def _suites() -> str:
     """Return a table of the suites that come with ssdgym."""
     names = sorted(path.stem for path in (ROOT / "configs" / "suites").glob("*.yaml"))
@@ -341,6 +348,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "midas": _definition("midas"),
     "dogi": _definition("dogi"),
     "features": _features,
+    "ssdsim profile": _ssdsim_profile,
     "suites": _suites,
     "feature decorators": _feature_decorators,
     "trace formats": _trace_formats,

@@ -49,6 +49,27 @@ def ssdsim(
 ) -> dict[str, Any]:
     """Return what SSDsim does (Hu et al., ICS 2011; version 2.1 as published), for each field.
 
+    | | SSDsim, and what is set | still different here |
+    |---|---|---|
+    | A write is done | when its data has been transferred: `write_completes: transfer` | whole pages are \
+    transferred |
+    | Collection starts | one operation for every write that leaves its plane under the threshold, when no \
+    request waits for its channel: `gc.start: queue_empty` for static and dynamic; with all writes in one \
+    queue before them: late keeps `at_once` | what waits for the die counts; the floor forces a round; \
+    `gc.mode` says how many rounds follow |
+    | It can be interrupted | never: `gc.grain: round` with `gc.background_fraction` (not with \
+    `gc.preemptible`) | under `queue_empty` host commands come between the moves |
+    | Two planes program together | equal block and page numbers; with `greed MPW` the plane that lags is \
+    padded: `multi_plane_rows: pad` with `pad_limit` a page less than a block, with `multi_plane_writes`, \
+    one sub-block per block, placement not `hot_cold` | block numbers may differ; the plane of the first \
+    page is never padded; padded pages count in the write amplification |
+    | Two planes read together | equal numbers: `multi_plane_reads: true` with `multi_plane` | |
+
+    No switch for: SSDsim's collection holds the channel for all moves of a round, and the chip until the
+    erase is over; without advanced commands it works by the chip; command and address cycles take time; its
+    next block is the next number with free pages, here the one that has waited longest. Set elsewhere: its
+    write buffer (`write_buffer_pages`), `preconditioning: reads`, `volumes: overlay`.
+
     Args:
         allocation: when a write is bound to its die.
         in_background: whether idle dies collect planes below a share of free pages.
