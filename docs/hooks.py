@@ -7,7 +7,7 @@ import importlib
 import inspect
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -28,7 +28,9 @@ from ssdgym.envs.features import Setting, registered_features
 from ssdgym.envs.features.registry import CALLED_WITH
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
+from ssdgym.experiments.leaderboard.text import MEANINGS
 from ssdgym.experiments.papers.claims import AnyClaim
+from ssdgym.experiments.papers.claims.base import VERDICTS
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
@@ -183,6 +185,11 @@ def _features() -> str:
         for one in registered_features()
     )
     return _table("name | of a | meaning | values | default", rows)
+
+
+def _meanings(name: str, meanings: Mapping[Any, str]) -> Callable[[], str]:
+    """Return a function that writes a table of what words mean."""
+    return lambda: _table(f"{name} | means", iter(meanings.items()))
 
 
 def _ssdsim_profile() -> str:
@@ -349,6 +356,8 @@ MARKERS: dict[str, Callable[[], str]] = {
     "dogi": _definition("dogi"),
     "features": _features,
     "ssdsim profile": _ssdsim_profile,
+    "standings columns": _meanings("column", MEANINGS),
+    "verdicts": _meanings("verdict", VERDICTS),
     "suites": _suites,
     "feature decorators": _feature_decorators,
     "trace formats": _trace_formats,

@@ -6,6 +6,7 @@ import re
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import get_args
 
 import pytest
 
@@ -15,6 +16,8 @@ from ssdgym.config.subpage import SubpageFtl
 from ssdgym.envs import features
 from ssdgym.envs.features import registered_features
 from ssdgym.envs.rewards.terms import TERMS
+from ssdgym.experiments.leaderboard.text import _COLUMNS, MEANINGS
+from ssdgym.experiments.papers.claims import base
 from ssdgym.experiments.sweeps import config
 from ssdgym.workloads.registry import workload_models
 from ssdgym.workloads.traces.registry import format_names
@@ -55,6 +58,13 @@ def test_features_and_terms__are_those_registered(hooks: ModuleType) -> None:
 def test_feature_decorators__are_those_that_exist(hooks: ModuleType) -> None:
     named = first_cells(hooks.on_page_markdown(marker("feature decorators")))
     assert named == {name for name in features.__all__ if name.endswith("_feature")}
+
+
+def test_meanings__every_verdict_has_one_and_every_column_of_standings(hooks: ModuleType) -> None:
+    assert set(base.VERDICTS) == set(get_args(base.Verdict))
+    headings = [heading.removesuffix(" [95 %]") for heading, _ in _COLUMNS]
+    assert list(MEANINGS) == headings[2:]  # policy and rank say it themselves
+    assert "| direction holds | the interval" in hooks.on_page_markdown(marker("verdicts"))
 
 
 def test_trace_formats__are_those_registered_each_with_a_meaning(hooks: ModuleType) -> None:

@@ -95,6 +95,25 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("multiply-adds", lambda row: _multiply_adds(row)),
     ("bytes", lambda row: _bytes(row)),
 )
+#: What stands under a heading, without the interval, where it does not say so itself.
+MEANINGS = {
+    "kind": "`classic`: only textbook rules; `paper`: any rule of a paper; `learned`: trained before the "
+    "run; `learned, online`: learns on the measured device; `bound`: has an oracle of the future",
+    "score": "interquartile mean over all seeds and tasks: 0 is the best fixed pair, 1 the best bound of "
+    "each task",
+    "× best pair": "the metric relative to that of the best fixed pair, paired by seed, geometric mean over "
+    "all tasks; less is better",
+    "× best rival": "relative to the best of the suite's `rivals` on each task, chosen after the fact",
+    "WA × best pair": "where another metric is scored, write amplification, which pays for it",
+    "worst task": "the largest of the ratios of single tasks, each over all of its runs",
+    "better": "probability that a run is better than one of the best fixed pair on the same task, mean over "
+    "the tasks",
+    "won": "tasks on which nothing but the bounds is better",
+    "CPU ×": "time for a host page, relative to the best fixed pair: the median of four turns with it, of "
+    "the same 200,000 requests on the suite's first task",
+    "multiply-adds": "of a decision of a learned policy, and for each candidate",
+    "bytes": "weights of a learned policy in single precision",
+}
 
 
 def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Table:

@@ -26,6 +26,25 @@ Verdict = Literal[
     "too few seeds: no verdict",
     "not measured",
 ]
+#: What each means.
+VERDICTS: dict[Verdict, str] = {
+    "holds within a factor two": "a change on the claimed side of zero (the whole interval) and between half "
+    "and twice the claimed one; a value likewise, beyond what it has at the least",
+    "negligible": "a change on the claimed side, under a tenth of the claimed one or of the claimed limit; "
+    "without a number, under 1 %",
+    "direction holds": "the interval lies on the claimed side of zero",
+    "direction holds, limit missed": "and reaches beyond the claimed limit",
+    "direction holds, but not at every step": "of a trend that turns back",
+    "carried by one trace": "a mean that is on the claimed side only with that trace",
+    "holds": "a limit, range, bound, share or claim of no change: the whole interval keeps it; an extreme or "
+    "a likeness: it does not reach zero",
+    "does not hold": "none of these",
+    "one seed: no verdict": "one seed says nothing of chance",
+    "too few seeds: no verdict": "of a largest or smallest change two seeds leave one to test on",
+    "not comparable": "hangs on something that no source publishes, or counts what this scale does not play",
+    "not measured": "no trace of the claim was run, nothing was collected, or nearly all that was is of no "
+    "matter to the claim (`measured_by`)",
+}
 
 #: Between this share and its inverse of the published number, a measured one counts as of its magnitude.
 _FACTOR = 2.0
