@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import importlib
 import inspect
@@ -187,6 +188,16 @@ def _features() -> str:
     return _table("name | of a | meaning | values | default", rows)
 
 
+def _scripts() -> str:
+    """Return a table of the scripts in `docs/examples`, each with the first line of its docstring."""
+    return _table("script | does", map(_script, sorted((ROOT / "docs" / "examples").glob("*.py"))))
+
+
+def _script(path: Path) -> tuple[str, str]:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return f"[`{path.name}`](examples/{path.name})", text.partition("\n")[0]
+
+
 def _meanings(name: str, meanings: Mapping[Any, str]) -> Callable[[], str]:
     """Return a function that writes a table of what words mean."""
     return lambda: _table(f"{name} | means", iter(meanings.items()))
@@ -358,6 +369,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "ssdsim profile": _ssdsim_profile,
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),
+    "scripts": _scripts,
     "suites": _suites,
     "feature decorators": _feature_decorators,
     "trace formats": _trace_formats,
