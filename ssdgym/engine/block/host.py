@@ -307,7 +307,7 @@ def _go_on_with_job(dev, die_number, plane):
     if is_over(dev):
         return np.int64(END_OF_LIFE)
     if done == SCANNED:
-        note_touched(dev, plane, 0)
+        note_touched(dev, die_number, 0)
     start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
     return np.int64(OK)
 
@@ -331,7 +331,7 @@ def _start_write(dev, die_number):
     note_replaced(dev, number)
     dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
-    note_touched(dev, plane, ppn + 1)
+    note_touched(dev, die_number, ppn + 1)
     phases = longer_by(dev, write_phases(dev.params[0], 1), take_failed(dev, plane))
     start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
     return np.int64(OK)

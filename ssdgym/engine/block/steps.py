@@ -34,7 +34,7 @@ from ssdgym.engine.block.state import (
     TARGET,
     UPDATE,
 )
-from ssdgym.engine.core.bits import has
+from ssdgym.engine.core.bits import has, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
 from ssdgym.engine.flash import check_page, leaves_of, level_of
@@ -54,7 +54,7 @@ def copy_page(dev, bundle, source, target):
     forget(dev, bundle, source)
     program(dev, target, lpn, np.int64(dev.physical[source].version))
     if dev.params[0].timed:
-        note_touched(dev, plane_of_bundle(dev, bundle), target + 1)
+        note_touched(dev, remainder(plane_of_bundle(dev, bundle), dev.params[0].dies), target + 1)
     dev.counters[0].relocated_pages += 1
     return np.int64(COPIED)
 
@@ -64,7 +64,7 @@ def erase_now(dev, plane, bundle, block, node):
     """Erase a partial block; `amount` is its level then."""
     erase(dev, bundle, block, node)
     if dev.params[0].timed:
-        note_touched(dev, plane, -1 - block)
+        note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
 

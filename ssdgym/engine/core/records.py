@@ -282,9 +282,7 @@ PLANE = np.dtype(
         ("round_pair", "i4"),  # the pair of the round that is emptied here ...
         ("round_page", "i4"),  # ... and the next page of its block to look at
         ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
-        # In time, of the last write, move or erase of its die: 1 + the page that it programs here; 1 + a
-        # block of the round that it erases; -1 - the only block that it erases; or 0, if nothing here.
-        ("touched", "i4"),
+        ("joined", "i4"),  # 1 + the page here that the last joined command of its die programs, or 0
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],
@@ -321,6 +319,9 @@ DIE = np.dtype(
         ("next_waiter", "i4"),  # in its channel's queue
         ("plane_cursor", "i4"),
         ("pages", "i4"),  # that the present command reads, writes or moves
+        # Of the last write, move or erase: 1 + the page that it programs, the first of several; 1 + the plane
+        # that leads the round whose set it erases; -1 - the only block that it erases; or 0, if nothing.
+        ("touched", "i4"),
         # Only where a decision is taken about idle dies. A die is idle from when it finds nothing to do until
         # it finds work of the host.
         ("idle_since", "i8"),  # when it found nothing to do

@@ -207,15 +207,11 @@ def move_page(dev, plane_number, ppn):
 
 
 @inlined
-def _move_next(dev, number, ppn, joins):
-    """Move the next page of a plane, after others if it joins their command; return as `move_page`."""
+def _move_next(dev, number, ppn):
+    """Move the next page of a plane; return as `move_page`."""
     target = move_page(dev, number, ppn)
     if target >= 0:
         dev.plane[number].round_page += 1
-        if dev.params[0].timed and joins:
-            note_joined(dev, number, target)
-        elif dev.params[0].timed:
-            note_touched(dev, number, target + 1)
     return target
 
 
@@ -242,8 +238,10 @@ def _join_moves(dev, leader, first, page, row):
             continue
         ppn = _next_of_plane(dev, number)
         if _may_join(dev, number, ppn, page, row):
-            if _move_next(dev, number, ppn, True) < 0:
+            target = _move_next(dev, number, ppn)
+            if target < 0:
                 return np.int64(OUT_OF_SPACE)
+            note_joined(dev, number, target, pages)
             dev.counters[0].joined_moves += 1
             pages += 1
     return pages
@@ -258,9 +256,11 @@ def move_command(dev, leader):
     if ppn < 0:
         return np.int64(0)
     number = np.int64(plane_of(params, ppn)) if several else leader
-    target = _move_next(dev, number, ppn, False)
+    target = _move_next(dev, number, ppn)
     if target < 0:
         return target
+    if params.timed:
+        note_touched(dev, remainder(leader, params.dies), target + 1)
     if not several:
         return np.int64(1)
     return _join_moves(dev, leader, number, _page_in_block(params, ppn), _page_in_block(params, target))

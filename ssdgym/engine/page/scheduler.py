@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.manager import ensure_page
 from ssdgym.engine.cells import is_over, with_failures
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_PAIRS, STATIC
+from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import (
@@ -190,7 +190,7 @@ def _start_write(dev, die_number):
         pass_plane(dev, plane)
     number = take_write(dev, die_number)
     ppn = program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
-    note_touched(dev, plane, ppn + 1)
+    note_touched(dev, die_number, ppn + 1)
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
@@ -223,9 +223,8 @@ def _gc_command(dev, plane_number):
         phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
         start_gc_command(dev, die_number, MOVE_PAGE, pages, phases)
     else:
-        erased = dev.round_pairs[leader * MAX_PAIRS].block
         finish_round(dev, leader)
-        note_touched(dev, leader, erased + 1)
+        note_touched(dev, die_number, leader + 1)
         if is_over(dev):
             return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))

@@ -221,7 +221,7 @@ def join_writes(dev, die_number, plane, row, first):
         ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
         if ppn < 0:
             return -1
-        note_joined(dev, joined, ppn)
+        note_joined(dev, joined, ppn, pages)
         dev.counters[0].joined_writes += 1
         members |= _bit_of(params, joined)
         link_pages(dev, last, number)

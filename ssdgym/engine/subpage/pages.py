@@ -238,7 +238,7 @@ def count_page(dev, page, live):
     dev.page_valid[page] = live
     dev.page_use[page] = dev.subpage[0].slots
     if dev.params[0].timed:
-        note_touched(dev, plane_of_page(dev, page), page + 1)
+        note_touched(dev, die_of_page(dev, page), page + 1)
     dev.stored_h[page] = dev.buffer[0].calendar_h
     dev.tally[0].full_programs += 1
     dev.tally[0].wasted_slots += dev.subpage[0].slots - live

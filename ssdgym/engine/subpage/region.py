@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.blocks.index import join_pool, leave_pool
-from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
 from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
@@ -14,13 +14,13 @@ from ssdgym.engine.subpage.pages import (
     age_h,
     check_slot,
     count_page,
+    die_of_page,
     forget,
     holds,
     in_region,
     mapped_of,
     mapped_version,
     page_of,
-    plane_of_page,
     put,
     wipe_pages,
 )
@@ -154,7 +154,7 @@ def _program_subpage(dev, page, lpn):
     put(dev, page * slots + use, lpn)
     dev.page_use[page] = use + 1
     if dev.params[0].timed:
-        note_touched(dev, plane_of_page(dev, page), page + 1)
+        note_touched(dev, die_of_page(dev, page), page + 1)
     dev.page_valid[page] = 1
     dev.stored_h[page] = dev.buffer[0].calendar_h
     dev.tally[0].subpage_programs += 1
@@ -363,7 +363,7 @@ def _erase_victim(dev, plane):
     dev.region_block[block].passes = 0
     dev.region_block[block].next_page = 0
     if dev.params[0].timed:
-        note_touched(dev, plane, -1 - block)
+        note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     region.victim = -1
     if subpage.kind != SUBFTL:
         return

@@ -5,7 +5,6 @@ import numpy as np
 from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
@@ -111,7 +110,7 @@ def _gc_command(dev, plane_number):
         start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), gather_phases(params, pages))
     else:
         finish_round(dev, plane_number)
-        note_touched(dev, plane_number, dev.round_pairs[plane_number * MAX_PAIRS].block + 1)
+        note_touched(dev, die_number, plane_number + 1)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 

@@ -206,20 +206,20 @@ def start_gc_command(dev, die_number, command, pages, phases):
     start_command(dev, die_number, command, -1, pages, phases)
 
 
-@kernel
-def note_touched(dev, plane, mark):
-    """Note what the next command of a plane's die programs or erases there: see `touched` of PLANE."""
-    params = dev.params[0]
-    if params.planes_per_die > 1:
-        for other in range(remainder(plane, params.dies), params.planes, params.dies):
-            dev.plane[other].touched = 0
-    dev.plane[plane].touched = mark
-
-
 @inlined
-def note_joined(dev, plane, ppn):
-    """Note a page that is programmed together with those noted before."""
-    dev.plane[plane].touched = ppn + 1
+def note_touched(dev, die_number, mark):
+    """Note what the next command of a die programs or erases: see `touched` of DIE."""
+    dev.die[die_number].touched = mark
+
+
+@kernel
+def note_joined(dev, plane, ppn, pages):
+    """Note a page that is programmed by the same command as so many pages of other planes of its die."""
+    params = dev.params[0]
+    if pages == 1:
+        for other in range(remainder(plane, params.dies), params.planes, params.dies):
+            dev.plane[other].joined = 0
+    dev.plane[plane].joined = ppn + 1
 
 
 @inlined

@@ -43,14 +43,14 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     lpn, version = (state.physical[name][i, :count].astype(np.int64) for name in ("lpn", "version"))
     half_programmed, pairs = 0, [np.zeros(0, ERASE_PAIR)]
     for command in cut:
-        for plane, mark in command.touched.items():
-            if command.erases:
-                pairs.append(_half_erased(state, i, plane, -1 - mark))
-            elif command.begun:
-                version[mark - 1] = -1
+        if command.erases:
+            pairs.append(_half_erased(state, i, -1 - command.erased))
+        for page in command.pages:
+            if command.begun:
+                version[page] = -1
                 half_programmed += 1
             else:
-                lpn[mark - 1] = -1
+                lpn[page] = -1
     version[lpn < 0] = -1
     blocks = _blocks_of(state, i, lpn.reshape(-1, size), version.reshape(-1, size), planes)
     of_blocks = (blocks.lpn >= 0).sum(axis=1)
@@ -80,9 +80,9 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     )
 
 
-def _half_erased(state: State, i: int, plane: int, block: int) -> np.ndarray:
-    """Return the part of a block that the job of a plane was erasing, as a mask of sub-blocks."""
-    job, levels = state.job[i, plane], int(state.merging["levels"][i, 0])
+def _half_erased(state: State, i: int, block: int) -> np.ndarray:
+    """Return the part of a block that the job of its plane was erasing, as a mask of sub-blocks."""
+    job, levels = state.job[i, block // int(state.params["blocks"][i, 0])], int(state.merging["levels"][i, 0])
     level, node = int(job["amount"]), int(job["node"]) if job["amount"] else 1
     leaves = 1 << (levels - level)
     first = (node - (1 << level)) * leaves

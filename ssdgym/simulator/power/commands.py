@@ -27,32 +27,31 @@ class Command:
     Attributes:
         erases: whether it is an erase.
         begun: whether cells are being programmed or erased; before, flash is as it was.
-        touched: by plane, what it programs or erases there: `touched` of the record PLANE.
+        pages: of flash, that it programs.
+        erased: of an erase, `touched` of the record DIE.
         writes: numbers of the transactions whose pages it programs; none of GC, and none that are done for
             the host.
     """
 
     erases: bool
     begun: bool
-    touched: Mapping[int, int]
+    pages: tuple[int, ...]
+    erased: int
     writes: tuple[int, ...]
 
 
 def commands_under_way(state: State, i: int) -> Iterator[Command]:
     """Yield the commands that device `i` has started and not ended, but for reads, by die."""
     params, now = state.params[i, 0], int(state.control["now"][i, 0])
-    dies, planes = int(params["dies"]), int(params["planes"])
+    dies = int(params["dies"])
     for number in np.flatnonzero(np.isin(state.die["command"][i, :dies], (WRITE_PAGE, MOVE_PAGE, ERASE_SET))):
         die = state.die[i, number]
-        touched = {
-            plane: int(state.plane["touched"][i, plane])
-            for plane in range(int(number), planes, dies)
-            if state.plane["touched"][i, plane]
-        }
+        erases = bool(die["command"] == ERASE_SET)
         yield Command(
-            erases=bool(die["command"] == ERASE_SET),
+            erases=erases,
             begun=_has_begun(state, i, int(number), now),
-            touched=touched,
+            pages=() if erases else tuple(_pages(state, i, int(number))),
+            erased=int(die["touched"]) if erases else 0,
             writes=tuple(_transactions(state, i, die)),
         )
 
@@ -69,6 +68,16 @@ def _has_begun(state: State, i: int, number: int, now: int) -> bool:
     bits = int(params["leaf_bits"])
     key = int(state.event[i, (1 << bits) + int(params["channels"]) + number])
     return key != NO_EVENT and now >= (key >> bits) - int(die["after_ns"])
+
+
+def _pages(state: State, i: int, number: int) -> Iterator[int]:
+    """Yield the pages that the present command of a die programs."""
+    die, params = state.die[i, number], state.params[i, 0]
+    if die["touched"]:
+        yield int(die["touched"]) - 1
+    if die["pages"] > 1:
+        joined = state.plane["joined"][i, number : int(params["planes"]) : int(params["dies"])]
+        yield from (joined[joined > 0] - 1).tolist()
 
 
 def _transactions(state: State, i: int, die: np.void) -> Iterator[int]:
@@ -104,11 +113,11 @@ def erased_pairs(state: State, i: int, cut: list[Command]) -> np.ndarray:
     """Return what the commands erase, ERASE_PAIR (m,): the set of a round, or a block by itself."""
     pairs = [np.zeros(0, ERASE_PAIR)]
     for command in cut:
-        for plane, mark in command.touched.items() if command.erases else ():
-            if mark > 0:
-                first = plane * MAX_PAIRS
-                pairs.append(state.round_pairs[i, first : first + state.plane["round_count"][i, plane]])
-            else:
-                whole = (1 << int(state.params["sub_blocks"][i, 0])) - 1
-                pairs.append(np.array([(whole, -1 - mark)], ERASE_PAIR))
+        leader = command.erased - 1
+        if leader >= 0:
+            first = leader * MAX_PAIRS
+            pairs.append(state.round_pairs[i, first : first + state.plane["round_count"][i, leader]])
+        elif command.erases:
+            whole = (1 << int(state.params["sub_blocks"][i, 0])) - 1
+            pairs.append(np.array([(whole, -1 - command.erased)], ERASE_PAIR))
     return np.concatenate(pairs)

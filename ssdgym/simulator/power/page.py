@@ -34,12 +34,12 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     programmed = pages % per_sub_block < np.repeat(written, per_sub_block)
     half_programmed = 0
     for command in cut:
-        for mark in command.touched.values() if not command.erases else ():
+        for page in command.pages:
             if command.begun:
-                version[mark - 1] = -1
+                version[page] = -1
                 half_programmed += 1
             else:
-                programmed[mark - 1] = False
+                programmed[page] = False
     good = pages[programmed & (version > 0)]
     in_sub_blocks = programmed.reshape(-1, per_sub_block).sum(axis=1)
     reads = in_sub_blocks + (in_sub_blocks < per_sub_block)

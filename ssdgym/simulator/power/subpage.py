@@ -22,9 +22,9 @@ def replaced_by(state: State, i: int, command: Command) -> dict[tuple[int, int],
     """Return by sector and version of what a command programs for the host the versions they replace."""
     slots, found = int(state.subpage["slots"][i, 0]), {}
     for number in command.writes:
-        (mark,) = command.touched.values()
-        first, kind = (mark - 1) * slots, state.transaction["kind"][i, number]
-        last = int(state.page_use[i, mark - 1]) - 1
+        (page,) = command.pages
+        first, kind = page * slots, state.transaction["kind"][i, number]
+        last = int(state.page_use[i, page]) - 1
         places = range(slots) if kind in (GROUP_WRITE, LIST_WRITE) else (last,)
         for k, place in enumerate(places):
             lpn, version = (int(value) for value in state.physical[i, first + place].item())
@@ -44,8 +44,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     use, half_programmed = state.page_use[i, :pages].astype(np.int64), 0
     by_subpage = subpage["kind"] == SUBFTL
     for command in cut:
-        for mark in command.touched.values() if not command.erases else ():
-            page = mark - 1
+        for page in command.pages:
             one = by_subpage and in_region[page * slots // per_block]
             first = page * slots + (use[page] - 1 if one else 0)
             if command.begun:
