@@ -6,6 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .lifetime import ERASE
+from .randomness import draw
+
 
 class Copy(NamedTuple):
     """A page that has been programmed for good, or a subpage of one.
@@ -52,3 +55,49 @@ def recovered_map(
     for lpn, version in newest.items():
         found[lpn] = (min((copy for copy in left if copy.lpn == lpn), key=rank).place, version)
     return found
+
+
+class WornTable(NamedTuple):
+    """What flash says of worn cells.
+
+    Attributes:
+        worn: blocks that are worn, the retired ones among them.
+        retired: blocks.
+        erases: of each sub-block in its life.
+    """
+
+    worn: frozenset[int]
+    retired: frozenset[int]
+    erases: tuple[int, ...]
+
+
+def recovered_table(
+    before: WornTable,
+    erased_again: Sequence[int],
+    written: Mapping[int, int],
+    limits: Sequence[int],
+    *,
+    seed: int,
+    mean: float,
+    erase_failure: tuple[float, float],
+) -> WornTable:
+    """Return the table after the recovery: an erase that is done again is one more, and may be the last.
+
+    Args:
+        before: the table when power was cut.
+        erased_again: sub-blocks.
+        written: pages of each block that are found.
+        limits: erases that each sub-block endures.
+        seed, mean, erase_failure: of the device, its endurance, the chances fresh and at the mean.
+    """
+    erases, worn, retired = list(before.erases), set(before.worn), set(before.retired)
+    per_block = len(erases) // len(written)
+    fresh, old = erase_failure
+    for sub in erased_again:
+        assert sub // per_block not in before.worn, "a worn block is not erased again"
+        erases[sub] += 1
+        drawn = (draw(seed, ERASE, sub, erases[sub]) >> 11) / 2**53
+        if drawn < fresh + (old - fresh) * (erases[sub] / mean) or erases[sub] >= limits[sub]:
+            worn.add(sub // per_block)
+    retired |= {block for block in worn if written[block] == 0}
+    return WornTable(frozenset(worn), frozenset(retired), tuple(erases))

@@ -2,11 +2,18 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import enter_index, join_pool, leave_index, leave_pool, lower_max_invalid
+from ssdgym.engine.blocks.index import (
+    enter_index,
+    join_pool,
+    leave_index,
+    leave_pool,
+    lower_max_invalid,
+    remove_block,
+)
 from ssdgym.engine.blocks.manager import stream_of
 from ssdgym.engine.cells import count_retired, wears_out
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import POOLED, RETIRED, WORN
+from ssdgym.engine.core.records import OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import COLLECTED, ERASED, block_event
 from ssdgym.engine.flash import erase_cells, invalidate_pages
 from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify, withdraw
@@ -80,3 +87,20 @@ def erase(dev, block, mask):
         stream.blocks -= 1
         stream.closed_sum -= record.closed_at
     reclassify(dev, block, ANYTHING, 0)
+
+
+@kernel
+def adopt_worn(dev, block, mark):
+    """Take a worn block that is found, of status `mark`, out of the pool, but for one that was open.
+
+    It is retired where nothing is written.
+    """
+    record = dev.block[block]
+    record.status |= mark & (WORN | RETIRED)
+    if mark & RETIRED:
+        remove_block(dev, block)
+    elif record.written == 0:
+        leave_pool(dev, block)
+        retire(dev, block)
+    elif record.status & POOLED and mark & OPEN == 0:
+        leave_pool(dev, block)

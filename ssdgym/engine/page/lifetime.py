@@ -128,7 +128,7 @@ def _written_mask(dev, block):
 
 
 @kernel
-def _empty_block(dev, block):
+def empty_block(dev, block):
     """Let the round of a plane of its own go on with what is left of a worn block, if there is room for it.
 
     Else the block stays in the index, and the plane is given up.
@@ -160,4 +160,4 @@ def empty_rest(dev, leader, count):
     for k in range(count):
         block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
         if (dev.block[block].status & (WORN | RETIRED)) == WORN:
-            _empty_block(dev, block)
+            empty_block(dev, block)

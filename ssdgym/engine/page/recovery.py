@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.blocks.index import leave_pool
 from ssdgym.engine.blocks.manager import adopt_block, open_block, program
-from ssdgym.engine.blocks.victims import erase, vacate, withdraw_block
-from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.blocks.victims import adopt_worn, erase, vacate, withdraw_block
+from ssdgym.engine.cells import wears_out
+from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import entry, inlined, kernel
-from ssdgym.engine.core.records import MAX_STREAMS, POOLED
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import CLOSED, OPENED, WRITTEN, block_event, page_event
 from ssdgym.engine.flash import block_of, check_page, erase_cells, sub_block_of
+from ssdgym.engine.page.lifetime import empty_block, settle
+from ssdgym.engine.rounds import has_round
+from ssdgym.engine.time.events import make_ready
 
 
 @inlined
@@ -103,22 +108,68 @@ def _collect_plane(dev, plane, work):
         work[plane, 1] += 1
 
 
+# -- where cells wear out
+
+
+@inlined
+def _erase_again(dev, block, mask, worn):
+    """Erase what was being erased, which may be the last time; `worn` (blocks,) is what the table says."""
+    erase_cells(dev, block, mask)
+    dev.counters[0].erases += 1
+    if dev.params[0].endures and wears_out(dev, block, mask):
+        worn[block] = WORN
+
+
+@inlined
+def _is_half_emptied(dev, block, mark):
+    """Return whether a worn block was being emptied, and part of it has been erased."""
+    record = dev.block[block]
+    return (
+        mark & WORN != 0
+        and (mark | record.status) & (OPEN | RETIRED) == 0
+        and mark & INDEXED == 0
+        and 0 < record.written < dev.params[0].pages_per_block
+    )
+
+
+@kernel
+def _go_on_emptying(dev, worn):
+    """Let rounds go on that emptied worn blocks."""
+    params = dev.params[0]
+    settle(dev)
+    for plane in range(np.int64(params.planes)):
+        for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+            record = dev.block[block]
+            if record.status & WORN and record.status & POOLED:  # it has not been opened again
+                leave_pool(dev, np.int64(block))
+            if _is_half_emptied(dev, np.int64(block), worn[block]):
+                withdraw_block(dev, np.int64(block), np.int64(record.written - record.invalid))
+                empty_block(dev, np.int64(block))
+        if has_round(dev, plane):
+            if params.timed:
+                make_ready(dev, remainder(plane, params.dies))
+            elif dev.control[0].gc_plane < 0:
+                dev.control[0].gc_plane = plane
+
+
 @entry
-def adopt_pages(dev, half_erased, work, reopens):
+def adopt_pages(dev, half_erased, worn, work, reopens):
     """Let an empty device take over the pages that have been found and mapped.
 
-    `half_erased` (m,) ERASE_PAIR is erased again. A plane that was short of free pages in the middle of a
-    round collects; `work` (planes, 2) gets its moves and erases. With `reopens` blocks go on being written
-    whose sub-block has been written in part: of each plane the first for stream 0, and so on.
+    `half_erased` (m,) ERASE_PAIR is erased again; `worn` uint8 (blocks,) is the status of worn blocks, 0 of
+    others. A plane that was short of free pages in the middle of a round collects; `work` (planes, 2) gets
+    its moves and erases. With `reopens` blocks go on being written whose sub-block has been written in part:
+    of each plane the first for stream 0, and so on.
     """
     params = dev.params[0]
     for k in range(half_erased.shape[0]):
-        erase_cells(dev, np.int64(half_erased[k].block), half_erased[k].mask)
-        dev.counters[0].erases += 1
+        _erase_again(dev, np.int64(half_erased[k].block), half_erased[k].mask, worn)
     for plane in range(np.int64(params.planes)):
         stream = np.int64(0)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             adopt_block(dev, np.int64(block))
+            if worn[block]:
+                adopt_worn(dev, np.int64(block), worn[block])
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             if dev.block[block].written > 0:
                 may_open = (
@@ -128,3 +179,5 @@ def adopt_pages(dev, half_erased, work, reopens):
                 stream += is_open
                 _tell_rules(dev, np.int64(block), is_open)
         _collect_plane(dev, plane, work)
+    if params.endures:
+        _go_on_emptying(dev, worn)

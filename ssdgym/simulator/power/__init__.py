@@ -18,11 +18,12 @@ from ssdgym.simulator.power.scan import recovery_ns
 
 _FAMILIES: dict[str, Any] = {"page": page, "subpage": subpage, "block": block}
 #: What an observer has noted, who has power, and wear: arrays of all families, and fields of others.
-_KEPT = ("latency", "histogram", "gc_histogram", "tail")
+_KEPT = ("latency", "histogram", "gc_histogram", "tail", "life", "endurance")
 _KEPT_FIELDS: dict[str, tuple[str, ...]] = {
     "control": ("clock", "now", "rounds", "admitted_pages", "serial", "metrics_start_ns"),
     "stream": ("host_pages_written", "relocated_pages", "overflow_pages", "victims", "victim_valid_pages"),
     "sub_block": ("erases",),
+    "plane": ("gone_pages",),
 }
 
 
@@ -57,9 +58,10 @@ def recover(
     state: State, i: int, device: DeviceConfig, rules: np.ndarray, capacitors: bool = False
 ) -> PowerReport:
     """Cut the power of device `i` and make it what it is after recovery, as `Simulator.cut_power`."""
-    if device.cells is not None:
+    if device.cells is not None and device.ftl.mapping != "page":
         raise SsdgymError(
-            f"device {device.name}: power cannot be cut where cells wear out; leave cells out of the device."
+            f"device {device.name}: power cannot be cut where cells wear out with ftl.mapping "
+            f"{device.ftl.mapping}; leave cells out of the device."
         )
     family, count = _FAMILIES[family_of(device).engine.name], device.logical_pages
     cut = [] if capacitors else list(commands_under_way(state, i))

@@ -15,7 +15,7 @@ from ssdgym.engine.entries import call_on
 from ssdgym.simulator.power.commands import Command
 from ssdgym.simulator.power.merges import Blocks, drop_blocks, end_merge, free_block
 from ssdgym.simulator.power.page import replaced_by
-from ssdgym.simulator.power.scan import Found
+from ssdgym.simulator.power.scan import Found, worn_blocks
 
 __all__ = ["KEPT", "KEPT_FIELDS", "adopt", "replaced_by", "scan", "unflushed"]
 
@@ -74,6 +74,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         reads=reads,
         half_programmed=half_programmed,
         half_erased=half_erased,
+        worn=worn_blocks(state, i, len(blocks.lpn)),
         work=blocks.work,
         owner=blocks.owner,
         slot=blocks.slot,

@@ -6,12 +6,12 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, IN_STREAMS
+from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, IN_STREAMS, OPEN, RETIRED
 from ssdgym.engine.entries import call_on
 from ssdgym.engine.page.family import adopt_placement
 from ssdgym.engine.page.recovery import adopt_pages
 from ssdgym.simulator.power.commands import Command, erased_pairs
-from ssdgym.simulator.power.scan import Found
+from ssdgym.simulator.power.scan import Found, worn_blocks
 
 #: What an observer has noted, who has power: arrays, and fields of others.
 KEPT = ("noted_version",)
@@ -32,7 +32,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     pages = np.arange(count)
     written = state.sub_block["written"][i, : count // per_sub_block]
     programmed = pages % per_sub_block < np.repeat(written, per_sub_block)
-    half_programmed = 0
+    half_programmed, worn = 0, worn_blocks(state, i, count // per_block)
     for command in cut:
         for page in command.pages:
             if command.begun:
@@ -40,9 +40,13 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
                 half_programmed += 1
             else:
                 programmed[page] = False
-    good = pages[programmed & (version > 0)]
+                worn[page // per_block] |= OPEN if worn[page // per_block] else 0
+    left = state.life["capacity"][i, 0] if params["shrinks"] else device.logical_pages
+    good = pages[programmed & (version > 0) & (lpn < left)]
     in_sub_blocks = programmed.reshape(-1, per_sub_block).sum(axis=1)
-    reads = in_sub_blocks + (in_sub_blocks < per_sub_block)
+    retired = np.repeat(worn & RETIRED != 0, per_block // per_sub_block)
+    reads = in_sub_blocks + (in_sub_blocks < per_sub_block) * ~retired
+    half_erased = erased_pairs(state, i, cut)
     return Found(
         lpn=lpn,
         version=version,
@@ -50,10 +54,11 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         good=good,
         block=good // per_block,
         preferred=np.zeros(len(good), np.int64),
-        room=per_block - programmed.reshape(-1, per_block).sum(axis=1),
+        room=np.where(worn, 0, per_block - programmed.reshape(-1, per_block).sum(axis=1)),
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
-        half_erased=erased_pairs(state, i, cut),
+        half_erased=half_erased[worn[half_erased["block"]] == 0],
+        worn=worn,
         work=np.zeros((int(params["planes"]), 2), np.int64),
     )
 
@@ -86,11 +91,11 @@ def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> None:
     placement = int(params["placement"])
     reopens = placement not in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
     if placement != HOTNESS_GROUPS:
-        call_on(adopt_pages, state, i, found.half_erased, found.work, reopens, rules=rules)
+        call_on(adopt_pages, state, i, found.half_erased, found.worn, found.work, reopens, rules=rules)
         return
     own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
     params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
-    call_on(adopt_pages, state, i, found.half_erased, found.work, reopens, rules=rules)
+    call_on(adopt_pages, state, i, found.half_erased, found.worn, found.work, reopens, rules=rules)
     for name, value in own.items():
         params[name] = value
     adopt_placement(state, i)

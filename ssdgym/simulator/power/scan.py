@@ -8,6 +8,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import WORN
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Found:
         reads: int64 (planes,), pages that the scan reads.
         half_programmed: pages that fail their check.
         half_erased: ERASE_PAIR (m,), what has to be erased again.
+        worn: uint8 (blocks,), the status of worn blocks, which a table on flash holds, 0 of others.
         work: int64 (planes, 2), pages moved and blocks erased by the recovery.
     """
 
@@ -38,6 +40,7 @@ class Found:
     reads: np.ndarray
     half_programmed: int
     half_erased: np.ndarray
+    worn: np.ndarray
     work: np.ndarray
 
     def newest_copies(self) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +61,12 @@ class Found:
         order = np.lexsort((pages, -alone[block], -self.room[block], -preferred, lpn))
         chosen = order[np.diff(lpn[order], prepend=-1) > 0]
         return lpn[chosen], pages[chosen]
+
+
+def worn_blocks(state: State, i: int, count: int) -> np.ndarray:
+    """Return the status of the worn blocks of a device, 0 of its others, uint8 (count,)."""
+    status = state.block["status"][i, :count]
+    return np.where(status & WORN, status, 0).astype(np.uint8)
 
 
 def recovery_ns(state: State, i: int, device: DeviceConfig, found: Found) -> int:

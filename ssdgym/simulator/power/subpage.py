@@ -10,7 +10,7 @@ from ssdgym.engine.entries import call_on
 from ssdgym.engine.subpage.recovery import adopt_pages
 from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SUBFTL
 from ssdgym.simulator.power.commands import Command, erased_pairs
-from ssdgym.simulator.power.scan import Found
+from ssdgym.simulator.power.scan import Found, worn_blocks
 
 #: What stays beside wear: the hours of pages, the calendar that they count by.
 KEPT = ("stored_h",)
@@ -74,6 +74,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
         half_erased=erased_pairs(state, i, cut),
+        worn=worn_blocks(state, i, count // per_block),
         work=np.zeros((int(params["planes"]), 2), np.int64),
     )
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.engine.block.state import NFTL, UPDATE
+from ssdgym.engine.core.records import RETIRED, WORN
 from ssdgym.engine.core.status import STOPPED
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.subpage.state import FGM, SUBFTL
 from ssdgym.requests import FLUSH, SYNC, TRIM, WRITE
 from ssdgym.simulator import PowerReport, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.reference.power import Copy, recovered_map
+from tests.reference.power import Copy, WornTable, recovered_map, recovered_table
 
 
 @dataclass
@@ -61,6 +62,8 @@ def host_view(sim: Simulator, requests: np.ndarray, base: np.ndarray) -> HostVie
             elif request["op"] == TRIM:
                 asked[page] += 1
                 written[page] = needed[page] = 0
+    if sim.device.cells is not None:  # requests are for pages that are left whatever happens
+        needed[int(sim.state.life["capacity"][0, 0]) :] = 0
     return HostView(needed, asked)
 
 
@@ -92,9 +95,10 @@ def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
         room[block] = room.get(block, 0) + per_sub_block - written
         for page in range(sub * per_sub_block, sub * per_sub_block + written):
             lpn, version = state.physical[0, page].tolist()
-            if version > 0:
+            if version > 0 and (sim.device.cells is None or lpn < state.life["capacity"][0, 0]):
                 copies.append(Copy(lpn, version, page, page, block))
-    return copies, room, False
+    worn = np.flatnonzero(state.block["status"][0] & WORN).tolist()
+    return copies, room | dict.fromkeys(worn, 0), False
 
 
 def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -130,6 +134,7 @@ def _block_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
 
 def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = True) -> PowerReport:
     """Cut the power, and hold the device to its invariants and to the naive recovery, which takes long."""
+    before = worn_table(sim)
     report = sim.cut_power(capacitors=capacitors)
     if not audited:
         return report
@@ -141,7 +146,39 @@ def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = Tru
         mapped = np.flatnonzero(sim.state.logical["ppn"][0] >= 0)
         assert sorted(found) == mapped.tolist()
         assert {lpn: tuple(sim.state.logical[0, lpn].tolist()) for lpn in found} == found
+    if sim.device.cells is not None and report.moved_pages == 0 and report.erases == report.half_erased:
+        _check_worn(sim, before)
     return report
+
+
+def worn_table(sim: Simulator) -> WornTable:
+    """Return what a device holds of worn cells; nothing where none wear out."""
+    if sim.device.cells is None:
+        return WornTable(frozenset(), frozenset(), ())
+    state, count = sim.state, len(sim.state.endurance[0])
+    status = state.block["status"][0]
+    erases = state.sub_block["erases"][0, :count].astype(np.int64) - state.endurance["first"][0]
+    return WornTable(
+        frozenset(np.flatnonzero(status & WORN).tolist()),
+        frozenset(np.flatnonzero(status & RETIRED).tolist()),
+        tuple(erases.tolist()),
+    )
+
+
+def _check_worn(sim: Simulator, before: WornTable) -> None:
+    state, cells, after = sim.state, sim.device.cells, worn_table(sim)
+    assert cells is not None
+    written = state.sub_block["written"][0, : len(after.erases)].reshape(len(state.block[0]), -1).sum(axis=1)
+    again = np.flatnonzero(np.array(after.erases) - before.erases)
+    assert after == recovered_table(
+        before,
+        again.tolist(),
+        dict(enumerate(written.tolist())),
+        (state.endurance["last"] - state.endurance["first"])[0].tolist(),
+        seed=int(state.params["seed"][0, 0]),
+        mean=cells.endurance.mean,
+        erase_failure=(cells.erase_failure.fresh, cells.erase_failure.worn),
+    )
 
 
 def stops(sim: Simulator, requests: np.ndarray, *, last: bool = True) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""A hundred thousand power cuts, one after the other on small devices: no acknowledged write is lost."""
+"""Over a hundred thousand power cuts, one after the other on small devices: no acknowledged write is lost."""
 
 from __future__ import annotations
 
@@ -27,6 +27,21 @@ def page_device(timing: str, **ftl: Any) -> DeviceConfig:
     return device(_SMALL, {"timing": timing, **ftl}, over_provisioning=1.0)
 
 
+def mortal_device(timing: str, **fields: Any) -> DeviceConfig:
+    """A device whose cells wear out, and that gives up logical pages down to a half of them."""
+    cells = {
+        "endurance": {"mean": 25, "spread": 0.3},
+        "erase_failure": {"worn": 0.05},
+        "capacity": "variant",
+        "least_capacity": 0.5,
+    }
+    if "erase_unit" not in fields:
+        cells["program_failure"] = {"fresh": 0.001, "worn": 0.01}
+    geometry = {"blocks_per_plane": 16, "pages_per_block": 8, **fields.pop("geometry", {})}
+    return device(geometry, {"timing": timing}, over_provisioning=1.5, cells=cells, **fields)
+
+
+_BY_FOUR = {"sub_blocks_per_block": 4, "layers_per_block": 4}
 #: A device and a policy that loses nothing: without time, in time with capacitors, or with static allocation.
 DEVICES: dict[str, tuple[DeviceConfig, str, bool]] = {
     **{f"page/none/{policy}": (page_device("none"), policy, False) for policy in ("greedy", "fifo+sep_gc")},
@@ -38,6 +53,17 @@ DEVICES: dict[str, tuple[DeviceConfig, str, bool]] = {
         f"page/event/{allocation}": (page_device("event", allocation=allocation), "greedy", True)
         for allocation in ("dynamic", "late")
     },
+    **{
+        f"page/{timing}/worn": (mortal_device(timing), "greedy+sep_gc", False) for timing in ("none", "event")
+    },
+    **{
+        f"page/{timing}/worn_in_part": (
+            mortal_device(timing, geometry=_BY_FOUR, erase_unit="sub_block_set"),
+            "pb",
+            False,
+        )
+        for timing in ("none", "event")
+    },
     **{f"{kind}/none": (subpage_device(kind), "greedy", False) for kind in KINDS},
     **{f"{kind}/event": (subpage_device(kind, "event"), "greedy", True) for kind in KINDS},
     **{
@@ -48,14 +74,22 @@ DEVICES: dict[str, tuple[DeviceConfig, str, bool]] = {
 }
 
 
+def alive(config: DeviceConfig, policy: str, seed: int) -> Simulator:
+    return Simulator(config, policy=policy, seed=seed, recording=Recording(latencies=64, slowest=1))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_cuts_one_after_the_other__lose_nothing(name: str) -> None:
     config, policy, capacitors = DEVICES[name]
-    sim = Simulator(config, policy=policy, seed=1, recording=Recording(latencies=64, slowest=1))
-    rng, half, trims = np.random.default_rng(7), 0, 0
+    sim = alive(config, policy, 1)
+    rng, half, trims, lives = np.random.default_rng(7), 0, 0, 1
+    pages = int(sim.state.params["least_capacity"][0, 0]) if config.cells else sim.logical_pages
     for k in range(_CUTS):
-        requests = sync_requests(24, sim.logical_pages, seed=k, gap_ns=400)
+        if sim.metrics().get("end_of_life"):
+            lives += 1
+            sim = alive(config, policy, lives)
+        requests = sync_requests(24, pages, seed=k, gap_ns=400)
         requests["arrival_ns"] += sim.now_ns
         base = mapped_versions(sim)
         sim.reset_metrics()
@@ -75,4 +109,5 @@ def test_cuts_one_after_the_other__lose_nothing(name: str) -> None:
         half += report.half_programmed + report.half_erased
         trims += report.trimmed_pages
     assert trims > 0
+    assert (lives > 1) == (config.cells is not None)
     assert (half > 0) == (config.ftl.timing == "event" and not capacitors)
