@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.victims import withdraw_block
+from ssdgym.engine.blocks.victims import lose_pages, withdraw_block
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import MAX_PAIRS
@@ -67,8 +67,17 @@ def can_move(dev, leader, pairs, count):
 
 
 @operation(optional=True)
+def settle(dev):
+    """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
+
+
+@kernel
 def give_up(dev, plane_number):
-    """Leave a plane that has lost too many blocks to be collected as it is."""
+    """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
+    plane = dev.plane[plane_number]
+    lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
+    plane.collecting = 0
+    settle(dev)
 
 
 @inlined
@@ -150,7 +159,7 @@ def run_round(dev, leader):
 @inlined
 def unfinished_plane(dev):
     """Return the lowest plane in which a round goes on to empty a worn block; -1 for none."""
-    if dev.params[0].endures:
+    if dev.params[0].endures and dev.params[0].sub_blocks > 1:  # else nothing is left of one that is erased
         for plane in range(np.int64(dev.params[0].planes)):
             if has_round(dev, plane):
                 return plane

@@ -18,6 +18,7 @@ from ssdgym.engine.page.family import adopt_placement
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
 from ssdgym.requests import FLUSH, READ, REQUEST, Requests
+from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.base import RequestStream
 
@@ -111,6 +112,8 @@ def pass_days(sim: Runnable, days: int) -> None:
     family = family_of(sim.device)
     family.check_ages(sim.device)
     sim.feed(_EMPTY)
+    if is_over(sim.arrays, 0):
+        return
     control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
     if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
         raise SsdgymError(

@@ -255,8 +255,9 @@ def _subpage_faults(d: Device) -> Iterator[str]:
         own = d.of_plane(plane)
         main, block = d.region_block["in_region"][own] == 0, d.block[own]
         written, invalid = (d.sub_block[name][own][main].astype(np.int64) for name in ("written", "invalid"))
-        record, pooled = d.plane[plane], (block["status"][main] & POOLED) != 0
-        if (d.pages - written).sum() != record["free_pages"]:
+        record, status = d.plane[plane], block["status"][main]
+        pooled = (status & POOLED) != 0
+        if np.where(status & RETIRED, 0, d.pages - written).sum() != record["free_pages"]:
             yield FREE_PAGES
         if (d.pages - written)[pooled].sum() != record["pool_pages"]:
             yield POOL_PAGES
@@ -265,6 +266,9 @@ def _subpage_faults(d: Device) -> Iterator[str]:
         yield from _region_faults(d, plane)
         yield from _list_faults(d, plane)
     yield from _waiting_faults(d)
+    retired = (d.block["status"] & RETIRED) != 0
+    if d.params["endures"][0] and retired.sum() != d.life["retired_blocks"][0]:
+        yield RETIRED_BLOCKS
     if subpage["kind"] != FGM:
         yield from _group_faults(d)
 
@@ -284,7 +288,8 @@ def _flash_page_faults(d: Device, plane: int, held: np.ndarray) -> Iterator[str]
         number, block = own.start + k, d.block[own.start + k]
         written, region = int(d.sub_block["written"][number]), d.region_block[number]
         if region["in_region"]:
-            if block["status"] or written:
+            allowed = (0, WORN) if d.params["endures"][0] else (0,)
+            if block["status"] not in allowed or written:
                 yield REGION_BLOCKS
             last = held[k, np.arange(pages), use[k] - 1]
             single = (valid[k] <= 1) & (use[k] <= region["passes"]) & ((valid[k] != 1) | last)
@@ -300,9 +305,12 @@ def _flash_page_faults(d: Device, plane: int, held: np.ndarray) -> Iterator[str]
         counted = (d.sub_block["invalid"][number], block["invalid"], block["written"])
         if counted != (lost, lost, 0 if is_open else written):
             yield BLOCK_COUNTS
-        free = not is_open and not victim[k]
+        free, worn = not is_open and not victim[k], bool(block["status"] & WORN)
         listed = bool(block["status"] & INDEXED), bool(block["status"] & POOLED)
-        if listed != (free and written > 0, free and written < d.pages):
+        if listed != (free and written > 0, free and written < d.pages and not worn):
+            yield BLOCK_STATUS
+        retired = bool(block["status"] & RETIRED)
+        if retired != (worn and free and written == 0) or worn > d.params["endures"][0]:
             yield BLOCK_STATUS
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, INPUT_ENDED, OK
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, REGION
 from ssdgym.engine.entries import advance, apply
 from ssdgym.policy import new_choice
@@ -19,12 +19,14 @@ from ssdgym.policy.lookup import rules_for
 from ssdgym.requests import FLUSH, READ, SYNC, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.drawing import cells_that_wear_out
 from tests.engine.oracle import (
     POLICIES,
     RECORDING,
     assert_same_in,
     described,
     export_of_collecting,
+    export_of_life,
     run_in_pieces,
     walk,
 )
@@ -90,7 +92,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     durations, transfer_ns = st.sampled_from([0, 1, 3, 10, 50]), draw(st.sampled_from([0, 1, 8]))
     program_ns = draw(durations)
     days = st.sampled_from([1, 2, 5, 30])
+    advance = one("advance", ["always", "never"])
+    may_fail = kind != SUBFTL or advance == "never"
+    cells = draw(cells_that_wear_out(may_fail)) if fixed.get("wears_out") else {}
+    kept = max(threshold, barrier or 0, 2 + cells.get("reserve", 0))
     config = SubpageConfig(
+        **cells,
         kind=kind,
         channels=draw(st.integers(1, 2)),
         dies_per_chip=draw(st.integers(1, 2)),
@@ -98,7 +105,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         slots_per_page=n,
         flash_pages_per_block=draw(st.integers(2, 4)),
         region_blocks=region,
-        blocks_per_plane=max(threshold, barrier or 0, 2) + draw(st.integers(2, 4)) + region,
+        blocks_per_plane=kept + draw(st.integers(2, 4)) + region,
         threshold_blocks=threshold,
         barrier=barrier,
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
@@ -107,7 +114,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         buffer_groups=draw(st.sampled_from([1, 2, 5])),
         rule=(rule := one("rule", ["fewest_valid", "printed"])),
         collect_blocks=draw(st.none() | st.integers(1, region - 1)) if rule == "printed" and region else None,
-        advance=one("advance", ["always", "never"]),
+        advance=advance,
         wear_gap=draw(st.sampled_from([0, 0, 1, 3])),
         evict_after_h=24 * draw(st.sampled_from([0, 1, 15])),
         retention_h=tuple(24 * draw(days) for _ in range(n)),
@@ -128,7 +135,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     most = config.planes * (config.max_valid_pages - config.units_per_page + 1) - 1
     sectors = most * config.slots_per_unit // n * n
     sectors = draw(st.sampled_from([sectors, max(sectors // 2 // n, 1) * n]))
-    return replace(config, logical_pages=sectors)
+    least = max(sectors // draw(st.sampled_from([2, 8])), 1) if cells else 1
+    return replace(config, logical_pages=sectors, least_capacity=least)
 
 
 @st.composite
@@ -179,6 +187,7 @@ class Both:
         while (kind := advance(sim.arrays, 0, requests, last, rules, external, pairs)) not in (
             INPUT_ENDED,
             HORIZON,
+            END_OF_LIFE,
         ):
             assert kind == FIRST_DECISION + REGION, kind
             assert apply(sim.arrays, 0, rules, new_choice(), self._answer()) == OK
@@ -236,6 +245,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             for name in ("passes", "valid")
         },
         "calendar_h": int(state.buffer["calendar_h"][0, 0]),
+        **export_of_life(sim),
     }
 
 

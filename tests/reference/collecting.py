@@ -22,8 +22,11 @@ class Collecting(Blocks):
         self.rounds: dict[int, list[Pair]] = {}  # plane that leads -> pairs of the running round
         self.foreground = [False] * config.planes
         self.plane_cursors = [0] * config.dies
-        self.life = Life(self)
+        self.life = self.new_life()
         self.holders: list[Callable[[int], None]] = []  # that forget a page with the device
+
+    def new_life(self) -> Life:
+        return Life(self)
 
     def _refuse_if_too_full(self) -> None:
         c = self.config

@@ -125,13 +125,18 @@ class Life:
 
     # What planes hold
 
+    @property
+    def most(self) -> int:
+        """V_max of a plane that has lost nothing."""
+        return self.config.max_valid_pages
+
     def room(self, plane: int) -> int:
         """How many valid pages more the plane takes."""
-        return self.config.max_valid_pages - self.gone[plane] - self.device.valid_in_plane(plane)
+        return self.most - self.gone[plane] - self.device.valid_in_plane(plane)
 
     def limit(self, plane: int) -> int:
         """V_max of the plane."""
-        return max(self.config.max_valid_pages - self.gone[plane], 0)
+        return max(self.most - self.gone[plane], 0)
 
     def held(self, plane: int) -> int:
         """How many logical pages the plane holds; the share of spare pages stays where capacity shrinks."""
@@ -215,7 +220,7 @@ class Life:
         self.capacity = pages
 
     def give_up(self, plane: int) -> None:
-        self.gone[plane] = max(self.gone[plane], self.config.max_valid_pages)
+        self.gone[plane] = max(self.gone[plane], self.most)
         self.device.foreground[plane] = False
         self.settle()
 

@@ -356,6 +356,25 @@ def pad_page(dev, plane, stream, lpn):
     dev.counters[0].padded_pages += 1
 
 
+@inlined
+def mark_worn(dev, block):
+    """Let a block be retired once it is erased."""
+    dev.block[block].status |= WORN
+
+
+@inlined
+def is_worn(dev, block):
+    """Return whether a block is retired once it is erased."""
+    return dev.block[block].status & WORN != 0
+
+
+@inlined
+def fail_block(dev, block):
+    """Count a program that has failed in a block, which is worn by that."""
+    mark_worn(dev, block)
+    count_program_failure(dev)
+
+
 @kernel
 def pass_failing(dev, plane, stream, lpn):
     """Program the next pages of (plane, stream) that fail, and mark their blocks; return as `ensure_page`."""
@@ -371,8 +390,7 @@ def pass_failing(dev, plane, stream, lpn):
             return np.int64(OUT_OF_SPACE)
         if not program_fails(dev, sub, dev.sub_block[sub].written, dev.params[0].pages_per_sub_block):
             return np.int64(OK)
-        dev.block[block_of(dev.params[0], sub)].status |= WORN
-        count_program_failure(dev)
+        fail_block(dev, block_of(dev.params[0], sub))
         pad_page(dev, plane, stream, lpn)
 
 

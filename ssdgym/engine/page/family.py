@@ -165,7 +165,7 @@ PAGE = entries.add_family(
         cells.forget_page: forget,
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
-        rounds.give_up: lifetime.give_up,
+        rounds.settle: lifetime.settle,
         loop.refresh_tables: _refresh_tables,
         loop.serve_read: serve_read,
         loop.host_read: host_read,

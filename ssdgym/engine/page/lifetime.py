@@ -6,7 +6,6 @@ See `docs/lifetime.md`.
 import numpy as np
 
 from ssdgym.engine.blocks.index import enter_index
-from ssdgym.engine.blocks.victims import lose_pages
 from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -14,7 +13,7 @@ from ssdgym.engine.core.records import HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS, R
 from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
 from ssdgym.engine.page.collecting import moves_left
-from ssdgym.engine.rounds import set_pair
+from ssdgym.engine.rounds import give_up, set_pair
 from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify
 from ssdgym.engine.time.transactions import pages_done
 from ssdgym.requests import FLUSH
@@ -105,15 +104,6 @@ def settle(dev):
     settle_for(dev, np.int64(_supported(dev)))
     if dev.buffer[0].held < held:
         _leave_flush(dev, held - dev.buffer[0].held)
-
-
-@kernel
-def give_up(dev, plane_number):
-    """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
-    plane = dev.plane[plane_number]
-    lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
-    plane.collecting = 0
-    settle(dev)
 
 
 @inlined

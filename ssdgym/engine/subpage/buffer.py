@@ -12,6 +12,12 @@ _append, _remove = list_kernels("head", "tail", "next", "previous")
 
 
 @inlined
+def group_of(dev, lpn):
+    """Return the group of a sector."""
+    return quotient(lpn, dev.subpage[0].slots)
+
+
+@inlined
 def waiting_of(dev, group):
     """Return the mask of the sectors of a group that wait in the buffer."""
     number = np.int64(dev.entry_of[group])
@@ -71,17 +77,17 @@ def promise(dev, group, mask):
     dev.counters[0].host_pages_written += sectors
 
 
-@inlined
-def trim_sector(dev, group, s):
+@kernel
+def forget_sector(dev, lpn):
     """Forget a sector, and whatever versions of it are on their way."""
-    lpn = group * dev.subpage[0].slots + s
+    group = group_of(dev, lpn)
+    s = lpn - group * dev.subpage[0].slots
     waiting = waiting_of(dev, group)
     if waiting >> s & 1:
         set_waiting(dev, group, waiting & ~(np.int64(1) << s))
     forget(dev, lpn)
     dev.logical[lpn].version += dev.in_flight[lpn] + 1
     dev.in_flight[lpn] = 0
-    dev.counters[0].host_pages_trimmed += 1
 
 
 @kernel
@@ -158,9 +164,3 @@ def carry_oldest(dev, number):
     note_partial(dev, number, k)
     for rest in range(k, slots):
         dev.carried[number * slots + rest].lpn = -1
-
-
-@inlined
-def group_of(dev, lpn):
-    """Return the group of a sector."""
-    return quotient(lpn, dev.subpage[0].slots)

@@ -21,8 +21,9 @@ from ssdgym.engine.subpage.pages import (
     page_of,
     together,
 )
+from ssdgym.engine.subpage.passes import open_page
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
-from ssdgym.engine.subpage.region import most_kept, open_page
+from ssdgym.engine.subpage.region import most_kept
 from ssdgym.engine.subpage.state import ARRAYS
 
 #: The answers: the main area, where the group is programmed as a whole; and the region.

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from ssdgym.engine import entries, flash, loop, rounds
+from ssdgym.engine import cells, entries, flash, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, store_action
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.observation import observer_by_kind
-from ssdgym.engine.subpage import host
+from ssdgym.engine.subpage import host, lifetime
+from ssdgym.engine.subpage.buffer import forget_sector
 from ssdgym.engine.subpage.gc_round import run_round
 from ssdgym.engine.subpage.pages import is_written
 from ssdgym.engine.subpage.scheduler import dispatch_die
@@ -102,7 +103,10 @@ SUBPAGE_FAMILY = entries.add_family(
         entries.is_written: is_written,
         entries.apply_action: _apply_action,
         entries.observe: observer_by_kind(ARRAYS),
+        cells.forget_page: forget_sector,
         rounds.run_round: run_round,
+        rounds.can_move: lifetime.can_move,
+        rounds.settle: lifetime.settle,
         flash.operations_done: host.operations_done,
         loop.part_pages: host.part_pages,
         loop.trim: trim_part,

@@ -12,6 +12,7 @@ from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash import Phases, may_stop, stops_now
+from ssdgym.engine.subpage.lifetime import ensure_page, settle
 from ssdgym.engine.subpage.pages import check_slot, holds, put, take_page, waste, wipe_pages
 
 
@@ -126,6 +127,8 @@ def move_command(dev, plane_number):
     page = np.int64(_find_page(dev, plane_number))
     if page < 0:
         return np.int64(0)
+    if dev.params[0].endures and not ensure_page(dev, plane_number):
+        return np.int64(OUT_OF_SPACE)
     if dev.subpage[0].unit_slots == 1:
         return np.int64(_gather(dev, plane_number))
     pages = np.int64(_move_page(dev, plane_number, page))
@@ -149,6 +152,8 @@ def finish_round(dev, plane_number):
         block = np.int64(dev.round_pairs[k].block)
         wipe_pages(dev, block)
         erase(dev, block, dev.round_pairs[k].mask)
+    if dev.params[0].endures:
+        settle(dev)
     plane.round_leader = -1
     if plane.collecting and not gc_unfinished(dev.params[0], plane):
         plane.collecting = 0

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, STUCK
+from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.rounds import collect
 from ssdgym.engine.subpage.buffer import (
@@ -21,6 +22,7 @@ from ssdgym.engine.subpage.buffer import (
     way_out,
 )
 from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of, read_page, together
+from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
 from ssdgym.engine.subpage.queues import (
     bind_region,
     new_transaction,
@@ -31,12 +33,9 @@ from ssdgym.engine.subpage.queues import (
     write_done,
 )
 from ssdgym.engine.subpage.region import (
-    ADVANCE,
-    COLLECT,
     WAITS,
     advance,
     collect_step,
-    prepare,
     program_log_page,
     program_subpage,
     sweep_step,
@@ -45,7 +44,9 @@ from ssdgym.engine.subpage.scheduler import is_answered, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import (
     begin_write,
+    collects_first,
     count_reads,
+    is_void,
     needs_place,
     note_rmw,
     others_of,
@@ -195,8 +196,29 @@ def _write_to_region(dev):
         status = np.int64(collect_step(dev, plane))
         if status == PENDING:
             return status_of(dev, status)
+        if is_over(dev):
+            return np.int64(END_OF_LIFE)
         return np.int64(STUCK if status == WAITS else OK) if status >= 0 else status
     return _program_region(dev, plane)
+
+
+@kernel
+def _drops(dev):
+    """Leave out what the write under way brings of pages given up; return whether that was all."""
+    buffer, write = dev.buffer[0], dev.transaction[_WRITE]
+    if not dev.params[0].shrinks or not buffer.writing:
+        return False
+    while write.kind == SUBPAGE_WRITE and write.mask != 0:
+        sector = dev.carried[lowest_of(np.int64(write.mask))]
+        if sector.version > dev.logical[sector.lpn].version:
+            return False
+        write.mask &= write.mask - 1
+        buffer.write_plane = -1
+    if write.kind != SUBPAGE_WRITE and not is_void(dev, np.int64(_WRITE)):
+        return False
+    buffer.writing = 0
+    buffer.write_plane = -1
+    return True
 
 
 @inlined
@@ -218,6 +240,8 @@ def do_work(dev):
         return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
         return np.int64(collect(dev))
+    if dev.params[0].endures and (collects_first(dev) or _drops(dev)):
+        return np.int64(OK)
     if dev.buffer[0].sweep_plane >= 0:
         return np.int64(sweep_step(dev))
     write = dev.transaction[_WRITE]

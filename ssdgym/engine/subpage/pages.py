@@ -248,12 +248,12 @@ def count_page(dev, page, live):
 def take_page(dev, plane, live, relocated):
     """Take the next page of the main area of a plane for `live` valid slots; return it, -1 for none.
 
-    These are the first of it or any.
+    These are the first of it or any; without one nothing is programmed.
     """
     params = dev.params[0]
     subpage = dev.subpage[0]
     units = quotient(subpage.slots, subpage.unit_slots)
-    live_units = live if subpage.unit_slots == 1 else np.int64(1)
+    live_units = live if subpage.unit_slots == 1 else np.int64(live > 0)
     first = np.int64(-1)
     for k in range(units):
         block = np.int64(writable_sub_block(dev, plane, 0))

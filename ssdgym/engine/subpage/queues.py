@@ -14,7 +14,7 @@ from ssdgym.engine.subpage.pages import (
     together,
     wake_collection,
 )
-from ssdgym.engine.subpage.state import CHILD_READ, SUBPAGE_WRITE
+from ssdgym.engine.subpage.state import CHILD_READ, SUBFTL
 from ssdgym.engine.subpage.writes import begin_eviction
 from ssdgym.engine.time.events import charge, wake
 from ssdgym.engine.time.transactions import (
@@ -32,6 +32,20 @@ def subpage_phases(dev):
     """Return the phases of a program of a subpage."""
     subpage = dev.subpage[0]
     return Phases(np.int64(NO_PHASE), np.int64(subpage.transfer_ns), np.int64(subpage.program_ns))
+
+
+@inlined
+def region_phases(dev):
+    """Return the phases of a program in a region: of a subpage, or of a page of a log."""
+    if dev.subpage[0].kind == SUBFTL:
+        return subpage_phases(dev)
+    return write_phases(dev.params[0], 1)
+
+
+@inlined
+def region_program_ns(dev):
+    """Return how long a program in a region takes without its transfer."""
+    return dev.subpage[0].program_ns if dev.subpage[0].kind == SUBFTL else dev.params[0].program_ns
 
 
 @inlined
@@ -88,8 +102,7 @@ def queue_region_write(dev, number):
     dev.transaction[number].plane = plane
     mark_queued(dev, die_number, number)
     push_write(dev, dev.region[plane], number)
-    one = dev.transaction[number].kind == SUBPAGE_WRITE
-    charge(dev, die_number, subpage_phases(dev) if one else write_phases(dev.params[0], 1))
+    charge(dev, die_number, region_phases(dev))
     wake(dev, die_number)
 
 

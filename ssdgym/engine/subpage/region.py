@@ -1,20 +1,19 @@
-"""The region of small writes: passes over its blocks, and their collection."""
+"""The region of small writes: what is programmed there, and how its blocks are collected."""
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import join_pool, leave_pool
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
 from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
 from ssdgym.engine.flash import erase_cells
 from ssdgym.engine.subpage.buffer import group_of
+from ssdgym.engine.subpage.lifetime import member_after
 from ssdgym.engine.subpage.pages import (
     accept,
     age_h,
     check_slot,
     count_page,
-    die_of_page,
     forget,
     holds,
     in_region,
@@ -24,124 +23,11 @@ from ssdgym.engine.subpage.pages import (
     put,
     wipe_pages,
 )
+from ssdgym.engine.subpage.passes import count_subpage, is_at_end, open_page, pass_failing, pass_page
 from ssdgym.engine.subpage.queues import queue_eviction
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.subpage.writes import accept_list, begin_eviction, forget_list, put_list, write_now
 from ssdgym.engine.time.events import note_touched
-
-#: What a region can do for a write: program it, advance a subpage first, or collect first.
-READY, ADVANCE, COLLECT = range(3)
-
-
-# The region of a plane: blocks whose pages are programmed several times between two erases, or a log.
-#
-# In `subftl` a page takes one subpage after the other, each while no other of it is valid (erase-free
-# subpage programming; Kim et al., DAC 2017, section 3). In `sector_log` its pages are programmed as a
-# whole.
-
-
-@inlined
-def _before(first, second, third, other_first, other_second, other_third):
-    """Return whether three numbers come before three others, the first one counting most."""
-    if first != other_first:
-        return first < other_first
-    if second != other_second:
-        return second < other_second
-    return third < other_third
-
-
-@inlined
-def _precedes(dev, block, other, by_passes):
-    """Return whether a block is a better target than another one."""
-    a, b = dev.region_block[block], dev.region_block[other]
-    if by_passes:
-        return _before(a.passes, a.valid, block, b.passes, b.valid, other)
-    return _before(a.valid, a.passes, block, b.valid, b.passes, other)
-
-
-@kernel
-def _best_block(dev, plane, by_passes, least_passes, most_passes):
-    """Return the best target of so many passes, but for the reserve; -1 for none."""
-    blocks = np.int64(dev.subpage[0].region_blocks)
-    best = np.int64(-1)
-    for k in range(plane * blocks, (plane + 1) * blocks):
-        block = np.int64(dev.member[k])
-        passes = dev.region_block[block].passes
-        if block == dev.region[plane].reserve or passes < least_passes or passes > most_passes:
-            continue
-        if best < 0 or _precedes(dev, block, best, by_passes):
-            best = block
-    return best
-
-
-@inlined
-def _printed_target(dev, plane):
-    """Return the target of the rule that the paper prints: passes first, then so many collections."""
-    passes = np.int64(dev.subpage[0].passes)
-    region = dev.region[plane]
-    if region.to_collect == 0:
-        block = _best_block(dev, plane, True, np.int64(0), passes - 1)
-        if block >= 0:
-            return block
-        region.to_collect = dev.subpage[0].collect_blocks
-    region.to_collect -= 1
-    return _best_block(dev, plane, False, passes, passes)
-
-
-@kernel
-def _choose_target(dev, plane):
-    """Open the next block of a region for a pass over it, or begin to collect it."""
-    subpage = dev.subpage[0]
-    region = dev.region[plane]
-    if subpage.collect_blocks > 0:
-        block = _printed_target(dev, plane)
-    else:
-        block = _best_block(dev, plane, False, np.int64(0), np.int64(subpage.passes))
-    held = dev.region_block[block]
-    if held.passes < subpage.passes:
-        held.passes += 1
-        held.next_page = 0
-        region.open = block
-        return
-    region.victim = block
-    region.slot = block * subpage.block_pages * subpage.slots
-    region.kept = 0
-    region.evicts = -1
-    if subpage.kind == SUBFTL:
-        region.open = region.reserve
-        region.reserve = -1
-        dev.region_block[region.open].passes = 1
-        dev.region_block[region.open].next_page = 0
-    dev.tally[0].region_collections += 1
-    dev.counters[0].gc_invocations += 1
-
-
-@inlined
-def open_page(dev, plane):
-    """Return the page of the open block of a region that is programmed next."""
-    block = np.int64(dev.region[plane].open)
-    return block * dev.subpage[0].block_pages + dev.region_block[block].next_page
-
-
-@kernel
-def prepare(dev, plane):
-    """Bring a region to where it can take a write; return READY, ADVANCE or COLLECT."""
-    subpage = dev.subpage[0]
-    region = dev.region[plane]
-    while region.victim < 0:
-        if region.open < 0:
-            _choose_target(dev, plane)
-            continue
-        held = dev.region_block[region.open]
-        if held.next_page == subpage.block_pages:
-            region.open = -1
-        elif subpage.kind != SUBFTL or dev.page_valid[open_page(dev, plane)] == 0:
-            return np.int64(READY)
-        elif subpage.never_advance:
-            held.next_page += 1
-        else:
-            return np.int64(ADVANCE)
-    return np.int64(COLLECT)
 
 
 @inlined
@@ -152,21 +38,8 @@ def _program_subpage(dev, page, lpn):
     if use >= slots or dev.page_valid[page] != 0:
         return np.int64(OUT_OF_ORDER)
     put(dev, page * slots + use, lpn)
-    dev.page_use[page] = use + 1
-    if dev.params[0].timed:
-        note_touched(dev, die_of_page(dev, page), page + 1)
-    dev.page_valid[page] = 1
-    dev.stored_h[page] = dev.buffer[0].calendar_h
-    dev.tally[0].subpage_programs += 1
+    count_subpage(dev, page, 1)
     return np.int64(OK)
-
-
-@inlined
-def _pass_page(dev, plane, valid):
-    """Go on behind the page of a region that has been programmed with so many valid slots."""
-    held = dev.region_block[dev.region[plane].open]
-    held.next_page += 1
-    held.valid += valid
 
 
 @kernel
@@ -182,7 +55,7 @@ def advance(dev, plane):
     check_slot(dev, slot)
     dev.page_valid[page] = 0
     status = _program_subpage(dev, page, lpn)
-    _pass_page(dev, plane, 0)
+    pass_page(dev, plane, 0)
     dev.tally[0].advances += 1
     dev.tally[0].small_flash_bytes += dev.subpage[0].subpage_bytes
     return status
@@ -196,7 +69,7 @@ def move_subpage(dev, plane, slot):
     check_slot(dev, slot)
     forget(dev, lpn)
     status = _program_subpage(dev, open_page(dev, plane), lpn)
-    _pass_page(dev, plane, 1)
+    pass_page(dev, plane, 1)
     dev.region[plane].kept += 1
     dev.tally[0].region_moves += 1
     dev.tally[0].small_flash_bytes += dev.subpage[0].subpage_bytes
@@ -221,7 +94,7 @@ def program_subpage(dev, plane, number, lpn, version):
     _note_updated(dev, lpn)
     forget(dev, lpn)
     status = _program_subpage(dev, open_page(dev, plane), lpn)
-    _pass_page(dev, plane, 1)
+    pass_page(dev, plane, 1)
     if dev.transaction[number].partial:
         dev.tally[0].small_flash_bytes += dev.subpage[0].subpage_bytes
     dev.control[0].host_plane = plane
@@ -240,14 +113,15 @@ def program_log_page(dev, plane, number):
     page = open_page(dev, plane)
     put_list(dev, number, page, count)
     count_page(dev, page, count)
-    _pass_page(dev, plane, count)
+    pass_page(dev, plane, count)
     if dev.transaction[number].partial:
         dev.tally[0].small_flash_bytes += subpage.slots * subpage.subpage_bytes
     dev.control[0].host_plane = plane
 
 
-#: What a step of a collection has done: a move, the erase, an eviction, or nothing, since it has to wait.
-MOVED, ERASED, EVICTED, WAITS = range(4)
+#: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait; or no
+#: page is left for a move, as the last ones have failed.
+MOVED, ERASED, EVICTED, WAITS, FAILED = range(5)
 #: Untimed: the transaction in which evictions are made.
 _EVICTION = 1
 
@@ -292,6 +166,8 @@ def _stays(dev, plane, lpn):
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)
+    if is_at_end(dev, plane):  # pages have failed
+        return np.int64(0)
     if dev.decider.external & ASK_COLLECTED == 0:
         return np.int64(dev.updated[lpn])
     dev.buffer[0].collected_plane = plane
@@ -318,40 +194,6 @@ def _evict(dev, plane, group):
     return np.int64(EVICTED)
 
 
-@inlined
-def _worn_beyond(dev, plane, block):
-    """Return the least worn erased block of the main area if a region block is worn much more, or -1."""
-    total = np.int64(0)
-    count = np.int64(0)
-    least = np.int64(-1)
-    other = np.int64(dev.plane[plane].pool_head)
-    while other >= 0:
-        if dev.block[other].written == 0:
-            erases = np.int64(dev.sub_block[other].erases)
-            total += erases
-            count += 1
-            fewer = least < 0 or erases < dev.sub_block[least].erases
-            if fewer or (erases == dev.sub_block[least].erases and other < least):
-                least = other
-        other = np.int64(dev.block[other].next_pool)
-    gap = np.int64(dev.sub_block[block].erases) * count - total
-    return least if count > 0 and gap > count * dev.subpage[0].wear_gap else np.int64(-1)
-
-
-@inlined
-def _exchange(dev, plane, block, other):
-    """Let an erased region block and an erased block of the main area take each other's place."""
-    blocks = np.int64(dev.subpage[0].region_blocks)
-    for k in range(plane * blocks, (plane + 1) * blocks):
-        if dev.member[k] == block:
-            dev.member[k] = other
-    dev.region_block[block].in_region = 0
-    dev.region_block[other].in_region = 1
-    leave_pool(dev, other)
-    join_pool(dev, block)
-    dev.tally[0].region_conversions += 1
-
-
 @kernel
 def _erase_victim(dev, plane):
     subpage = dev.subpage[0]
@@ -365,21 +207,16 @@ def _erase_victim(dev, plane):
     if dev.params[0].timed:
         note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     region.victim = -1
-    if subpage.kind != SUBFTL:
-        return
-    if subpage.wear_gap > 0:
-        other = _worn_beyond(dev, plane, block)
-        if other >= 0:
-            _exchange(dev, plane, block, other)
-            block = other
-    region.reserve = block
+    block = np.int64(member_after(dev, plane, block))
+    if subpage.kind == SUBFTL:
+        region.reserve = block
 
 
 @kernel
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns MOVED, ERASED, EVICTED or WAITS; PENDING where a decision is due outside; an error.
+    Returns MOVED, ERASED, EVICTED, WAITS or FAILED; PENDING where a decision is due outside; an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)
@@ -392,6 +229,8 @@ def collect_step(dev, plane):
     stays = _stays(dev, plane, lpn)
     if stays == PENDING:
         return stays
+    if stays and dev.params[0].programs_fail and not pass_failing(dev, plane):
+        return np.int64(FAILED)
     if stays:
         status = move_subpage(dev, plane, slot)
         region.slot += 1

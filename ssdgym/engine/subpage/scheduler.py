@@ -3,12 +3,13 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
+from ssdgym.engine.cells import is_over, with_failures
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
-from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
+from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed, has_round, is_short
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import (
     count_sectors,
@@ -19,16 +20,22 @@ from ssdgym.engine.subpage.pages import (
     read_page,
     together,
 )
-from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, subpage_phases, write_done
+from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
+from ssdgym.engine.subpage.queues import (
+    move_phases,
+    queue_read,
+    read_done,
+    region_phases,
+    region_program_ns,
+    write_done,
+)
 from ssdgym.engine.subpage.region import (
-    ADVANCE,
-    COLLECT,
     ERASED,
+    FAILED,
     MOVED,
     WAITS,
     advance,
     collect_step,
-    prepare,
     program_log_page,
     program_subpage,
 )
@@ -103,16 +110,29 @@ def _gc_command(dev, plane_number):
     status = ensure_round(dev, plane_number)
     if status != OK:
         return status
+    if not has_round(dev, plane_number):
+        return np.int64(END_OF_LIFE if is_over(dev) else AGAIN)
+    failed = np.int64(dev.life[0].program_failures)
     pages = np.int64(move_command(dev, plane_number))
     if pages < 0:
         return pages
     if pages > 0:
-        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), gather_phases(params, pages))
+        phases = with_failures(dev, gather_phases(params, pages), params.program_ns, failed)
+        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
     else:
         finish_round(dev, plane_number)
         note_touched(dev, die_number, plane_number + 1)
+        if is_over(dev):
+            return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
+
+
+@inlined
+def _start_failed(dev, die_number, failed):
+    """Start a command of nothing but the programs that have failed in a region, all but `failed` before."""
+    phases = with_failures(dev, region_phases(dev), region_program_ns(dev), failed + 1)
+    start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
 
 
 @kernel
@@ -124,6 +144,7 @@ def _collect_region(dev, die_number, plane):
     """
     waits = np.int64(_NOTHING_TO_DO)
     while True:
+        failed = np.int64(dev.life[0].program_failures)
         done = np.int64(collect_step(dev, plane))
         if done == PENDING:
             return status_of(dev, done)
@@ -133,8 +154,14 @@ def _collect_region(dev, die_number, plane):
             return waits
         waits = np.int64(AGAIN)
         if done == MOVED:
-            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
+            phases = with_failures(dev, move_phases(dev), region_program_ns(dev), failed)
+            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
             return np.int64(OK)
+        if done == FAILED:
+            _start_failed(dev, die_number, failed)
+            return np.int64(OK)
+        if done == ERASED and is_over(dev):
+            return np.int64(END_OF_LIFE)
         if done == ERASED:
             start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(dev.params[0]))
             return np.int64(OK)
@@ -166,6 +193,11 @@ def _start_main_write(dev, die_number):
     if plane < 0:
         redirect_write(dev, die_number)
         return np.int64(AGAIN)
+    if is_short(dev, plane):
+        dev.plane[plane].collecting = 1
+        dev.counters[0].gc_episodes += 1
+        return np.int64(AGAIN)
+    failed = np.int64(dev.life[0].program_failures)
     if program_write(dev, plane, number) < 0:
         return np.int64(OUT_OF_SPACE)
     pop_write(dev, dev.die[die_number])
@@ -173,23 +205,23 @@ def _start_main_write(dev, die_number):
     if gc_needed(params, dev.plane[plane]):
         dev.plane[plane].collecting = 1
         dev.counters[0].gc_episodes += 1
-    start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(params, 1))
+    phases = with_failures(dev, write_phases(params, 1), params.program_ns, failed)
+    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
     return np.int64(OK)
 
 
 @inlined
-def _program_region(dev, die_number, plane):
-    """Start the program of the first write of a region that is ready for it."""
+def _program_region(dev, die_number, plane, failed):
+    """Start the program of the first write of a region that is ready for it, behind what has failed."""
     number = pop_write(dev, dev.region[plane])
     write = dev.transaction[number]
     status = np.int64(OK)
     if write.kind == LIST_WRITE:
         program_log_page(dev, plane, number)
-        phases = write_phases(dev.params[0], 1)
     else:
         sector = dev.carried[number * np.int64(dev.subpage[0].slots) + lowest_of(np.int64(write.mask))]
         status = program_subpage(dev, plane, number, np.int64(sector.lpn), np.int64(sector.version))
-        phases = subpage_phases(dev)
+    phases = with_failures(dev, region_phases(dev), region_program_ns(dev), failed)
     start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
     return status
 
@@ -201,14 +233,18 @@ def _start_region_write(dev, die_number, plane):
         pop_write(dev, dev.region[plane])
         write_done(dev, number)
         return np.int64(AGAIN)
+    failed = np.int64(dev.life[0].program_failures)
     outcome = np.int64(prepare(dev, plane))
     if outcome == COLLECT:
-        return np.int64(AGAIN)
+        if dev.life[0].program_failures == failed:
+            return np.int64(AGAIN)
+        _start_failed(dev, die_number, failed)
+        return np.int64(OK)
     if outcome == ADVANCE:
         status = np.int64(advance(dev, plane))
         start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
         return status
-    return _program_region(dev, die_number, plane)
+    return _program_region(dev, die_number, plane, failed)
 
 
 @inlined

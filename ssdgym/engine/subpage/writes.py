@@ -6,8 +6,10 @@ from ssdgym.engine.allocation import allocate_die, allocate_plane, emptiest_plan
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
-from ssdgym.engine.rounds import gc_needed
-from ssdgym.engine.subpage.buffer import carry_group, group_of, is_full, trim_sector, waiting_of
+from ssdgym.engine.loop import lpn_of
+from ssdgym.engine.rounds import gc_needed, is_short
+from ssdgym.engine.subpage.buffer import carry_group, forget_sector, group_of, is_full, waiting_of
+from ssdgym.engine.subpage.lifetime import ensure_page
 from ssdgym.engine.subpage.pages import (
     accept,
     count_sectors,
@@ -163,6 +165,8 @@ def program_write(dev, plane, number):
     """
     write = dev.transaction[number]
     subpage = dev.subpage[0]
+    if dev.params[0].endures and not ensure_page(dev, plane):
+        return np.int64(-1)
     if write.kind == GROUP_WRITE:
         group = np.int64(write.group)
         page = _program_group(dev, plane, number, group)
@@ -185,6 +189,24 @@ def others_of(dev, number):
     return mapped_of(dev, group) & ~np.int64(write.mask)
 
 
+@inlined
+def _plane_of(dev, die_number):
+    """Return the plane that a write bound to a die goes to without time."""
+    plane = allocate_plane(dev, die_number)
+    return plane if plane >= 0 else np.int64(emptiest_plane(dev))
+
+
+@kernel
+def collects_first(dev):
+    """Return whether the plane of the next write, without time, is collected first, and let it be."""
+    plane = np.int64(_plane_of(dev, np.int64(allocate_die(dev))))
+    if not is_short(dev, plane):
+        return False
+    dev.control[0].gc_plane = plane
+    dev.counters[0].gc_episodes += 1
+    return True
+
+
 @kernel
 def write_now(dev, number):
     """Carry out a write to the main area in no time, its reads first; return OK or OUT_OF_SPACE."""
@@ -199,9 +221,7 @@ def write_now(dev, number):
             dev.counters[0].rmw_reads += 1
             mask &= ~read
     die_number = np.int64(allocate_die(dev))
-    plane = allocate_plane(dev, die_number)
-    if plane < 0:
-        plane = np.int64(emptiest_plane(dev))
+    plane = _plane_of(dev, die_number)
     pass_die(dev, die_number)
     if remainder(plane, params.dies) == die_number:
         pass_plane(dev, plane)
@@ -219,7 +239,7 @@ def part_of(dev, request):
     """Return the group of the next part of a request, its sectors as a mask, and their number."""
     slots = np.int64(dev.subpage[0].slots)
     offset = np.int64(dev.control[0].offset)
-    lpn = np.int64(request.lpn) + offset
+    lpn = np.int64(lpn_of(dev, request))
     group = group_of(dev, lpn)
     first = lpn - group * slots
     count = min(slots - first, np.int64(request.pages) - offset)
@@ -270,5 +290,6 @@ def trim_part(dev, request):
     """Trim the sectors of the next part of a request."""
     group, mask, _ = part_of(dev, request)
     while mask != 0:
-        trim_sector(dev, group, lowest_of(mask))
+        forget_sector(dev, group * dev.subpage[0].slots + lowest_of(mask))
+        dev.counters[0].host_pages_trimmed += 1
         mask &= mask - 1

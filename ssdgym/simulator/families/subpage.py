@@ -16,8 +16,6 @@ from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
 
-#: Blocks that a plane keeps in its pool between rounds: one for the host, one for relocated pages.
-_FLOOR_BLOCKS = 2
 _HOURS = 24
 #: Calendar hours are kept in 32 bits.
 _LAST_HOUR = 2**31 - 1
@@ -32,6 +30,7 @@ class SubpageFamily(FamilyBuilder):
     """
 
     engine = SUBPAGE_FAMILY
+    wears_out = True
     fixed = ("params", "subpage")
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")
@@ -41,7 +40,8 @@ class SubpageFamily(FamilyBuilder):
     counts_planes = False  # the blocks of a region are not in the index, and units may be pages of flash
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if GC could not reach its threshold once the device is full."""
+        """Raise if GC could not reach its threshold once the device is full, or an advance could fail."""
+        _check_cells(device)
         least = device.geometry.planes * _valid_limit(device)
         units = device.logical_pages // (device.units_per_page // _units_per_page(device))
         if units >= least:
@@ -58,14 +58,15 @@ class SubpageFamily(FamilyBuilder):
         """Return the thresholds in units, and one stream for data of the host and relocated data."""
         ftl = SubpageFtl.of(device.ftl)
         units, timing = _units_per_block(device), device.timing
-        barrier = ftl.gc.mode == "barrier"
+        barrier, floor = ftl.gc.mode == "barrier", _floor_blocks(device) * units
         return {
             "pages_per_block": units,
             "pages_per_sub_block": units,
             "streams": 1,
             "gc_stream": 0,
-            "low_pool": max(ftl.gc.free_blocks or 0, _FLOOR_BLOCKS) * units,
-            "stop_pool": (_kept_blocks(ftl) if barrier else _FLOOR_BLOCKS) * units,
+            "low_pool": max((ftl.gc.free_blocks or 0) * units, floor),
+            "stop_pool": _kept_blocks(device) * units if barrier else floor,
+            "floor_pool": 0 if device.cells is None else floor,
             "valid_limit": _valid_limit(device),
             "copy_cost": timing.read_ns + timing.program_ns + 2 * device.transfer_ns,
             "erase_cost": max(timing.erase_ns, 1),
@@ -159,6 +160,11 @@ class SubpageFamily(FamilyBuilder):
             "mapping_table_bytes": mapping_table_bytes(device),
         }
 
+    def pages_programmed(self, state: State, i: int) -> int:
+        """Return how many subpages device `i` has programmed, empty ones with them."""
+        slots, counted = int(state.subpage["slots"][i, 0]), state.tally[i, 0]
+        return slots * int(counted["full_programs"]) + int(counted["subpage_programs"])
+
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters, and which pages are beside relocated ones."""
         super().reset_metrics(state, i)
@@ -201,7 +207,7 @@ class SubpageFamily(FamilyBuilder):
         ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
-            if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(ftl):
+            if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(device):
                 return blocks
             blocks += 1
 
@@ -231,9 +237,29 @@ def _units_per_block(device: DeviceConfig) -> int:
     return device.geometry.pages_per_block * _units_per_page(device)
 
 
-def _kept_blocks(ftl: SubpageFtl) -> int:
+def _floor_blocks(device: DeviceConfig) -> int:
+    """Return the blocks that a plane keeps in its pool between rounds at least.
+
+    One for the host, one for relocated pages, and those for erases that fail.
+    """
+    return 2 + (0 if device.cells is None else device.cells.reserve_blocks)
+
+
+def _kept_blocks(device: DeviceConfig) -> int:
     """Return the blocks that GC leaves in a plane's pool."""
-    return max(ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0, _FLOOR_BLOCKS)
+    gc = SubpageFtl.of(device.ftl).gc
+    return max(gc.free_blocks or 0, gc.barrier_blocks or 0, _floor_blocks(device))
+
+
+def _check_cells(device: DeviceConfig) -> None:
+    """Raise if a program could fail that moves a subpage within its page: its only copy is lost then."""
+    ftl = SubpageFtl.of(device.ftl)
+    failing = device.cells is not None and device.cells.programs_fail
+    if failing and ftl.kind == "subftl" and ftl.advance == "always":
+        raise SsdgymError(
+            f"device {device.name}: cells.program_failure needs ftl.advance never with ftl.kind subftl, as "
+            "an advance destroys the subpage that it programs again; set that, or leave program_failure out."
+        )
 
 
 def _valid_limit(device: DeviceConfig) -> int:
@@ -244,7 +270,7 @@ def _valid_limit(device: DeviceConfig) -> int:
     """
     ftl = SubpageFtl.of(device.ftl)
     units, gained = _units_per_block(device), _units_per_page(device)
-    blocks = device.geometry.blocks_per_plane - ftl.region_blocks_of(device.geometry) - _kept_blocks(ftl)
+    blocks = device.geometry.blocks_per_plane - ftl.region_blocks_of(device.geometry) - _kept_blocks(device)
     return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
 
 

@@ -20,6 +20,7 @@ class Admission(Loop):
         super().__init__(device)
         self.to_region = to_region
         self.buffer: dict[int, set[int]] = {}  # dirty sectors by group, in order of the groups' arrival
+        device.holders.append(self._unbuffer)
 
     # What the clocks do their own way
 
@@ -54,8 +55,8 @@ class Admission(Loop):
 
     def next_part(self) -> list[int]:
         request, n = self.input[0], self.device.config.slots_per_page
-        first = request.lpn + request.admitted
-        return list(range(first, min(request.lpn + request.pages, (first // n + 1) * n)))
+        first = (request.lpn + request.admitted) % self.device.life.capacity
+        return list(range(first, min(first + request.pages - request.admitted, (first // n + 1) * n)))
 
     def take(self, request: Request, part: list[int]) -> None:
         request.admitted += len(part)

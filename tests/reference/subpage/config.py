@@ -45,6 +45,11 @@ class SubpageConfig(ReferenceConfig):
         return self.kind in (SECTOR_LOG, SUBFTL)
 
     @property
+    def sweeps(self) -> bool:
+        """Whether what is old leaves a region when a day passes."""
+        return self.kind == SUBFTL and self.evict_after_h > 0
+
+    @property
     def units_per_page(self) -> int:
         """Units of account of a flash page of the main area."""
         return self.slots_per_page if self.kind == FGM else 1

@@ -51,7 +51,7 @@ class SubpageDevice(RegionRules):
 
     def has_room(self, plane: int) -> bool:
         """Whether a page more leaves a victim."""
-        return self.valid_in_plane(plane) + self.config.units_per_page <= self.config.max_valid_pages
+        return self.life.room(plane) > 0
 
     def is_eligible(self, block: int) -> bool:
         """Whether collecting the block wins a page."""
@@ -67,6 +67,7 @@ class SubpageDevice(RegionRules):
         valid = self.valid_slots(self.slots_of_block(block))
         if not valid:
             return 0
+        self.life.pass_failing_pages(plane)
         lpns = [self.sector_in(slot) for slot in self._of_one_page(valid)]
         reads = self.by_page(lpns)
         for read in reads:

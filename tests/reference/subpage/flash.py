@@ -10,6 +10,7 @@ from ..blocks import Stream
 from ..collecting import Collecting
 from ..flash import UNMAPPED
 from .config import SUBFTL, SubpageConfig
+from .lifetime import SubpageLife
 
 
 class Region:
@@ -84,6 +85,9 @@ class OutOfOrder(RuntimeError):
 class SubpageFlash(Collecting):
     """Slots are numbered over the device; `logical[lpn].ppn` is one."""
 
+    config: SubpageConfig
+    life: SubpageLife
+
     def __init__(self, config: SubpageConfig) -> None:
         self.regions = [
             Region(plane, config.blocks_per_plane, config.region_blocks, reserves=config.kind == SUBFTL)
@@ -98,6 +102,9 @@ class SubpageFlash(Collecting):
         self.invalidated_in: Callable[[Region], None] = lambda region: None  # a listener, in time
         super().__init__(config)
         self.counters |= dict.fromkeys(TALLY, 0)
+
+    def new_life(self) -> SubpageLife:
+        return SubpageLife(self)
 
     def _refuse_if_too_full(self) -> None:
         c = self.config
@@ -182,11 +189,19 @@ class SubpageFlash(Collecting):
                 self.change_bucket(block)
 
     def trim(self, lpn: int) -> None:
+        self._forget(lpn)
+        self.counters["host_pages_trimmed"] += 1
+
+    def forget(self, lpn: int) -> None:
+        for drop in self.holders:
+            drop(lpn)
+        self._forget(lpn)
+
+    def _forget(self, lpn: int) -> None:
         sector = self.logical[lpn]
         sector.accepted += 1
         sector.version = sector.accepted
         self.invalidate(lpn)
-        self.counters["host_pages_trimmed"] += 1
 
     # Programs
 
@@ -220,6 +235,13 @@ class SubpageFlash(Collecting):
             self.pages[page][below] = None if old is None else (old[0], DESTROYED)
         self.page_use[page] += 1
         self._store(page, {offset: stored})
+        self.counters["subpage_programs"] += 1
+
+    def fail_subpage(self, page: int) -> None:
+        """Program the next subpage of the page with nothing."""
+        assert not self.valid_slots(self.slots_of_page(page))
+        self.page_use[page] += 1
+        self.stored_h[page] = self.calendar_h
         self.counters["subpage_programs"] += 1
 
     def _store(self, page: int, slots: dict[int, Stored | None]) -> None:

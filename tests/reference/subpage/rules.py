@@ -32,12 +32,41 @@ class RegionRules(Programming):
             elif region.next_page[region.open] == self.config.flash_pages_per_block:
                 region.open = None
             elif not self._is_held(self.next_page(region)):
-                return READY
+                if not self._next_fails(region):
+                    return READY
+                self._fail_page(region)
             elif self.config.advance == "always":
                 return ADVANCE
             else:
                 region.next_page[region.open] += 1
         return COLLECTING
+
+    def _next_fails(self, region: Region) -> bool:
+        page, c = self.next_page(region), self.config
+        slot = page * c.slots_per_page + self.page_use[page]
+        return self.life.next_fails(self.block_of_slot(slot), slot % c.slots_per_block)
+
+    def _fail_page(self, region: Region) -> None:
+        """Program nothing at the next page, and turn over."""
+        page, c = self.next_page(region), self.config
+        self.life.note_failed(page // c.flash_pages_per_block, 1 if c.kind == SUBFTL else c.slots_per_page)
+        if c.kind == SUBFTL:
+            self.fail_subpage(page)
+        else:
+            self.program_whole(page, [None] * c.slots_per_page)
+        self._turn_page(region)
+
+    def can_move_in_region(self, region: Region) -> bool:
+        """Whether the open block has a page left, behind those that fail."""
+        while self.has_page(region):
+            if not self._next_fails(region):
+                return True
+            self._fail_page(region)
+        return False
+
+    def has_page(self, region: Region) -> bool:
+        assert region.open is not None
+        return region.next_page[region.open] < self.config.flash_pages_per_block
 
     def next_page(self, region: Region) -> int:
         assert region.open is not None
@@ -105,7 +134,7 @@ class RegionRules(Programming):
         region.scan = slot % self.config.slots_per_block + 1
 
     def is_kept(self, region: Region, lpn: int) -> bool:
-        if self.config.kind != SUBFTL or region.kept >= self.config.most_kept:
+        if self.config.kind != SUBFTL or region.kept >= self.config.most_kept or not self.has_page(region):
             return False
         return self.keeps(lpn) if self.keeps else lpn in self.updated
 
@@ -127,13 +156,34 @@ class RegionRules(Programming):
         self.counters["erases"] += 1
         self.counters["erased_sub_blocks"] += 1
         region.passes[victim] = 0
+        if self.life.wears:
+            self.life.note_erased(victim, [victim])
+        if victim in self.life.worn:
+            stays = self._replaced(region, victim)
+        else:
+            stays = self._exchanged(region, victim)
         if self.config.kind == SUBFTL:
-            region.reserve = self._exchanged(region, victim)
+            region.reserve = stays
+
+    def _replaced(self, region: Region, worn: int) -> int:
+        """The block that stands in for a worn one, which is retired; the device ends where there is none."""
+        pool = self.pools[region.plane]
+        if not pool:
+            self.life.over = True
+            return worn
+        fresh = min(pool, key=lambda block: self.erases[block])
+        pool.remove(fresh)
+        region.exchange(worn, fresh)
+        self.life.retire(worn)
+        self.life.settle()
+        if not self.life.is_overfull(region.plane):
+            self.switch_on_if_needed(region.plane)
+        return fresh
 
     def _exchanged(self, region: Region, victim: int) -> int:
         """The block that stays in the region: another one if the victim is too worn."""
         pool = [block for block in self.pools[region.plane] if self.written_in_block(block) == 0]
-        if self.config.wear_gap == 0 or not pool:
+        if self.config.kind != SUBFTL or self.config.wear_gap == 0 or not pool:
             return victim
         mean = Fraction(sum(self.erases[block] for block in pool), len(pool))
         if self.erases[victim] - mean <= self.config.wear_gap:
@@ -149,7 +199,7 @@ class RegionRules(Programming):
 
     def expired(self) -> list[int]:
         """The sectors in regions that are older than they may become, in the order of the sweep."""
-        if self.config.evict_after_h == 0 or self.config.kind != SUBFTL:
+        if not self.config.sweeps:
             return []
         slots = [slot for region in self.regions for b in region.blocks for slot in self.slots_of_block(b)]
         lpns = [self.sector_in(slot) for slot in self.valid_slots(slots)]

@@ -73,6 +73,7 @@ class SubpageReference(Reference):
                 [device.valid_in_region_block(block) for block in region.blocks] for region in regions
             ],
             "calendar_h": device.calendar_h,
+            **self.export_of_life(),
         }
 
     def _is_in_region(self, lpn: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from ..lifetime import EndOfLife
 from ..loop import Request, Steps
 from .admission import Admission
 from .device import SubpageDevice
@@ -15,34 +16,63 @@ from .rules import ADVANCE, READY, Asked
 class AtOnce(Admission):
     def collect(self, plane: int) -> Steps:
         """Collect in the plane's main area until the goal is reached."""
-        while self.device.foreground[plane]:
-            if self.device.leader_of(plane) is None:
-                self.device.start_round(plane, (yield plane))
-            while self.device.move_next(plane):
-                pass
-            self.device.erase(plane)
+        device = self.device
+        while device.foreground[plane]:
+            if device.leader_of(plane) is None and not device.life.can_collect(plane):
+                device.life.give_up(plane)
+            else:
+                if device.leader_of(plane) is None:
+                    device.start_round(plane, (yield plane))
+                while device.move_next(plane):
+                    pass
+                device.erase(plane)
+            self.end_if_over()
+
+    def end_if_over(self) -> None:
+        if self.device.life.over:
+            raise EndOfLife
+
+    def collect_first(self) -> Steps:
+        """Collect where the next page of the main area would go, as long as that has to be."""
+        while self.device.life.is_short(plane := self.plane_to_write()):
+            self.device.foreground[plane] = True
+            self.counters["gc_episodes"] += 1
+            yield from self.collect(plane)
+
+    def plane_to_write(self) -> int:
+        plane = self.device.plane_with_room(self.die_to_bind())
+        return self.device.emptiest_plane() if plane is None else plane
 
     def carry_out(self, job: Job) -> Steps:
         """Carry the job out whole, with what it needs before and the collection it calls for."""
         yield from self._carry_to_region(job) if job.to_region else self._carry_to_main(job)
 
     def _carry_to_main(self, job: Job) -> Steps:
+        yield from self.collect_first()
+        if not self.device.begin(job):
+            assert self.config.capacity == "variant", "without time nothing overtakes a job"
+            return
         for read in job.reads:
             self.counters["rmw_reads"] += 1
             self.device.read_page(read)
-        plane = self.device.plane_with_room(self.bind_die())
-        if plane is None:
-            plane = self.device.emptiest_plane()
-        else:
+        plane, die = self.plane_to_write(), self.bind_die()
+        if self.device.die_of_plane(plane) == die:
             self.device.advance_plane_cursor(plane)
-        assert self.device.begin(job), "without time nothing overtakes a job"
+        self.device.life.pass_failing_pages(plane)
         self.device.program_job(job, plane)
         if self.device.needs_gc(plane):  # a plane may be collecting since a run in time, and need it no more
             yield from self.collect(plane)
 
     def _carry_to_region(self, job: Job) -> Steps:
-        region = self.bind_region()
-        while (found := self.device.prepare(region)) != READY:
+        region = None
+        while True:
+            yield from self.collect_first()
+            if not self.device.begin(job):
+                assert self.config.capacity == "variant", "without time nothing overtakes a job"
+                return
+            region = region or self.bind_region()
+            if (found := self.device.prepare(region)) == READY:
+                break
             if found == ADVANCE:
                 self.device.advance_subpage(region)
             else:
@@ -59,9 +89,14 @@ class AtOnce(Admission):
         slot = self.device.next_to_collect(region)
         if slot is None:
             self.device.erase_victim(region)
+            self.end_if_over()
+            if self.device.foreground[region.plane]:
+                yield from self.collect(region.plane)
             return
         lpn = self.device.sector_in(slot)
         if self.device.is_kept(region, lpn):
+            if not self.device.can_move_in_region(region):
+                return
             self.device.move_in_region(region, slot)
         else:
             yield from self.carry_out(self.device.evict(lpn, None))
@@ -71,11 +106,23 @@ class AtOnce(Admission):
 
     def pass_days(self, days: int) -> Steps:
         """Let days pass, and evict at the end of each what has been in a region for too long."""
-        for _ in range(days):
+        was_on = list(self.device.foreground)
+        for _ in range(0 if self.device.life.over else days):
             self.device.calendar_h += 24
-            while expired := self.device.expired():
-                self.counters["retention_evictions"] += 1
-                yield from self.carry_out(self.device.evict(expired[0], None))
+            try:
+                yield from self._evict_expired()
+            except EndOfLife:
+                self.device.life.over = True
+                if self.config.timing == "event":
+                    self.device.foreground[:] = was_on
+
+    def _evict_expired(self) -> Steps:
+        while self.config.sweeps and not self.device.life.over:
+            yield from self.collect_first()
+            if not (expired := self.device.expired()):
+                return
+            self.counters["retention_evictions"] += 1
+            yield from self.carry_out(self.device.evict(expired[0], None))
 
 
 class UntimedLoop(AtOnce):
@@ -85,6 +132,7 @@ class UntimedLoop(AtOnce):
 
     def steps(self, last: bool) -> Steps:
         while True:
+            self.end_if_over()
             if self.jobs:
                 yield from self.carry_out(self.jobs.popleft())
             elif self.horizon_reached() or not self.input:

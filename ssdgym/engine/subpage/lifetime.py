@@ -1,0 +1,171 @@
+"""What wear does to a device: region blocks change places, worn ones are retired, planes are given up.
+
+See `docs/lifetime.md`. Planes count in units of the main area.
+"""
+
+import numpy as np
+
+from ssdgym.engine.blocks.index import join_pool, leave_pool, unwritten_pages_of
+from ssdgym.engine.blocks.manager import fail_block, is_worn, mark_worn, writable_sub_block
+from ssdgym.engine.blocks.victims import retire
+from ssdgym.engine.blocks.wear import least_worn_free
+from ssdgym.engine.cells import end_life, program_fails, settle_for, wears_out
+from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.erase.legality import is_overfull
+from ssdgym.engine.flash import valid_in
+from ssdgym.engine.rounds import gc_needed
+from ssdgym.engine.subpage.pages import take_page
+
+# -- what planes hold
+
+
+@inlined
+def _room_to_move(dev, plane):
+    """Return how many units a plane takes before anything is erased."""
+    room = np.int64(dev.plane[plane].pool_pages)
+    block = np.int64(dev.open_sub_block[plane * MAX_STREAMS])
+    if block >= 0:
+        room += dev.params[0].pages_per_block - dev.sub_block[block].written
+    return room
+
+
+@kernel
+def can_move(dev, leader, pairs, count):
+    """Return whether a plane that has lost blocks has room for the moves of an erase set, in whole pages."""
+    per_page = np.int64(dev.subpage[0].slots // dev.subpage[0].unit_slots)
+    room = _room_to_move(dev, leader)
+    for k in range(count):
+        block = np.int64(pairs[k].block)
+        valid = np.int64(valid_in(dev, block, pairs[k].mask))
+        room -= -(-valid // per_page) * per_page + unwritten_pages_of(dev, block)
+    return room >= 0
+
+
+@inlined
+def _held(dev, plane):
+    """Return how many units of logical pages a plane can hold and still be collected.
+
+    In a device that shrinks no more than leave its main area the share of spare units that it had.
+    """
+    params, subpage = dev.params[0], dev.subpage[0]
+    gone = np.int64(dev.plane[plane].gone_pages)
+    held = max(params.valid_limit - gone, 0)
+    if not params.shrinks:
+        return held
+    units = (np.int64(params.blocks) - subpage.region_blocks) * params.pages_per_block
+    logical = params.logical_pages // np.int64(subpage.unit_slots)
+    return min(held, -(-logical * (units - gone) // (units * params.planes)))
+
+
+@kernel
+def settle(dev):
+    """Draw the consequence of lost blocks: give up logical pages, in whole groups, or end the life."""
+    params, subpage = dev.params[0], dev.subpage[0]
+    most, held = np.int64(-1), np.int64(0)
+    for plane in range(params.planes):
+        most += max(params.valid_limit - dev.plane[plane].gone_pages, 0)
+        held += _held(dev, plane)
+    sectors = min(most, held) * np.int64(subpage.unit_slots)
+    settle_for(dev, sectors - sectors % np.int64(subpage.slots))
+
+
+# -- pages that fail
+
+
+@inlined
+def places_of(dev):
+    """Return the places of a block at which a program can fail: its slots."""
+    return np.int64(dev.subpage[0].block_pages) * dev.subpage[0].slots
+
+
+@kernel
+def ensure_page(dev, plane):
+    """Pass the next pages of the main area of a plane that fail; return whether one is left."""
+    while True:
+        block = np.int64(writable_sub_block(dev, plane, 0))
+        if block < 0:
+            return False
+        place = dev.sub_block[block].written * np.int64(dev.subpage[0].unit_slots)
+        if not dev.params[0].programs_fail or not program_fails(dev, block, place, places_of(dev)):
+            return True
+        fail_block(dev, block)
+        take_page(dev, plane, np.int64(0), False)
+        dev.counters[0].padded_pages += dev.subpage[0].slots
+
+
+# -- blocks of a region
+
+
+@inlined
+def _take_place(dev, plane, block, other):
+    """Let an erased block of the main area take the place of a region block, which is in no pool then."""
+    blocks = np.int64(dev.subpage[0].region_blocks)
+    for k in range(plane * blocks, (plane + 1) * blocks):
+        if dev.member[k] == block:
+            dev.member[k] = other
+    dev.region_block[block].in_region = 0
+    dev.region_block[other].in_region = 1
+    leave_pool(dev, other)
+
+
+@kernel
+def _worn_beyond(dev, plane, block):
+    """Return the least worn erased block of the main area if a region block is worn much more, or -1."""
+    total = np.int64(0)
+    count = np.int64(0)
+    least = np.int64(-1)
+    other = np.int64(dev.plane[plane].pool_head)
+    while other >= 0:
+        if dev.block[other].written == 0:
+            erases = np.int64(dev.sub_block[other].erases)
+            total += erases
+            count += 1
+            fewer = least < 0 or erases < dev.sub_block[least].erases
+            if fewer or (erases == dev.sub_block[least].erases and other < least):
+                least = other
+        other = np.int64(dev.block[other].next_pool)
+    gap = np.int64(dev.sub_block[block].erases) * count - total
+    return least if count > 0 and gap > count * dev.subpage[0].wear_gap else np.int64(-1)
+
+
+@kernel
+def _replace(dev, plane, block):
+    """Retire a worn block of a region; return the least worn free block of its plane, which takes its place.
+
+    Where there is none the device is at its end.
+    """
+    params = dev.params[0]
+    mark_worn(dev, block)
+    other = np.int64(least_worn_free(dev, plane))
+    if other < 0:
+        end_life(dev)
+        return block
+    _take_place(dev, plane, block, other)
+    retire(dev, block)
+    settle(dev)
+    if gc_needed(params, dev.plane[plane]) and not is_overfull(params, dev.plane[plane]):
+        dev.counters[0].gc_episodes += 1
+        if params.timed:
+            dev.plane[plane].collecting = 1
+        else:
+            dev.control[0].gc_plane = plane
+    return other
+
+
+@kernel
+def member_after(dev, plane, block):
+    """Return the block of a region in place of one that it has just erased, or that one."""
+    params = dev.params[0]
+    if params.endures and (wears_out(dev, block, full_mask(params.sub_blocks)) or is_worn(dev, block)):
+        return np.int64(_replace(dev, plane, block))
+    other = np.int64(-1)
+    if dev.subpage[0].wear_gap > 0:
+        other = np.int64(_worn_beyond(dev, plane, block))
+    if other < 0:
+        return block
+    _take_place(dev, plane, block, other)
+    join_pool(dev, block)
+    dev.tally[0].region_conversions += 1
+    return other

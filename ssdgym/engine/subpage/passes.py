@@ -1,0 +1,188 @@
+"""Passes over the blocks of a region: which block is next, which of its pages, and what of them fails."""
+
+import numpy as np
+
+from ssdgym.engine.blocks.manager import fail_block
+from ssdgym.engine.cells import program_fails
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.subpage.lifetime import places_of
+from ssdgym.engine.subpage.pages import count_page, die_of_page, waste
+from ssdgym.engine.subpage.state import SUBFTL
+from ssdgym.engine.time.events import note_touched
+
+#: What a region can do for a write: program it, advance a subpage first, or collect first.
+READY, ADVANCE, COLLECT = range(3)
+
+
+# The region of a plane: blocks whose pages are programmed several times between two erases, or a log.
+#
+# In `subftl` a page takes one subpage after the other, each while no other of it is valid (erase-free
+# subpage programming; Kim et al., DAC 2017, section 3). In `sector_log` its pages are programmed as a
+# whole.
+
+
+@inlined
+def _before(first, second, third, other_first, other_second, other_third):
+    """Return whether three numbers come before three others, the first one counting most."""
+    if first != other_first:
+        return first < other_first
+    if second != other_second:
+        return second < other_second
+    return third < other_third
+
+
+@inlined
+def _precedes(dev, block, other, by_passes):
+    """Return whether a block is a better target than another one."""
+    a, b = dev.region_block[block], dev.region_block[other]
+    if by_passes:
+        return _before(a.passes, a.valid, block, b.passes, b.valid, other)
+    return _before(a.valid, a.passes, block, b.valid, b.passes, other)
+
+
+@kernel
+def _best_block(dev, plane, by_passes, least_passes, most_passes):
+    """Return the best target of so many passes, but for the reserve; -1 for none."""
+    blocks = np.int64(dev.subpage[0].region_blocks)
+    best = np.int64(-1)
+    for k in range(plane * blocks, (plane + 1) * blocks):
+        block = np.int64(dev.member[k])
+        passes = dev.region_block[block].passes
+        if block == dev.region[plane].reserve or passes < least_passes or passes > most_passes:
+            continue
+        if best < 0 or _precedes(dev, block, best, by_passes):
+            best = block
+    return best
+
+
+@inlined
+def _printed_target(dev, plane):
+    """Return the target of the rule that the paper prints: passes first, then so many collections."""
+    passes = np.int64(dev.subpage[0].passes)
+    region = dev.region[plane]
+    if region.to_collect == 0:
+        block = _best_block(dev, plane, True, np.int64(0), passes - 1)
+        if block >= 0:
+            return block
+        region.to_collect = dev.subpage[0].collect_blocks
+    region.to_collect -= 1
+    return _best_block(dev, plane, False, passes, passes)
+
+
+@kernel
+def _choose_target(dev, plane):
+    """Open the next block of a region for a pass over it, or begin to collect it."""
+    subpage = dev.subpage[0]
+    region = dev.region[plane]
+    if subpage.collect_blocks > 0:
+        block = _printed_target(dev, plane)
+    else:
+        block = _best_block(dev, plane, False, np.int64(0), np.int64(subpage.passes))
+    held = dev.region_block[block]
+    if held.passes < subpage.passes:
+        held.passes += 1
+        held.next_page = 0
+        region.open = block
+        return
+    region.victim = block
+    region.slot = block * subpage.block_pages * subpage.slots
+    region.kept = 0
+    region.evicts = -1
+    if subpage.kind == SUBFTL:
+        region.open = region.reserve
+        region.reserve = -1
+        dev.region_block[region.open].passes = 1
+        dev.region_block[region.open].next_page = 0
+    dev.tally[0].region_collections += 1
+    dev.counters[0].gc_invocations += 1
+
+
+@inlined
+def open_page(dev, plane):
+    """Return the page of the open block of a region that is programmed next."""
+    block = np.int64(dev.region[plane].open)
+    return block * dev.subpage[0].block_pages + dev.region_block[block].next_page
+
+
+@inlined
+def pass_page(dev, plane, valid):
+    """Go on behind the page of a region that has been programmed with so many valid slots."""
+    held = dev.region_block[dev.region[plane].open]
+    held.next_page += 1
+    held.valid += valid
+
+
+@inlined
+def count_subpage(dev, page, live):
+    """Count a subpage that has been programmed, valid or not."""
+    dev.page_use[page] += 1
+    if dev.params[0].timed:
+        note_touched(dev, die_of_page(dev, page), page + 1)
+    dev.page_valid[page] = live
+    dev.stored_h[page] = dev.buffer[0].calendar_h
+    dev.tally[0].subpage_programs += 1
+
+
+@inlined
+def is_at_end(dev, plane):
+    """Return whether the pass over the open block of a region has come to its end."""
+    return dev.region_block[dev.region[plane].open].next_page == dev.subpage[0].block_pages
+
+
+@kernel
+def _next_fails(dev, plane):
+    """Return whether the next program of the open block of a region fails."""
+    block, page = np.int64(dev.region[plane].open), open_page(dev, plane)
+    place = (page - block * dev.subpage[0].block_pages) * dev.subpage[0].slots + dev.page_use[page]
+    return program_fails(dev, block, place, places_of(dev))
+
+
+@kernel
+def _fail_page(dev, plane):
+    """Program what comes next in the open block of a region with nothing, and leave its page behind."""
+    slots, page = np.int64(dev.subpage[0].slots), open_page(dev, plane)
+    fail_block(dev, np.int64(dev.region[plane].open))
+    first = page * slots + dev.page_use[page]
+    if dev.subpage[0].kind == SUBFTL:
+        count = np.int64(1)
+        count_subpage(dev, page, 0)
+    else:
+        count = slots
+        count_page(dev, page, 0)
+    for slot in range(first, first + count):
+        waste(dev, np.int64(slot))
+    dev.counters[0].padded_pages += count
+    pass_page(dev, plane, 0)
+
+
+@kernel
+def pass_failing(dev, plane):
+    """Leave behind the next pages of the open block of a region that fail; return whether one is left."""
+    while not is_at_end(dev, plane):
+        if not _next_fails(dev, plane):
+            return True
+        _fail_page(dev, plane)
+    return False
+
+
+@kernel
+def prepare(dev, plane):
+    """Bring a region to where it can take a write, past what fails; return READY, ADVANCE or COLLECT."""
+    subpage = dev.subpage[0]
+    region = dev.region[plane]
+    while region.victim < 0:
+        if region.open < 0:
+            _choose_target(dev, plane)
+            continue
+        held = dev.region_block[region.open]
+        if is_at_end(dev, plane):
+            region.open = -1
+        elif subpage.kind != SUBFTL or dev.page_valid[open_page(dev, plane)] == 0:
+            if not dev.params[0].programs_fail or not _next_fails(dev, plane):
+                return np.int64(READY)
+            _fail_page(dev, plane)
+        elif subpage.never_advance:
+            held.next_page += 1
+        else:
+            return np.int64(ADVANCE)
+    return np.int64(COLLECT)
