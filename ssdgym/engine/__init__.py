@@ -16,7 +16,8 @@ owns it. Tests hold both.
 * `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds.
   Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`, `plane.collecting`,
   `plane.levelling`, `plane.round_*` and `die.idle*`.
-* `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
+* `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
+  `plane.collecting` and `plane.round_*`.
 * `entries`: the entry points for one device: make, advance, apply; and what a family does for
   them.
 * `loop`: the two loops, without time and in time, and the operations of a family that they call.

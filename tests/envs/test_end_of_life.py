@@ -15,6 +15,7 @@ from ssdgym.envs import (
     EraseVictimVectorEnv,
     JointGCEnv,
     MergePlanEnv,
+    SubpageRegionEnv,
     WearLevelEnv,
 )
 from tests.engine.devices import device
@@ -30,6 +31,8 @@ def arguments(**more: Any) -> dict[str, Any]:
 
 #: A device whose blocks are merged.
 MERGED = {"base": "pen-demo", "cells": CELLS}
+#: One whose pages are mapped in parts, which small writes come to.
+IN_PARTS = {"base": "subftl-tiny", "capacity.logical_pages": 2200, "cells": CELLS}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +43,7 @@ MERGED = {"base": "pen-demo", "cells": CELLS}
         (BlockAllocationEnv, {}),
         (WearLevelEnv, {}),
         (MergePlanEnv, {"device": MERGED}),
+        (SubpageRegionEnv, {"device": IN_PARTS, "workload": "varmail"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
