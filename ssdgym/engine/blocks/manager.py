@@ -9,11 +9,11 @@ from ssdgym.engine.blocks.index import (
     leave_pool,
     raise_invalid,
 )
-from ssdgym.engine.blocks.wear import most_worn_free
-from ssdgym.engine.cells import count_program_failure, program_fails
+from ssdgym.engine.blocks.wear import fail_block, most_worn_free
+from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, WORN
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATE,
@@ -354,25 +354,6 @@ def pad_page(dev, plane, stream, lpn):
     dev.block[block].invalid += 1
     count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
     dev.counters[0].padded_pages += 1
-
-
-@inlined
-def mark_worn(dev, block):
-    """Let a block be retired once it is erased."""
-    dev.block[block].status |= WORN
-
-
-@inlined
-def is_worn(dev, block):
-    """Return whether a block is retired once it is erased."""
-    return dev.block[block].status & WORN != 0
-
-
-@inlined
-def fail_block(dev, block):
-    """Count a program that has failed in a block, which is worn by that."""
-    mark_worn(dev, block)
-    count_program_failure(dev)
 
 
 @kernel

@@ -1,9 +1,10 @@
-"""How often the blocks of a plane have been erased, for rules that level wear."""
+"""How often the blocks of a plane have been erased, for rules that level wear; and which ones are worn."""
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import helper
-from ssdgym.engine.core.records import INDEXED
+from ssdgym.engine.cells import count_program_failure
+from ssdgym.engine.core.kernel import helper, inlined
+from ssdgym.engine.core.records import INDEXED, WORN
 
 
 @helper
@@ -59,3 +60,22 @@ def least_worn_closed(view, plane):
             if best < 0 or erases < fewest:
                 best, fewest = np.int64(block), erases
     return best
+
+
+@inlined
+def mark_worn(dev, block):
+    """Let a block be retired once it is erased."""
+    dev.block[block].status |= WORN
+
+
+@inlined
+def is_worn(dev, block):
+    """Return whether a block is retired once it is erased."""
+    return dev.block[block].status & WORN != 0
+
+
+@inlined
+def fail_block(dev, block):
+    """Count a program that has failed in a block, which is worn by that."""
+    mark_worn(dev, block)
+    count_program_failure(dev)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import fail_block
+from ssdgym.engine.blocks.wear import fail_block
 from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.subpage.lifetime import places_of
