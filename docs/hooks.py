@@ -19,7 +19,7 @@ from mkdocs.plugins import event_priority
 from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
 from ssdgym.cli import app
 from ssdgym.config.block import BlockFtl
-from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.device import PRECONDITIONING, DeviceConfig, load_device
 from ssdgym.config.ftl import PageFtl
 from ssdgym.config.ftl.base import ssdsim
 from ssdgym.config.loading import Config
@@ -198,9 +198,9 @@ def _script(path: Path) -> tuple[str, str]:
     return f"[`{path.name}`](examples/{path.name})", text.partition("\n")[0]
 
 
-def _meanings(name: str, meanings: Mapping[Any, str]) -> Callable[[], str]:
+def _meanings(name: str, meanings: Mapping[Any, str], verb: str = "means") -> Callable[[], str]:
     """Return a function that writes a table of what words mean."""
-    return lambda: _table(f"{name} | means", iter(meanings.items()))
+    return lambda: _table(f"{name} | {verb}", iter(meanings.items()))
 
 
 def _ssdsim_profile() -> str:
@@ -367,6 +367,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "dogi": _definition("dogi"),
     "features": _features,
     "ssdsim profile": _ssdsim_profile,
+    "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),
     "scripts": _scripts,

@@ -100,15 +100,20 @@ def where_of(source: Source) -> str | None:
     )
 
 
-PreconditioningKind = Literal[
-    "none",  # nothing: the device is empty
-    "fill",  # every page is written once
-    "uniform",  # that, and uniformly random overwrites under the usual policy until collection is steady
-    "workload",  # likewise, with the writes of the workload
-    "reads",  # what the workload reads before it writes it is on the device, and nothing else
-    "until_gc",  # random pages, under the policy that is measured, until every plane has collected
-    "until_gc_greedy",  # likewise, under greedy in one stream; then the policy's own placement begins
-]
+PreconditioningKind = Literal["none", "fill", "workload", "uniform", "reads", "until_gc", "until_gc_greedy"]
+#: What each writes.
+PRECONDITIONING: dict[PreconditioningKind, str] = {
+    "none": "nothing",
+    "fill": "every page once, the default of `run`; `fill(share=0.95)` the first 95 % in order",
+    "workload": "then overwrites until the write amplification is steady, always under greedy (`merge` on "
+    "devices of mapping block), so that no policy is favoured; the default of `evaluate` and of "
+    "environments; takes a share, too",
+    "uniform": "as `workload`, with uniform overwrites",
+    "reads": "the pages that a trace, or another workload that ends, reads before it writes them",
+    "until_gc": "random pages under the measured policy, by the run's seed, until every plane has collected",
+    "until_gc_greedy": "the same pages under greedy in one stream, so that all policies start with the same "
+    "device",
+}
 #: The kinds that begin with a fill.
 _FILLING = ("fill", "uniform", "workload")
 #: The kinds that draw pages by the seed of the run.

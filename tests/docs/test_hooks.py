@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 from ssdgym.config.block import BlockFtl
+from ssdgym.config.device import PRECONDITIONING, PreconditioningKind
 from ssdgym.config.ftl import PageFtl
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.envs import features
@@ -62,6 +63,7 @@ def test_feature_decorators__are_those_that_exist(hooks: ModuleType) -> None:
 
 def test_meanings__every_verdict_has_one_and_every_column_of_standings(hooks: ModuleType) -> None:
     assert set(base.VERDICTS) == set(get_args(base.Verdict))
+    assert list(PRECONDITIONING) == list(get_args(PreconditioningKind))
     headings = [heading.removesuffix(" [95 %]") for heading, _ in _COLUMNS]
     assert list(MEANINGS) == headings[2:]  # policy and rank say it themselves
     assert "| direction holds | the interval" in hooks.on_page_markdown(marker("verdicts"))
