@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
+from ssdgym.config.bit_errors import BitErrorsConfig
 from ssdgym.config.cells import CellsConfig
 from ssdgym.config.fields import dotted, nested, overlapping
 from ssdgym.config.ftl import AnyFtl, FtlConfig, PageFtl
@@ -53,6 +54,9 @@ class DeviceFields(Config):
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
     cells: CellsConfig | None = Field(None, description="how cells wear out; none: they never do")
+    bit_errors: BitErrorsConfig | None = Field(
+        None, description="how errors of reads grow with wear, retention and reads; none: all is read at once"
+    )
     ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
         default_factory=dict, description="values no published source gives, each with the reason for it"
@@ -65,10 +69,11 @@ class DeviceFields(Config):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out cells that never wear out, so that devices without them read as they always did."""
+        """Leave out wear and errors that there are none of, so that such devices read as they always did."""
         fields: dict[str, Any] = handler(self)
-        if "cells" in fields and fields["cells"] is None:
-            del fields["cells"]
+        for name in ("cells", "bit_errors"):
+            if name in fields and fields[name] is None:
+                del fields[name]
         return fields
 
 

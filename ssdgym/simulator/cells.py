@@ -15,6 +15,7 @@ from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator.aging import begin_ages
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -77,7 +78,8 @@ def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArr
 
 
 def begin_life(state: State, i: int, device: DeviceConfig) -> None:
-    """Let the cells of device `i` wear out from now on, by its seed, however often they have been erased."""
+    """Let the cells of device `i` wear out, and its data age, from now on, however often they were erased."""
+    begin_ages(state, i, device)
     if device.cells is None:
         return
     state.life[i] = 0
@@ -94,14 +96,16 @@ def begin_life(state: State, i: int, device: DeviceConfig) -> None:
 
 @contextmanager
 def ageless(state: State, i: int, device: DeviceConfig) -> Iterator[None]:
-    """Let no cell of device `i` wear out or fail meanwhile, and begin its life afterwards."""
+    """Let no cell of device `i` wear out, fail or age meanwhile, and begin its life afterwards."""
     params = state.params[i, 0]
-    own = params["endures"].copy(), params["programs_fail"].copy()
-    params["endures"] = params["programs_fail"] = 0
+    own = {name: params[name].copy() for name in ("endures", "programs_fail", "ages")}
+    for name in own:
+        params[name] = 0
     try:
         yield
     finally:
-        params["endures"], params["programs_fail"] = own
+        for name, value in own.items():
+            params[name] = value
     begin_life(state, i, device)
 
 

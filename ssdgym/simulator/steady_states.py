@@ -38,6 +38,9 @@ _CLEARED = (
     "ready",
     "endurance",
     "life",
+    "age",
+    "aging",
+    "patrol",
 )
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")

@@ -12,6 +12,7 @@ from ssdgym.engine.core.records import (
     HOT_TO_VICTIMS,
     HOTNESS_GROUPS,
     INDEXED,
+    LEVELS,
     MAX_PAIRS,
     MAX_STREAMS,
     OPEN,
@@ -207,7 +208,7 @@ def _open_faults(d: Device, plane: int) -> Iterator[str]:
         if sub < 0:
             continue
         count += 1
-        if stream >= d.params["streams"][0] + d.params["levels"][0]:
+        if stream >= d.params["streams"][0] + (d.params["levels"][0] & LEVELS):
             yield OPEN_BLOCKS
         marked = d.block["status"][sub // d.sub_blocks] & OPEN
         if not marked or d.sub_block["written"][sub] == d.sub_pages:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from tests.engine.oracle import IDLE_RULES, LEVELLINGS, PLACEMENTS, RULE_PARAMETERS, STREAM_PLACEMENTS
 from tests.reference import Reference, ReferenceConfig
-from tests.reference.config import RULES
+from tests.reference.config import RULES, BitErrors
 from tests.reference.erase_sets import Pair
 
 
@@ -41,7 +41,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
-    only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
+    only_streams = erase_unit == "block" or "multi_plane_writes" in fixed or "ages" in fixed
     in_streams = STREAM_PLACEMENTS[:2] if pads else STREAM_PLACEMENTS
     placement = one("placement", in_streams if only_streams else PLACEMENTS)
     # Rules with streams of their own also run on planes that hold next to nothing beside what is kept free.
@@ -121,7 +121,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         gc_start=one("gc_start", ["at_once", "at_once", "at_once", "queue_empty"]),
         gc_grain=one("gc_grain", ["command", "command", "round"] if keeps_rounds else ["command"]),
-        copyback=draw(st.booleans()),
+        copyback=draw(st.booleans()) and not fixed.get("ages"),
         timing=timing,
         read_ns=draw(durations),
         program_ns=draw(durations),
@@ -132,6 +132,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         window_pages=draw(st.sampled_from([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
         **cells,
+        bit_errors=draw(bit_errors_of_reads()) if fixed.get("ages") else None,
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
@@ -153,6 +154,23 @@ def cells_that_wear_out(draw: st.DrawFn, programs_fail: bool) -> dict[str, Any]:
         "reserve": draw(st.integers(0, 2)),
         "capacity": draw(st.sampled_from(["fixed", "variant", "variant"])),
     }
+
+
+@st.composite
+def bit_errors_of_reads(draw: st.DrawFn) -> BitErrors:
+    """Rates that reach the limits within some erases, days and reads, and in the times of small devices."""
+    limits = draw(st.sampled_from([(2e-3,), (2e-3, 3e-3), (1e-3, 2e-3, 3e-3, 5e-3)]))
+    return BitErrors(
+        base=draw(st.sampled_from([0.0, 5e-4, 1.5e-3])),
+        wear=(draw(st.sampled_from([0.0, 1e-4])), draw(st.sampled_from([0.5, 1.0]))),
+        retention=(draw(st.sampled_from([0.0, 3e-4, 2e-3])), 0.2, draw(st.sampled_from([0.05, 0.5]))),
+        disturb=(draw(st.sampled_from([0.0, 1e-5, 3e-4])), 0.3, draw(st.sampled_from([0.7, 1.5]))),
+        time_unit=draw(st.sampled_from(["hour", "day"])),
+        reads_of=draw(st.sampled_from(["block", "page"])),
+        cycles_before=draw(st.sampled_from([0, 1, 100])),
+        limits=limits,
+        refresh_above=draw(st.sampled_from([None, 8e-4, 2e-3, 2.5e-3])),
+    )
 
 
 def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:

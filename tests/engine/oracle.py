@@ -16,6 +16,7 @@ from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
 from tests.reference import Reference, ReferenceConfig, erase_sets
+from tests.reference.config import BitErrors
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 from tests.reference.page import policies
 
@@ -171,6 +172,8 @@ def described(c: ReferenceConfig, of_family: dict[str, dict[str, Any] | Any]) ->
     merged = {part: {**fields, **of_family.get(part, {})} for part, fields in of_all.items()}
     if c.endurance is not None:
         merged["cells"] = cells_of(c)
+    if c.bit_errors is not None:
+        merged["bit_errors"] = errors_of(c.bit_errors)
     return DeviceConfig.model_validate({"name": "oracle", **of_family, **merged})
 
 
@@ -188,6 +191,21 @@ def cells_of(c: ReferenceConfig) -> dict[str, Any]:
         "reserve_blocks": c.reserve,
         **({"disturbance_wears": True} if c.disturbance_wears else {}),
         **(variant if c.capacity == "variant" else {}),
+    }
+
+
+def errors_of(e: BitErrors) -> dict[str, Any]:
+    """How the errors of reads grow."""
+    return {
+        "base": e.base,
+        "wear": dict(zip(("factor", "cycles"), e.wear, strict=True)),
+        "retention": dict(zip(("factor", "cycles", "time"), e.retention, strict=True)),
+        "disturb": dict(zip(("factor", "cycles", "reads"), e.disturb, strict=True)),
+        "time_unit": e.time_unit,
+        "reads_of": e.reads_of,
+        "cycles_before": e.cycles_before,
+        "limits": list(e.limits),
+        "refresh_above": e.refresh_above,
     }
 
 
@@ -264,6 +282,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
         "buffer": _held_pages(sim),
         **export_of_life(sim),
+        **export_of_aging(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
     }
@@ -284,6 +303,21 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
         "first_lost_at": int(life["first_lost_at"]),
         "failures": (int(life["program_failures"]), int(life["erase_failures"])),
         "over": bool(life["over"]),
+    }
+
+
+def export_of_aging(sim: Simulator) -> dict[str, Any]:
+    """Of reads that have errors: of sub-blocks that hold data; nothing of other devices."""
+    if sim.device.bit_errors is None:
+        return {}
+    state, age, sub = sim.state, sim.state.age[0], sim.state.sub_block[0]
+    held = np.flatnonzero(sub["written"]).tolist()
+    return {
+        "passed_ns": int(state.aging["passed_ns"][0, 0]),
+        "begun": {number: int(age[number]["begun_ns"]) for number in held},
+        "reads": {number: int(age[number]["reads"]) for number in held},
+        "patrolled": np.flatnonzero(state.patrol[0]["next"]).tolist(),
+        "refreshed": np.flatnonzero(state.patrol[0]["runs"]).tolist(),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import ceil
 
 from . import erase_sets, rounds
+from .aging import Aging
 from .blocks import Blocks, Stream
 from .config import ReferenceConfig
 from .erase_sets import Pair
@@ -23,6 +24,7 @@ class Collecting(Blocks):
         self.foreground = [False] * config.planes
         self.plane_cursors = [0] * config.dies
         self.life = self.new_life()
+        self.aging = Aging(self)
         self.holders: list[Callable[[int], None]] = []  # that forget a page with the device
 
     def new_life(self) -> Life:
@@ -42,6 +44,9 @@ class Collecting(Blocks):
 
     def is_usable(self, block: int) -> bool:
         return block not in self.life.retired
+
+    def note_begun(self, sub: int) -> None:
+        self.aging.note_begun(sub)
 
     # What is mapped
 

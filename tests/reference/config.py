@@ -35,6 +35,21 @@ SCATTERING = ("hot_to_victims", "hotness_groups")
 BY_HOTNESS = (*SCATTERING, "hot_cold")
 
 
+@dataclass(frozen=True, kw_only=True)
+class BitErrors:
+    """How errors of reads grow: of each term its factor, then its powers."""
+
+    base: float
+    wear: tuple[float, float]  # of cycles
+    retention: tuple[float, float, float]  # of cycles and time
+    disturb: tuple[float, float, float]  # of cycles and reads
+    time_unit: str = "day"  # or "hour"
+    reads_of: str = "block"  # or "page"
+    cycles_before: int = 0
+    limits: tuple[float, ...]  # of what is corrected after 0, 1, 2, ... retries
+    refresh_above: float | None = None
+
+
 @dataclass(frozen=True)
 class ReferenceConfig:
     """One device. Thresholds and the barrier share a unit: pages of a plane, or blocks of its pool."""
@@ -101,6 +116,7 @@ class ReferenceConfig:
     capacity: str = "fixed"  # or "variant"
     least_capacity: int = 1  # pages
     disturbance_wears: bool = False  # an erase counts for the sub-blocks beside it, too
+    bit_errors: BitErrors | None = None
 
     def __post_init__(self) -> None:
         if (self.threshold_pages is None) == (self.threshold_blocks is None):

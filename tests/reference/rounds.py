@@ -126,6 +126,8 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.counters["relocated_pages"] += 1
     device.counters["levelling_moves"] += device.levelling[plane] == "runs"
     device.counters["relocated_warm_pages"] += device.is_warm(lpn)
+    if plane in device.aging.refreshed:
+        device.counters["refreshed_pages"] += 1
     if device.rule:
         device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
 
@@ -145,7 +147,7 @@ def erase(device: Device, leader: int) -> None:
     device.life.empty_rest(pairs)
     for plane in device.rounds if device.config.timing == "none" else ():
         device.foreground[plane] |= was_on[plane]
-    if device.level:
+    if not device.aging.end_refresh(leader) and device.level:
         is_due = device.levelling[leader] != "runs" and not device.goes_on(leader)
         device.levelling[leader] = "due" if is_due else ""
 
@@ -160,6 +162,7 @@ def erase_pair(device: Device, block: int, mask: int) -> None:
         device.written[sub] = 0
         device.erases[sub] += 1
         device.counters["erased_sub_blocks"] += 1
+    device.aging.note_erased(device.sub_blocks_of_set(block, mask))
     device.counters["erases"] += 1
     device.relocated_last[block] = 0
     if device.life.wears:

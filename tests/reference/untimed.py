@@ -18,6 +18,8 @@ class UntimedLoop(Loop):
                 yield from self.collect(self.device.foreground.index(True))
             elif any(self.device.levelling):
                 self.level(next(plane for plane, state in enumerate(self.device.levelling) if state))
+            elif (plane := self.device.aging.plane_to_patrol()) is not None:
+                self.refresh(plane)
             elif not self.input:
                 return
             elif (plane := self.short_plane()) is not None:
@@ -49,6 +51,13 @@ class UntimedLoop(Loop):
             self.device.erase(plane)
         self.go_on()
 
+    def refresh(self, plane: int) -> None:
+        if self.device.aging.start_refresh(plane):
+            while self.device.move_next(plane):
+                pass
+            self.device.erase(plane)
+        self.go_on()
+
     def go_on(self) -> None:
         """With rounds that are not over, unless the device is."""
         device = self.device
@@ -67,7 +76,7 @@ class UntimedLoop(Loop):
         elif self.held.holds(page.lpn):
             self.counters["buffer_reads"] += 1
         elif self.device.is_mapped(page.lpn):
-            self.device.read_flash(page.lpn)
+            self.device.read_requested(page.lpn)
         else:
             self.counters["unmapped_reads"] += 1
 

@@ -12,7 +12,7 @@ from ssdgym.engine.blocks.index import (
 from ssdgym.engine.blocks.wear import fail_block, most_worn_free
 from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
@@ -103,11 +103,17 @@ def _first_writable(dev, block, first):
     return -1
 
 
+@operation(optional=True)
+def note_begun(dev, sub):
+    """Note that a sub-block is written from now on."""
+
+
 @inlined
 def _begin_sub_block(dev, block, sub):
     """Write to this sub-block of an open block from now on; it counts again when it is full."""
     if sub >= 0:
         dev.block[block].written -= dev.sub_block[sub].written
+        note_begun(dev, np.int64(sub))
     return sub
 
 

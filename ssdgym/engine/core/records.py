@@ -15,6 +15,8 @@ OPEN, INDEXED, POOLED = 1, 2, 4
 WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
+#: Rounds that a device has beside those of collection: to level wear, to refresh data.
+LEVELS, REFRESHES = 1, 2
 #: Levelling of wear in a plane: a decision is due; the round that runs is of it.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
 #: Where pages go.
@@ -100,11 +102,12 @@ PARAMS = np.dtype(
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
-        ("levels", "u1"),  # rounds of collection may be followed by one that levels wear
+        ("levels", "u1"),  # LEVELS | REFRESHES: rounds that follow others, or reads
         ("timed", "u1"),
         ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
         ("programs_fail", "u1"),
         ("shrinks", "u1"),  # logical pages are given up in place of the device
+        ("ages", "u1"),  # reads have errors
         ("least_capacity", "i8"),  # logical pages; with fewer it is at the end of its life
         ("mean_endurance", "f8"),  # erases of a sub-block
         ("program_fresh", "f8"),  # probability that a program fails: without erases ...
@@ -139,7 +142,7 @@ CONTROL = np.dtype(
             "i8",
         ),  # what it is about: a logical page, the one it is relocated from, a stream
         ("answer", "i4"),  # given from outside and not used yet, or -1
-        ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
+        ("gc_plane", "i4"),  # untimed: plane in foreground GC, planes + that of a patrol, or -1
         ("host_plane", "i4"),  # plane of the last host program
         ("die_cursor", "i4"),
         ("slot", "i4"),  # slot of the request in admission, or -1

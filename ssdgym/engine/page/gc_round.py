@@ -61,6 +61,7 @@ from ssdgym.engine.page.placement import (
     rule_of_relocated,
     stream_with_room,
 )
+from ssdgym.engine.page.refresh import end_refresh, note_move
 from ssdgym.engine.time.events import note_joined, note_touched
 
 #: Pages of a victim in advance of which their maps are fetched.
@@ -190,6 +191,8 @@ def move_page(dev, plane_number, ppn):
             if status != OK:
                 return status
     check_page(dev, lpn, ppn)
+    if params.ages:
+        note_move(dev, plane_number, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
     if levels:
@@ -284,7 +287,7 @@ def finish_round(dev, leader):
             plane.collecting = 0
     if params.endures:
         empty_rest(dev, leader, count)
-    if params.levels:
+    if params.levels and not end_refresh(dev, leader):
         note_round_ended(dev, leader)
 
 
@@ -376,7 +379,7 @@ def _empty_pair(dev, leader, k):
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     asked = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
-    followed = asked or dev.decider.hooks & RELOCATED or dev.params[0].programs_fail
+    followed = asked or dev.decider.hooks & RELOCATED or dev.params[0].programs_fail or dev.params[0].ages
     several, stops = dev.plane[leader].round_planes > 1, may_stop(dev)
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS

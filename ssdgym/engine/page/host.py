@@ -15,8 +15,9 @@ from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, old
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
+from ssdgym.engine.page.refresh import plane_to_patrol, refreshes_next, start_refresh
 from ssdgym.engine.page.scheduler import queue_read, queue_write
-from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
+from ssdgym.engine.page.writes import host_program, prefetch_requests, read_mapped
 from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfinished_plane
 from ssdgym.engine.time.transactions import (
     arrived,
@@ -72,7 +73,7 @@ def _program(dev, lpn, partial):
         control.request_stream = stream
     _pass(dev, plane, die_number)
     if partial and dev.logical[lpn].ppn >= 0:
-        host_read(dev, lpn)
+        read_mapped(dev, lpn, False)
         dev.counters[0].rmw_reads += 1
     if host_program(dev, plane, stream, lpn, dev.logical[lpn].version + 1) < 0:
         return np.int64(OUT_OF_SPACE)
@@ -123,30 +124,33 @@ def do_flush(dev):
 def do_work(dev):
     """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due.
 
-    Behind the last one of a plane a round may follow that levels wear.
+    Behind the last one of a plane a round may follow that levels wear, and a patrol has rounds of its own.
     """
     control = dev.control[0]
     plane = np.int64(control.gc_plane)
     if plane < 0:
         return np.int64(NO_WORK)
+    if plane >= dev.params[0].planes:
+        return np.int64(_refresh(dev, plane - dev.params[0].planes))
     levelling = dev.plane[plane].levelling
     if levelling == LEVELLING_RUNS or (levelling == LEVELLING_DUE and not has_round(dev, plane)):
         return np.int64(_level(dev, plane))
     status = np.int64(collect(dev))
     if status == OK and control.gc_plane < 0:
-        control.gc_plane = _plane_to_level(dev)
+        control.gc_plane = _plane_to_follow(dev)
     return status
 
 
 @inlined
-def _plane_to_level(dev):
-    """Return the lowest plane in which wear may be levelled next; -1 for none."""
+def _plane_to_follow(dev):
+    """Return what follows on collection, as `gc_plane`: wear may be levelled, or a patrol goes on."""
     params = dev.params[0]
-    if params.levels:
-        for plane in range(np.int64(params.planes)):
-            if dev.plane[plane].levelling:
-                return plane
-    return np.int64(-1)
+    if not params.levels:
+        return np.int64(-1)
+    for plane in range(np.int64(params.planes)):
+        if dev.plane[plane].levelling:
+            return plane
+    return np.int64(plane_to_patrol(dev))
 
 
 @kernel
@@ -159,7 +163,20 @@ def _level(dev, plane):
         status = np.int64(run_round(dev, plane))
     if dev.plane[plane].levelling == 0:
         following = unfinished_plane(dev)
-        dev.control[0].gc_plane = following if following >= 0 else _plane_to_level(dev)
+        dev.control[0].gc_plane = following if following >= 0 else _plane_to_follow(dev)
+    return np.int64(END_OF_LIFE) if is_over(dev) else status
+
+
+@kernel
+def _refresh(dev, plane):
+    """Carry out the next round of a patrol, if there is one, or return the decision it needs."""
+    status = np.int64(OK)
+    if refreshes_next(dev, plane):
+        status = np.int64(start_refresh(dev, plane))
+    if status == OK:
+        status = np.int64(run_round(dev, plane))
+    if not dev.patrol[plane].runs:
+        dev.control[0].gc_plane = plane if has_round(dev, plane) else plane_to_patrol(dev)
     return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS
+from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS, LEVELS
 from ssdgym.engine.core.status import AGAIN, NOT_CLOSED, OK
 from ssdgym.engine.decisions import LEVEL, PENDING, decision_code, is_external, level_by, request_action
 from ssdgym.engine.erase.legality import gc_unfinished
@@ -26,7 +26,8 @@ def is_closed(dev, plane, block):
 def note_round_ended(dev, leader):
     """Let wear be levelled next in the plane whose round has ended, if that has collected enough."""
     plane = dev.plane[leader]
-    due = plane.levelling != LEVELLING_RUNS and not gc_unfinished(dev.params[0], plane)
+    collects = plane.levelling != LEVELLING_RUNS and dev.params[0].levels & LEVELS
+    due = collects and not gc_unfinished(dev.params[0], plane)
     plane.levelling = LEVELLING_DUE if due else 0
 
 

@@ -10,7 +10,7 @@ from ssdgym.engine.blocks.victims import adopt_worn, erase, vacate, withdraw_blo
 from ssdgym.engine.cells import wears_out
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import entry, inlined, kernel
-from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
+from ssdgym.engine.core.records import INDEXED, LEVELS, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import CLOSED, OPENED, WRITTEN, block_event, page_event
 from ssdgym.engine.flash import block_of, check_page, erase_cells, sub_block_of
 from ssdgym.engine.page.lifetime import empty_block, settle
@@ -172,9 +172,8 @@ def adopt_pages(dev, half_erased, worn, work, reopens):
                 adopt_worn(dev, np.int64(block), worn[block])
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             if dev.block[block].written > 0:
-                may_open = (
-                    reopens and stream < params.streams + params.levels and dev.block[block].status & POOLED
-                )
+                streams = params.streams + (params.levels & LEVELS)
+                may_open = reopens and stream < streams and dev.block[block].status & POOLED
                 is_open = may_open and _reopen(dev, plane, stream, np.int64(block))
                 stream += is_open
                 _tell_rules(dev, np.int64(block), is_open)

@@ -21,6 +21,7 @@ from ssdgym.engine.flash import (
     write_phases,
 )
 from ssdgym.engine.loop import read_ended
+from ssdgym.engine.page.aging import with_retries
 from ssdgym.engine.page.collecting import (
     background_plane,
     idle_plane,
@@ -29,9 +30,9 @@ from ssdgym.engine.page.collecting import (
     wake_up,
 )
 from ssdgym.engine.page.gc_round import finish_round, move_command
-from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
-from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
+from ssdgym.engine.page.refresh import following_plane, start_following
+from ssdgym.engine.page.writes import join_writes, next_write, program, read_mapped, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
 from ssdgym.engine.time.events import (
     ERASE_SET,
@@ -89,8 +90,9 @@ def queue_write(dev, transaction):
 
 @inlined
 def _read_now(dev, number, lpn):
-    dev.counters[0].rmw_reads += dev.transaction[number].rmw
-    host_read(dev, lpn)
+    rmw = dev.transaction[number].rmw
+    dev.counters[0].rmw_reads += rmw
+    read_mapped(dev, lpn, rmw == 0)
 
 
 @kernel
@@ -140,7 +142,7 @@ def _start_read(dev, die_number):
         pages = np.int64(_join_reads(dev, die_number, number, ppn))
     phases = read_phases(params)
     phases = Phases(phases.array_ns, phases.transfer_ns * pages, phases.after_ns)
-    start_command(dev, die_number, READ_PAGE, number, pages, phases)
+    start_command(dev, die_number, READ_PAGE, number, pages, with_retries(dev, phases))
     return OK
 
 
@@ -206,9 +208,8 @@ def _gc_command(dev, plane_number):
     """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
-    if params.levels and levels_next(dev, plane_number):
-        status = start_levelling(dev, plane_number)
-    else:
+    status = np.int64(start_following(dev, plane_number)) if params.levels else np.int64(OK)
+    if status == OK:
         status = ensure_round(dev, plane_number)
     if status != OK:
         return status
@@ -221,7 +222,7 @@ def _gc_command(dev, plane_number):
         return status_of(dev, pages)
     if pages > 0:
         phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
-        start_gc_command(dev, die_number, MOVE_PAGE, pages, phases)
+        start_gc_command(dev, die_number, MOVE_PAGE, pages, with_retries(dev, phases))
     else:
         finish_round(dev, leader)
         note_touched(dev, die_number, leader + 1)
@@ -233,9 +234,9 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC, or else the one in which wear is levelled; or -1."""
+    """Return the die's lowest plane in foreground GC, or else one with rounds that follow on it; or -1."""
     plane = collecting_plane(dev, die_number)
-    return levelling_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
+    return following_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
 
 
 @inlined

@@ -26,6 +26,7 @@ from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
+from ssdgym.engine.page.refresh import note_host_read
 from ssdgym.engine.rounds import gc_needed, is_short
 from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.time.events import note_joined
@@ -79,9 +80,18 @@ def host_program(dev, plane, stream, lpn, version):
 
 
 @inlined
+def read_mapped(dev, lpn, requested):
+    """Read a mapped page from flash, which the host has `requested`, or writes in part."""
+    ppn = np.int64(dev.logical[lpn].ppn)
+    check_page(dev, lpn, ppn)
+    if dev.params[0].ages:
+        note_host_read(dev, ppn, requested)
+
+
+@inlined
 def host_read(dev, lpn):
-    """Read a mapped page of the host from flash."""
-    check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
+    """Read a mapped page that the host has requested from flash."""
+    read_mapped(dev, lpn, True)
 
 
 @inlined

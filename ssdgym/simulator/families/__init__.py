@@ -53,6 +53,7 @@ class FamilyBuilder(ABC):
         counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
             are logical pages.
         wears_out: whether the cells of its devices can wear out.
+        has_bit_errors: whether the reads of its devices can have errors.
     """
 
     engine: Family
@@ -65,6 +66,7 @@ class FamilyBuilder(ABC):
     counts_causes: bool = True
     counts_planes: bool = True
     wears_out: bool = False
+    has_bit_errors: bool = False
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -104,7 +106,7 @@ class FamilyBuilder(ABC):
         """Raise if data does not age in this family, so that nothing changes when days pass."""
         raise SsdgymError(
             f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
-            "devices of mapping subpage."
+            "devices of mapping subpage, and of mapping page with bit_errors."
         )
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:

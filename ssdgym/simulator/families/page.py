@@ -17,9 +17,11 @@ from ssdgym.engine.core.records import (
     HOT_TO_VICTIMS,
     HOTNESS_GROUPS,
     IN_STREAMS,
+    LEVELS,
     MAX_PAIRS,
     MAX_STREAMS,
     OPEN,
+    REFRESHES,
 )
 from ssdgym.engine.decisions import ALLOCATE, ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
@@ -28,7 +30,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import trackers_of
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
+from ssdgym.simulator.aging import COUNTED, error_constants, error_metrics, pass_day
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio, sub_blocks_of
 from ssdgym.simulator.memory import (
     controller_table_bytes,
     memory_bytes,
@@ -127,6 +130,28 @@ def _check_cells(device: DeviceConfig) -> None:
         )
 
 
+def _check_bit_errors(device: DeviceConfig) -> None:
+    """Raise if reads that have errors do not go with how the FTL places or moves pages."""
+    ftl = PageFtl.of(device.ftl)
+    if device.bit_errors is None:
+        return
+    if ftl.placement in SUB_BLOCK_PLACEMENTS:
+        raise SsdgymError(
+            f"device {device.name}: bit_errors needs an ftl.placement in streams, not {ftl.placement}; "
+            "choose another placement or leave it out."
+        )
+    if ftl.gc.copyback:
+        raise SsdgymError(
+            f"device {device.name}: bit_errors needs ftl.gc.copyback false, since errors of pages that are "
+            "copied within a die are not corrected."
+        )
+
+
+def _rounds_beside_collection(device: DeviceConfig) -> int:
+    refreshes = device.bit_errors is not None and device.bit_errors.refresh_above is not None
+    return LEVELS * (PageFtl.of(device.ftl).levelling is not None) | REFRESHES * refreshes
+
+
 def _repeats_rounds(gc: GcConfig) -> bool:
     """Return whether rounds are repeated until a level is reached, so that each of them has to win pages."""
     return gc.mode == "barrier" or gc.start == "queue_empty" or bool(gc.background_fraction or gc.idle)
@@ -149,7 +174,9 @@ class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
+    fixed = ("params", "error_model")
     wears_out = True
+    has_bit_errors = True
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, ALLOCATE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
@@ -168,6 +195,7 @@ class PageFamily(FamilyBuilder):
                 f"choose the placement sep_gc, not {ftl.placement}."
             )
         _check_cells(device)
+        _check_bit_errors(device)
         held = ftl.write_buffer_pages
         if held >= device.logical_pages:
             raise SsdgymError(
@@ -208,12 +236,16 @@ class PageFamily(FamilyBuilder):
             "whole_rounds": ftl.gc.grain.code,
             "must_gain": _repeats_rounds(ftl.gc),
             "preemptible": ftl.gc.preemptible,
-            "levels": ftl.levelling is not None,
+            "levels": _rounds_beside_collection(device),
             "placement": _PLACEMENTS.get(ftl.placement, BY_RULE),
             **memory_fields(device),
             **table_fields(device),
             "reads_first": ftl.gc.priority.code,
         }
+
+    def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
+        """Return how the errors of reads grow."""
+        return {"error_model": error_constants(device)}
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
@@ -227,6 +259,8 @@ class PageFamily(FamilyBuilder):
             "buffer_pages": ftl.write_buffer_pages,
             "buffered_pages": device.logical_pages if ftl.write_buffer_pages else 0,
             "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
+            "ages": sub_blocks_of(device) if device.bit_errors else 0,
+            "patrols": geometry.planes if device.bit_errors else 0,
             **table_sizes(device),
             **memory_sizes(device),
         }
@@ -237,7 +271,9 @@ class PageFamily(FamilyBuilder):
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
         write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
-        Of a levelling rule there are its rounds and the pages that these have moved.
+        Of a levelling rule there are its rounds and the pages that these have moved. Of reads with
+        errors there are retries, reads that could not be corrected, refresh rounds and the pages that these
+        have moved, and the mean and highest raw bit error rate of sub-blocks with valid pages.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
@@ -250,6 +286,7 @@ class PageFamily(FamilyBuilder):
         return {
             **({"streams": by_stream} if count > 1 else {}),
             **(_levelling_metrics(counted) if PageFtl.of(device.ftl).levelling else {}),
+            **error_metrics(state, i, device),
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
@@ -263,10 +300,21 @@ class PageFamily(FamilyBuilder):
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
+        for name in COUNTED:
+            state.aging[name][i] = 0
         state.buffer["absorbed"][i] = state.buffer["reads"][i] = 0
         if state.params["counts_warm"][i, 0]:
             noted = state.noted_version[i]  # as long as the largest device needs that counts them
             noted[:] = state.logical["version"][i, : len(noted)]
+
+    def check_ages(self, device: DeviceConfig) -> None:
+        """Accept devices whose reads have errors."""
+        if device.bit_errors is None:
+            super().check_ages(device)
+
+    def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
+        """Make the data of device `i` a day older, and look for what has to be refreshed."""
+        pass_day(state, i, device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""

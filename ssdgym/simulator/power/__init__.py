@@ -63,6 +63,11 @@ def recover(
             f"device {device.name}: power cannot be cut where cells wear out with ftl.mapping "
             f"{device.ftl.mapping}; leave cells out of the device."
         )
+    if device.bit_errors is not None:
+        raise SsdgymError(
+            f"device {device.name}: power cannot be cut where reads have errors; leave bit_errors out of the "
+            "device."
+        )
     family, count = _FAMILIES[family_of(device).engine.name], device.logical_pages
     cut = [] if capacitors else list(commands_under_way(state, i))
     under_way: dict[tuple[int, int], int] = {}

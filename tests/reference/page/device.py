@@ -151,6 +151,12 @@ class Device(Collecting):
         """Read a mapped page and check that it holds the newest programmed version."""
         self.counters["flash_reads"] += 1
         self.counters["lost_pages"] += not self.holds_newest(lpn)
+        self.aging.note_read(self.logical[lpn].ppn)
+
+    def read_requested(self, lpn: int) -> None:
+        """Read a mapped page that the host has requested."""
+        self.read_flash(lpn)
+        self.aging.note_requested(self.logical[lpn].ppn)
 
     def _invalidate(self, lpn: int) -> None:
         page = self.logical[lpn]
