@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import erase_sets, rounds
 
 if TYPE_CHECKING:
-    from .device import Device
+    from .page.device import Device
 
 DAY_NS = 24 * 60 * 60 * 10**9
 
