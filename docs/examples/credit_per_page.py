@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -26,7 +27,7 @@ FEATURES = (
     *("stream_number", "stream_fill", "stream_valid", "stream_blocks", "stream_age", "stream_intake"),
     *("stream_relocated", "stream_gap", "stream_holds_page"),
 )
-PLACEMENTS = ("sep_gc", "sepbit", "dac", "fadac(inclusive=1)")
+PLACEMENTS = ("sep_gc", "sepbit", "dac", "fadac(inclusive=1)", "td_lifetime")
 
 
 @dataclass
@@ -73,6 +74,25 @@ def seen(observation: dict[str, np.ndarray]) -> np.ndarray:
     return np.clip(np.concatenate([observation["context"], streams], axis=1) / 4, -4, 4)
 
 
+class Curve(list[tuple[int, float]]):
+    """Write amplification of the decisions drawn in each twentieth of a training, after so many decisions."""
+
+    def __init__(self, args: Args) -> None:
+        super().__init__()
+        self.every, self.envs = max(args.total_steps // 20, 1), args.num_envs
+        self.before, self.begun = np.zeros(2), time.process_time()
+
+    def note(self, step: int, infos: dict[str, Any]) -> None:
+        """Add a point where a twentieth ends, and print it."""
+        if step % self.every:
+            return
+        now = np.array([infos["host_pages_written"].sum(), infos["relocated_pages"].sum()])
+        (host, relocated), self.before = now - self.before, now
+        self.append((step * self.envs, 1 + relocated / max(host, 1)))
+        seconds = time.process_time() - self.begun
+        print(f"{step} steps, {seconds:.0f} s, WA {self[-1][1]:.3f}", flush=True)
+
+
 class QNetwork(nn.Module):
     """What a page is going to cost in each stream. Here: by the same weights, and by the stream's number."""
 
@@ -99,8 +119,8 @@ class QNetwork(nn.Module):
         return self(torch.as_tensor(rows, dtype=torch.float32)).argmin(dim=1).numpy()
 
 
-def train(args: Args) -> QNetwork:
-    """Learn, and print how it goes."""
+def train(args: Args) -> tuple[QNetwork, Curve]:
+    """Learn; return the network and how it went."""
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
     # Here: one episode without an end, in the state that the network itself makes.
@@ -113,7 +133,7 @@ def train(args: Args) -> QNetwork:
     optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
     rows = seen(observation)
     buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
-    updates, before, begun = 0, np.zeros(2), time.process_time()
+    updates, curve = 0, Curve(args)
     for step in range(1, args.total_steps + 1):
         # 1. Take a decision in every environment, at random with a share that falls to `epsilon`.
         share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
@@ -132,12 +152,8 @@ def train(args: Args) -> QNetwork:
             update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
             if updates % args.target_every == 0:
                 target.load_state_dict(network.state_dict())
-        if step % max(args.total_steps // 10, 1) == 0:
-            now = np.array([infos["host_pages_written"].sum(), infos["relocated_pages"].sum()])
-            (host, relocated), before = now - before, now
-            seconds = time.process_time() - begun
-            print(f"{step} steps, {seconds:.0f} s, WA {1 + relocated / host:.3f}", flush=True)
-    return network
+        curve.note(step, infos)
+    return network, curve
 
 
 def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitions, gamma: float) -> None:
@@ -155,20 +171,24 @@ def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitio
     optimizer.step()
 
 
-def test(args: Args, network: QNetwork | None) -> np.ndarray:
-    """Return the write amplification on test seeds; without a network that of streams at random."""
+def test(args: Args, networks: Sequence[QNetwork | None]) -> np.ndarray:
+    """Return the write amplification of each network on each test seed; None stands for streams at random."""
     options = {"horizon": args.test_pages, "warmup": args.test_pages, "autoreset_mode": "NextStep"}
-    envs = make(args, args.test_seeds, **options)
+    count = len(networks) * args.test_seeds
+    envs = make(args, count, **options)
     rng = np.random.default_rng(0)
-    observation, infos = envs.reset(seed=101)
-    found = np.zeros(args.test_seeds)
+    seeds = range(101, 101 + args.test_seeds)
+    observation, infos = envs.reset(seed=[*seeds] * len(networks))
+    found = np.zeros(count)
     while not found.all():
-        random = rng.integers(args.streams, size=args.test_seeds)
-        actions = random if network is None else network.cheapest(seen(observation))
-        observation, _, _, over, infos = envs.step(actions)
+        rows = np.split(seen(observation), len(networks))
+        random = rng.integers(args.streams, size=(len(networks), args.test_seeds))
+        own = zip(networks, rows, random, strict=True)
+        actions = [drawn if network is None else network.cheapest(some) for network, some, drawn in own]
+        observation, _, _, over, infos = envs.step(np.concatenate(actions))
         for i in np.flatnonzero(over & (found == 0)):
             found[i] = infos["metrics"]["write_amplification"][i]
-    return found
+    return found.reshape(len(networks), -1)
 
 
 def test_placement(args: Args, placement: str) -> np.ndarray:
@@ -182,18 +202,28 @@ def test_placement(args: Args, placement: str) -> np.ndarray:
     return found
 
 
-def main() -> None:
-    """Learn, and compare."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for field in fields(Args):
+def arguments(kind: type[Args], about: str | None) -> Any:
+    """Read settings from the command line."""
+    parser = argparse.ArgumentParser(description=about)
+    for field in fields(kind):
         option = "--" + field.name.replace("_", "-")
         parser.add_argument(option, type=type(field.default), default=field.default)
-    args = Args(**vars(parser.parse_args()))
     torch.set_num_threads(1)
-    table = {"DQN": test(args, train(args)), "random": test(args, None)}
+    return kind(**vars(parser.parse_args()))
+
+
+def compare(args: Args, name: str, network: QNetwork) -> None:
+    """Print a table of a network, streams at random, and placements."""
+    table = dict(zip((name, "random"), test(args, [network, None]), strict=True))
     table |= {placement: test_placement(args, placement) for placement in PLACEMENTS}
-    for name, found in table.items():
-        print(f"{name:20} {found.mean():.3f}  {np.round(found, 3)}")
+    for label, found in table.items():
+        print(f"{label:20} {found.mean():.3f}  {np.round(found, 3)}")
+
+
+def main() -> None:
+    """Learn, and compare."""
+    args = arguments(Args, __doc__)
+    compare(args, "DQN", train(args)[0])
 
 
 if __name__ == "__main__":

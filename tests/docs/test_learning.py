@@ -148,20 +148,95 @@ def test_ppo_speed__measures_both_in_turns(
     assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d; median \d+\.\d\d", ratio)
 
 
-def test_credit_per_page__learns_the_same_by_the_same_seed__and_is_compared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+#: Settings of the learners from credit, so small that nothing is learned.
+CREDIT = {"total_steps": 600, "num_envs": 4, "learning_starts": 200, "test_pages": 400, "test_seeds": 2}
+
+
+@pytest.mark.parametrize(("name", "method"), [("credit_per_page", "DQN"), ("ppo_credit", "PPO")])
+def test_learner_from_credit__same_seed__learns_the_same_and_is_compared(
+    name: str, method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = {"total_steps": 600, "num_envs": 4, "learning_starts": 200, "test_pages": 400, "test_seeds": 2}
-    arguments = [
-        part for name, value in small.items() for part in (f"--{name.replace('_', '-')}", str(value))
-    ]
-    monkeypatch.setattr(sys, "argv", ["credit_per_page.py", *arguments])
-    script = import_module("credit_per_page")
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in CREDIT.items()]
+    if method == "PPO":
+        arguments += ["--num-steps=64", "--batch-size=64"]
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+    script = import_module(name)
     printed = []
     for _ in range(2):
         script.main()
-        printed.append([line.split() for line in capsys.readouterr().out.splitlines()[10:]])
+        printed.append([line.split() for line in capsys.readouterr().out.splitlines()[20:]])
     assert printed[0] == printed[1]
     table = {name: float(mean) for name, mean, *_ in printed[0]}
-    assert list(table) == ["DQN", "random", *script.PLACEMENTS]
+    assert list(table) == [method, "random", *import_module("credit_per_page").PLACEMENTS]
     assert all(mean > 1.5 for mean in table.values())
+
+
+def test_ppo_credit__a_stream_that_cost_less_than_expected__is_likelier_afterwards() -> None:
+    script, credit = import_module("ppo_credit"), import_module("ssdgym.envs.credit")
+    torch.manual_seed(0)
+    args = script.Args(batch_size=64, epochs=8)
+    actor, critic = script.Actor(3, 2, 6, 16), script.critic_of(15, 16)
+    rows = torch.randn(256, 15)
+    with torch.no_grad():
+        actions = actor.policy(rows).sample()
+        logs = actor.policy(rows).log_prob(actions)
+        before = actor.policy(rows).probs.mean(0)
+    seen = torch.column_stack([rows, logs]).numpy()
+    costs = (actions != 2).numpy().astype("float32")  # stream 2 costs nothing, all others 1
+    over = costs >= 0
+    batch = credit.Transitions(seen, actions.numpy(), costs, 0 * seen, over)
+    optimizers = [torch.optim.Adam(part.parameters(), 1e-2) for part in (actor, critic)]
+    script.update(args, actor, critic, optimizers, batch)
+    after = actor.policy(rows).probs.mean(0)
+    assert after[2] > 1.2 * before[2] and after.argmax() == 2
+    assert actor.cheapest(rows.numpy()).tolist().count(2) > 128
+
+
+def test_credit_curves__measures_what_the_file_lacks__and_draws_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    curves, file = import_module("credit_curves"), tmp_path / "credit.tsv"
+    monkeypatch.setattr(curves, "PRICES", {"zipf80": 15.0})
+    for _ in range(2):  # the second time it lacks nothing
+        curves.measure(3, file, tmp_path / "networks", **CREDIT)
+        rows = curves.read(file)
+        assert len(rows) == 6 * 20 + 6 + 1 + len(curves.credit_per_page.PLACEMENTS)
+    assert len({row[:4] for row in rows}) == len(rows)
+    header, *_, learned, _ = curves.table(rows)
+    assert header == ["", "streams", "`zipf80`"] and learned[:2] == ["**DQN with credit**, 3 seeds", "6"]
+    ends = [row.write_amplification for row in rows if row.name == "DQN" and not row.decisions]
+    mean, low, high = map(float, re.findall(r"\d\.\d{3}", learned[2]))
+    assert mean == pytest.approx(sum(ends) / 3, abs=6e-4) and low < mean < high
+    for look in curves.LOOKS:
+        assert curves.draw(rows, look, tmp_path / f"{look}.svg").stat().st_size > 10_000
+
+
+def test_credit_curves__table_and_pictures_show_what_the_file_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = import_module("credit_curves")
+    file, table = tmp_path / "credit.tsv", tmp_path / "table.csv"
+    file.write_bytes(curves.FILE.read_bytes())
+    monkeypatch.setattr(sys, "argv", ["credit_curves.py", f"--file={file}", f"--table={table}"])
+    curves.main()
+    shown = {table: curves.TABLE}
+    shown |= {
+        tmp_path / f"credit-{look}.svg": curves.FILE.with_name(f"credit-{look}.svg") for look in curves.LOOKS
+    }
+    for drawn, path in shown.items():
+        assert drawn.read_bytes() == path.read_bytes(), "draw it again: make figures"
+
+
+def test_tuned__the_table_has_the_settings_and_results_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned, out = import_module("tuned"), tmp_path / "tuned.csv"
+    monkeypatch.setattr(sys, "argv", ["tuned.py", f"--out={out}"])
+    tuned.main()
+    assert out.read_bytes() == (tuned.TABLES / "tuned.csv").read_bytes(), "write it again: make figures"
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = {row["settings"]: row for row in csv.DictReader(file)}
+    wide = rows["`fast_ppo-hot90-wide`"]
+    assert (wide["learning rate"], wide["discount"]) == ("0.012", "0.9998")
+    assert wide["best heuristic"].startswith("`cost_benefit(exponent=0.7)` 3.396")
+    assert rows["`ppo_credit.py --price 15`"]["best heuristic"].startswith("`fadac(inclusive=1)`")

@@ -1,0 +1,111 @@
+"""Write the table of tuned settings and what was measured with them: `python tuned.py`.
+
+Settings are those of `configs/training` and of the scripts; what they reach, and what heuristics reach on the
+same seeds, is read from the tables beside the one that is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import credit_per_page
+import ppo_credit
+from credit_curves import PRICES
+
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.config.loading import load_config
+
+TABLES = Path(__file__).resolve().parents[1] / "tables"
+#: Configurations, and how the table of their results begins the row.
+TRAININGS = {
+    "fast_ppo-zipf99": "**`fast_ppo` from cost-benefit**",
+    "fast_ppo-hot90": "**`fast_ppo` from cost-benefit**",
+    "fast_ppo-hot90-wide": "**`fast_ppo` from cost-benefit, 128 candidates**",
+}
+SCRIPTS = {
+    "credit_per_page.py": (credit_per_page.Args, "**DQN with credit**"),
+    "ppo_credit.py": (ppo_credit.Args, "**PPO with credit**"),
+}
+HEAD = (
+    *("settings", "environment", "workload", "decisions", "environments", "batch", "epochs", "learning rate"),
+    *("discount", "λ", "write amplification", "best heuristic", "random action"),
+)
+#: Rows of results that are no heuristics: what learns, and random actions.
+_OTHERS = re.compile(r"\*\*|`td_lifetime`|`random_action`|a stream at random|`\w+\.py`|$")
+
+
+class Results(NamedTuple):
+    """A table of results: cells by workload, of each row."""
+
+    rows: dict[str, dict[str, str]]
+
+    @classmethod
+    def read(cls, name: str) -> Results:
+        """Read a table that has a column for each workload."""
+        with (TABLES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        names = [column.strip("`") for column in head]
+        return cls({row[0]: dict(zip(names, row, strict=True)) for row in rows})
+
+    def row(self, begin: str, workload: str) -> str:
+        """Return the cell of the row that begins so."""
+        (found,) = (row[workload] for label, row in self.rows.items() if label.startswith(begin))
+        return found
+
+    def best(self, workload: str) -> str:
+        """Return the heuristic with the least, and its cell."""
+        found = {label: row[workload] for label, row in self.rows.items() if not _OTHERS.match(label)}
+        label = min(
+            (label for label, cell in found.items() if cell), key=lambda one: float(found[one].split()[0])
+        )
+        return f"{label} {found[label]}"
+
+
+def rows() -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    results = Results.read("reach-ppo")
+    for name, label in TRAININGS.items():
+        config = load_config(TrainConfig, name, "training")
+        ppo, workload = config.fast_ppo, config.environment.kwargs["workload"]
+        settings = (ppo.batch_decisions, ppo.epochs, ppo.learning_rate, ppo.gamma, ppo.gae_lambda)
+        about = (f"`{name}`", "`EraseVictim-v0`", workload, f"{config.total_decisions:,}", config.n_envs)
+        ends = (
+            results.row(label, workload),
+            results.best(workload),
+            results.row("`random_action`", workload),
+        )
+        yield (*about, *settings, *ends)
+    results = Results.read("reach-credit")
+    for name, (kind, label) in SCRIPTS.items():
+        for workload, price in PRICES.items():
+            args = kind(workload=workload, price=price)
+            settings = (
+                args.batch_size,
+                getattr(args, "epochs", ""),
+                args.learning_rate,
+                args.gamma,
+                "one step",
+            )
+            about = (f"`{name} --price {price:g}`", "`Placement-v0`", workload)
+            about += (f"{args.total_steps * args.num_envs:,}", args.num_envs)
+            random = results.row("a stream at random", workload)
+            yield (*about, *settings, results.row(label, workload), results.best(workload), random)
+
+
+def main() -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=TABLES / "tuned.csv")
+    out = parser.parse_args().out
+    with out.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows()])
+    print(out)
+
+
+if __name__ == "__main__":
+    main()
