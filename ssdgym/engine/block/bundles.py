@@ -4,10 +4,10 @@ import numpy as np
 
 from ssdgym.engine.block.state import SUPERBLOCK, UPDATE
 from ssdgym.engine.blocks.index import leave_pool
+from ssdgym.engine.blocks.wear import mark_worn
 from ssdgym.engine.cells import strain, wears_out
 from ssdgym.engine.core.bits import NONE, list_kernels, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import WORN
 from ssdgym.engine.flash import erase_part, leaves_of, lose, program_anywhere
 
 _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "previous")
@@ -255,13 +255,12 @@ def program(dev, ppn, lpn, version):
 
 @kernel
 def pad(dev, bundle, ppn, lpn):
-    """Program nothing to an erased page that fails to be programmed for a logical page; its block is worn."""
+    """Program nothing to an erased page that fails to be programmed for a logical page."""
     program_anywhere(dev, ppn, lpn, np.int64(-1))
     lose(dev, ppn)
     record = dev.block[ppn // np.int64(dev.params[0].pages_per_block)]
     record.written += 1
     record.invalid += 1
-    record.status |= WORN
     dev.plane[record.plane].free_pages -= 1
     count_invalid(dev, bundle, 1)
     dev.counters[0].padded_pages += 1
@@ -296,4 +295,4 @@ def erase(dev, bundle, block, node):
     dev.tally[0].partial_erases += node > 1
     dev.tally[0].spoiled_pages += spoiled
     if params.endures and _wears_out(dev, block, first, count):
-        record.status |= WORN
+        mark_worn(dev, block)

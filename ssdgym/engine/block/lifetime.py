@@ -8,10 +8,11 @@ import numpy as np
 from ssdgym.engine.block.bundles import block_at, is_given_up, pad, review, victim_of
 from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.blocks.victims import retire
-from ssdgym.engine.cells import count_program_failure, program_fails, settle_for, with_failures
+from ssdgym.engine.blocks.wear import fail_block, is_worn
+from ssdgym.engine.cells import program_fails, settle_for, with_failures
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import RETIRED, WORN
+from ssdgym.engine.core.records import RETIRED
 
 # -- programs that fail
 
@@ -23,7 +24,7 @@ def _fails_at(dev, plane, bundle, ppn, lpn):
     if not program_fails(dev, sub, ppn - sub * size, size):
         return False
     pad(dev, bundle, ppn, lpn)
-    count_program_failure(dev)
+    fail_block(dev, ppn // np.int64(dev.params[0].pages_per_block))
     dev.job[plane].failed += 1
     return True
 
@@ -52,12 +53,6 @@ def longer_by(dev, phases, failed):
 
 
 # -- blocks that are lost
-
-
-@inlined
-def is_worn(dev, block):
-    """Return whether a block is retired once it is erased as a whole."""
-    return dev.block[block].status & WORN != 0
 
 
 @kernel

@@ -10,8 +10,9 @@ from ssdgym.engine.block.bundles import (
     locate,
     valid_pages,
 )
-from ssdgym.engine.block.lifetime import holds_worn, is_worn
+from ssdgym.engine.block.lifetime import holds_worn
 from ssdgym.engine.block.state import DATA, MAX_SLOTS, NFTL, UPDATE
+from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.core.bits import NONE, ONE, has
 from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel
 from ssdgym.engine.core.records import FULL

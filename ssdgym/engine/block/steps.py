@@ -18,7 +18,7 @@ from ssdgym.engine.block.bundles import (
     set_block,
     take_block,
 )
-from ssdgym.engine.block.lifetime import fails_at, is_worn, release, settle
+from ssdgym.engine.block.lifetime import fails_at, release, settle
 from ssdgym.engine.block.plans import MERGE_BLOCKS, held_slots
 from ssdgym.engine.block.state import (
     BACK,
@@ -34,6 +34,7 @@ from ssdgym.engine.block.state import (
     TARGET,
     UPDATE,
 )
+from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.core.bits import has, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
