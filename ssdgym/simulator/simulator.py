@@ -229,8 +229,8 @@ class Simulator(DecidedDevice):
         """Let the data on the device grow older by whole days, in which the host does nothing.
 
         At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time; where
-        a round of collection is under way, after it. The
-        input goes on afterwards, but for what is left of a request that a horizon has cut.
+        a round of collection is under way, after it. The input goes on afterwards, but for what is left of a
+        request that a horizon has cut.
 
         Args:
             days: 1 to 36,500.

@@ -47,7 +47,9 @@ class Reference:
         self._serial = 0
 
     def pass_days(self, days: int) -> None:
-        """Let the data grow older; what that leads to takes no time."""
+        """Let the data grow older, unless the device is at its end; what that leads to takes no time."""
+        if self.device.life.over:
+            return
         aging = self.device.aging
         aging.now = self.loop.now
         for _ in range(days):
