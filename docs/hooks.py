@@ -248,8 +248,11 @@ def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
 
 
 def _reward_terms() -> str:
-    rows = ((f"`{term.name}`", term.meaning, "yes" if term.needs_time else "") for term in TERMS.values())
-    return _table("term | cost | needs time", rows)
+    rows = (
+        (f"`{term.name}`", term.meaning, "time" * term.needs_time + "cells" * term.needs_cells)
+        for term in TERMS.values()
+    )
+    return _table("term | cost | needs", rows)
 
 
 def _counters() -> str:

@@ -20,6 +20,7 @@ from ssdgym.engine.core.records import (
     CONTROL,
     COUNTERS,
     DIE,
+    ENDURANCE,
     ERASE_PAIR,
     LOGICAL,
     PARAMS,
@@ -42,6 +43,7 @@ class PolicyView(NamedTuple):
     die: Any
     block: Any
     sub_block: Any
+    endurance: Any  # by sub-block; only oracles read it, and only where cells wear out
     stream: Any  # number plane * MAX_STREAMS + stream
     bucket: Any
     logical: Any
@@ -67,6 +69,7 @@ _ITEMS = PolicyView(
     die=DIE,
     block=BLOCK,
     sub_block=SUB_BLOCK,
+    endurance=ENDURANCE,
     stream=STREAM,
     bucket=BUCKET,
     logical=LOGICAL,
@@ -139,6 +142,7 @@ def _lengths(params: np.void) -> dict[str, int]:
         "plane": int(params["planes"]),
         "block": blocks,
         "sub_block": blocks * int(params["sub_blocks"]),
+        "endurance": blocks * int(params["sub_blocks"]) if params["endures"] else 1,
         "logical": int(params["logical_pages"]),
         "physical": blocks * int(params["pages_per_block"]),
         "page_memory": int(params["logical_pages"]),

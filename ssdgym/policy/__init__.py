@@ -88,7 +88,15 @@ module.
 """
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
-from ssdgym.engine.blocks.wear import erases_of, is_closed, least_worn_closed, least_worn_free, most_worn_free
+from ssdgym.engine.blocks.wear import (
+    erases_left,
+    erases_of,
+    is_closed,
+    least_worn_closed,
+    least_worn_free,
+    most_worn_free,
+    nearest_end_free,
+)
 from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
@@ -182,6 +190,7 @@ __all__ = [
     "device_for",
     "draw",
     "eligible",
+    "erases_left",
     "erases_of",
     "get_policy",
     "idle_draw",
@@ -196,6 +205,7 @@ __all__ = [
     "most_invalid_block",
     "most_worn_free",
     "move_ns",
+    "nearest_end_free",
     "new_choice",
     "next_by_invalid",
     "pages_to_move",

@@ -182,15 +182,18 @@ def allocation_policy(name: str, *, source: str, **options: Unpack[RuleOptions])
     return _decorator(AllocationRule, name, source, options)
 
 
-def levelling_policy(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Decorator:
+def levelling_policy(
+    name: str, *, source: str, oracle: bool = False, **options: Unpack[RuleOptions]
+) -> Decorator:
     """Register the decorated function as a rule that levels wear.
 
     Args:
         name: by which it is looked up.
         source: names the paper or book it is from.
+        oracle: move pages to the free block with least erases left, which no device has, not the most worn.
         options: see `RuleOptions`.
     """
-    return _decorator(LevellingRule, name, source, options)
+    return _decorator(LevellingRule, name, source, options, oracle=oracle)
 
 
 def merge_policy(

@@ -323,7 +323,12 @@ class LevellingRule(Rule):
     `function(view, plane, parameters)` returns a closed block of `plane`, one in its index, whose valid pages
     move to a worn block, or -1. It is called where the collection of a plane has ended, changes nothing, and
     learns in hooks: `view.plane[plane].levelling` is `LEVELLING_RUNS` in those of its own rounds.
+
+    Attributes:
+        oracle: whether it has the limits of cells; pages then move to the block with least erases left.
     """
+
+    oracle: bool = False
 
     decision: ClassVar[str] = "level"
     called: ClassVar[str] = "levelling rule"

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import PageFtl
 from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import RETIRED, STATIC
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.aging import begin_ages
@@ -120,14 +122,103 @@ def note_programmed(state: State, i: int) -> None:
         state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
 
 
+def remaining_life(state: State, i: int, device: DeviceConfig) -> int:
+    """Return the erases of blocks that device `i` has left if its wear is level from now on.
+
+    Every block is erased as often as the others until it is at its limit, and so many blocks are lost that
+    the device is at its end (L8, L12). Failures before a limit are left aside.
+    """
+    if is_over(state, i):
+        return 0
+    left = state.endurance["last"][i, : sub_blocks_of(device)] - erases_of(state, i, device)
+    retired = state.block["status"][i, : _blocks_of(device)] & RETIRED != 0
+    gone = state.plane["gone_pages"][i, : device.geometry.planes].astype(np.int64)
+    return _level_life(state.params[i, 0], left, retired, gone)
+
+
+def lost_life(state: State, i: int, device: DeviceConfig) -> int:
+    """Return by how much that has become less since the life of device `i` began."""
+    return _whole_life(state, i, device) - remaining_life(state, i, device)
+
+
+def _whole_life(state: State, i: int, device: DeviceConfig) -> int:
+    """Return the erases of blocks that level wear does in a whole life."""
+    endurance = state.endurance[i, : sub_blocks_of(device)]
+    none = np.zeros(_blocks_of(device), bool), np.zeros(device.geometry.planes, np.int64)
+    return _level_life(state.params[i, 0], endurance["last"] - endurance["first"], *none)
+
+
+def has_level_life(device: DeviceConfig) -> bool:
+    """Return whether level wear ends the life of a device in a known way, as of those of mapping page."""
+    return device.cells is not None and isinstance(device.ftl, PageFtl)
+
+
+def _level_share(state: State, i: int, device: DeviceConfig, limits: int) -> dict[str, float]:
+    """Return the share of the sum of the limits of sub-blocks that level wear uses, where that is known."""
+    if not has_level_life(device):
+        return {}
+    erases = _whole_life(state, i, device) * device.geometry.sub_blocks_per_block
+    return {"endurance_if_level": erases / limits}
+
+
+def _blocks_of(device: DeviceConfig) -> int:
+    return device.geometry.planes * device.geometry.blocks_per_plane
+
+
+def _level_life(
+    params: np.void,
+    left: npt.NDArray[np.int64],
+    retired: npt.NDArray[np.bool_],
+    gone: npt.NDArray[np.int64],
+) -> int:
+    """Return the erases of blocks until a device is at its end, as all blocks are erased by turns.
+
+    Args:
+        params: PARAMS of the device.
+        left: erases that sub-blocks have left.
+        retired: whether blocks are, bool (blocks,).
+        gone: pages that planes have lost, (planes,).
+    """
+    each = np.maximum(left.reshape(len(retired), -1).min(axis=1), 0)
+    each[retired] = 0
+    losses = np.where(retired, _MOST_ERASES, each).reshape(len(gone), -1)
+    losses.sort(axis=1)
+    turns = np.unique(np.append(losses[losses < _MOST_ERASES], 0))
+    low, high = 0, len(turns) - 1
+    while low < high:
+        middle = (low + high) // 2
+        lost = np.array([np.searchsorted(row, turns[middle], side="right") for row in losses])
+        if _can_go_on(params, gone + lost * int(params["pages_per_block"])):
+            low = middle + 1
+        else:
+            high = middle
+    return int(np.minimum(each, turns[low]).sum())
+
+
+def _can_go_on(params: np.void, gone: npt.NDArray[np.int64]) -> bool:
+    """Return whether planes that have lost so many pages hold the logical pages that have to be left."""
+    planes, logical = len(gone), int(params["logical_pages"])
+    limits = np.maximum(int(params["valid_limit"]) - gone, 0)
+    held = limits
+    if params["shrinks"]:
+        pages = int(params["blocks"]) * int(params["pages_per_block"])
+        held = np.minimum(limits, -(-logical * (pages - gone) // (pages * planes)))
+    if params["allocation"] == STATIC:
+        supported = int((held * planes + np.arange(planes)).min())
+    else:
+        supported = int(min(limits.sum() - 1, held.sum()))
+    return supported >= (int(params["least_capacity"]) if params["shrinks"] else logical)
+
+
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return how far the life of a device whose cells wear out has come; nothing for others.
 
     `lifetime` counts since the device was made or preconditioned, whatever has been reset: pages written by
-    the host and programmed in all; the share of the erases that all sub-blocks endure which has been used;
-    the pages that these erases allow to be programmed, over host pages written, None without any;
-    erases of sub-blocks, their most, mean and coefficient of variation; retired blocks; host pages written
-    when the first one was, None before; failures; and the logical pages that are left.
+    the host and programmed in all; the share of the erases that all sub-blocks endure which has been used,
+    and the one that level wear uses to the end; the pages that these erases allow to be programmed, over host
+    pages written, None without any; erases of sub-blocks, their most, mean and coefficient of variation;
+    retired blocks; host pages written when the first one was, None before; failures; and the logical pages
+    that are left.
     """
     if device.cells is None:
         return {}
@@ -142,6 +233,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "host_pages_written": written,
             "pages_programmed": int(life["programmed"]) + family_of(device).pages_programmed(state, i),
             "endurance_used": int(np.minimum(erases, limits).sum()) / int(limits.sum()),
+            **_level_share(state, i, device, int(limits.sum())),
             "endurance_per_host_page": ratio(int(limits.sum()) * pages_each, written),
             "max_erases": int(erases.max()),
             "mean_erases": float(erases.mean()),

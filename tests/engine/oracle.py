@@ -14,6 +14,7 @@ from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, RETIRED, WORN
 from ssdgym.policy.names import label_of
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.cells import remaining_life
 from ssdgym.simulator.metrics import metrics_of
 from tests.reference import Reference, ReferenceConfig, erase_sets
 from tests.reference.config import BitErrors
@@ -76,6 +77,7 @@ ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
 LEVELLINGS: dict[str, dict[str, int]] = {
     "dual_pool": {"threshold": 4},
     "greedy_mp": {"threshold": 3},
+    "known_limits": {"threshold": 4},
     "progressive": {"endurance": 60, "least": 3},
     "rejuvenator": {"tau": 6},
     "swl": {"threshold": 4, "k": 2},
@@ -303,6 +305,7 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
         "first_lost_at": int(life["first_lost_at"]),
         "failures": (int(life["program_failures"]), int(life["erase_failures"])),
         "over": bool(life["over"]),
+        "left_if_level": remaining_life(state, 0, sim.device),
     }
 
 

@@ -27,6 +27,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ippbe": ("ippbe(limit=3,tau=0.75)", {"multi_plane": "relaxed", "erase_unit": "sub_block_set"}),
     "writes_join": ("greedy", {"timing": "event", "multi_plane": "strict", "multi_plane_writes": True}),
     "idle": ("fifo", {"timing": "event", "idle": "threshold"}),
+    "dual_pool": ("greedy", {"levelling": "dual_pool", "placement": "sep_gc"}),
+    "known_limits": ("cost_benefit", {"levelling": "known_limits", "placement": "sep_gc"}),
 }
 
 

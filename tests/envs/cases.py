@@ -244,7 +244,8 @@ def play(env: DecisionEnv, seed: int, choose: Choose) -> Played:
     _, info = env.reset(seed=seed)
     rewards, terms, over = [], [], False
     while not over:
-        _, reward, _, over, info = env.step(choose(info))
+        _, reward, ended, truncated, info = env.step(choose(info))
+        over = ended or truncated
         rewards.append(reward)
         terms.append(info["terms"])
     return Played(np.array(rewards), {name: sum(step[name] for step in terms) for name in terms[0]}, info)

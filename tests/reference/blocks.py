@@ -201,7 +201,7 @@ class Blocks(Flash):
         if place.opens is not None:
             return place.opens
         if place.number == self.config.streams:
-            return most_worn(self, plane)
+            return self.level.destination(plane) if self.level else most_worn(self, plane)
         return ALLOCATIONS[self.config.block_allocation](self, plane)
 
     def note_begun(self, sub: int) -> None:

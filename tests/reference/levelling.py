@@ -52,6 +52,10 @@ class Levelling:
         """The block to empty, if any."""
         raise NotImplementedError
 
+    def destination(self, plane: int) -> int:
+        """The free block that takes the pages of the chosen one."""
+        return most_worn(self.device, plane)
+
     def emptied(self, block: int) -> None:
         """It is about to be emptied because it was chosen."""
 
@@ -145,6 +149,27 @@ class Progressive(Levelling):
         return closed[0] if free[-1] - self.erases(closed[0]) > max(left, self.limit("least")) else None
 
 
+class KnownLimits(Levelling):
+    def left(self, block: int) -> int:
+        """Erases until its weakest sub-block is at its limit; there may be none, all the same."""
+        limits = self.device.life.limits
+        return min(
+            (limits[sub] if limits else 2**31 - 1) - self.device.erases[sub]
+            for sub in self.device.sub_blocks_of_block(block)
+        )
+
+    def choose(self, plane: int) -> int | None:
+        closed = sorted(self.device.ages[plane])
+        if not closed or not self.device.pools[plane]:
+            return None
+        strongest = max(closed, key=self.left)
+        spare = self.left(strongest) - self.left(self.destination(plane))
+        return strongest if spare > self.parameters["threshold"] else None
+
+    def destination(self, plane: int) -> int:
+        return min(self.device.pools[plane], key=self.left)
+
+
 class GreedyMp(Levelling):
     def choose(self, plane: int) -> int | None:
         counts, free = self.of_plane(plane), self.free(plane)
@@ -197,6 +222,7 @@ class SwLeveler(Levelling):
 LEVELLINGS: dict[str, type[Levelling]] = {
     "dual_pool": DualPool,
     "greedy_mp": GreedyMp,
+    "known_limits": KnownLimits,
     "progressive": Progressive,
     "rejuvenator": Rejuvenator,
     "swl": SwLeveler,

@@ -9,11 +9,11 @@ from ssdgym.engine.blocks.index import (
     leave_pool,
     raise_invalid,
 )
-from ssdgym.engine.blocks.wear import fail_block, most_worn_free
+from ssdgym.engine.blocks.wear import fail_block, most_worn_free, nearest_end_free
 from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel, operation
-from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATE,
@@ -227,11 +227,14 @@ def ensure_open(dev, plane, stream):
 def ensure_open_for_levelling(dev, plane):
     """Open the most worn block of a pool for pages that level wear, if none is open.
 
-    Returns OK or OUT_OF_SPACE.
+    With an oracle of limits it is the one nearest to its end. Returns OK or OUT_OF_SPACE.
     """
     stream = levelling_stream(dev)
     if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:
-        block = np.int64(most_worn_free(dev, plane))
+        if dev.params[0].levels & BY_LIMITS:
+            block = np.int64(nearest_end_free(dev, plane))
+        else:
+            block = np.int64(most_worn_free(dev, plane))
         if block < 0:
             return np.int64(OUT_OF_SPACE)
         open_block(dev, plane, stream, block)

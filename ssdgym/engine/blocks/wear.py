@@ -6,6 +6,9 @@ from ssdgym.engine.cells import count_program_failure
 from ssdgym.engine.core.kernel import helper, inlined
 from ssdgym.engine.core.records import INDEXED, WORN
 
+#: Erases that cells which do not wear out endure: more than can be counted.
+_MOST_ERASES = np.int64(2**31 - 1)
+
 
 @helper
 def erases_of(view, block):
@@ -15,6 +18,20 @@ def erases_of(view, block):
     for sub in range(block * sub_blocks, (block + 1) * sub_blocks):
         erases += view.sub_block[sub].erases
     return erases
+
+
+@helper
+def erases_left(view, block):
+    """Return the erases that a block has left: those of the sub-block that reaches its limit first.
+
+    Cells that do not wear out have all the same limit. Only an oracle calls it: no device has the limits.
+    """
+    sub_blocks = np.int64(view.params[0].sub_blocks)
+    least = _MOST_ERASES
+    for sub in range(block * sub_blocks, (block + 1) * sub_blocks):
+        last = np.int64(view.endurance[sub].last) if view.params[0].endures else _MOST_ERASES
+        least = min(least, last - view.sub_block[sub].erases)
+    return least
 
 
 @helper
@@ -39,6 +56,19 @@ def most_worn_free(view, plane):
         erases = erases_of(view, block)
         if best < 0 or erases > most:
             best, most = block, erases
+        block = np.int64(view.block[block].next_pool)
+    return best
+
+
+@helper
+def nearest_end_free(view, plane):
+    """Return the block of a plane's pool that has least erases left, of equals the first; -1 for none."""
+    best, fewest = np.int64(-1), np.int64(0)
+    block = np.int64(view.plane[plane].pool_head)
+    while block >= 0:
+        left = erases_left(view, block)
+        if best < 0 or left < fewest:
+            best, fewest = block, left
         block = np.int64(view.block[block].next_pool)
     return best
 

@@ -17,6 +17,8 @@ WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
 #: Rounds that a device has beside those of collection: to level wear, to refresh data.
 LEVELS, REFRESHES = 1, 2
+#: And that their pages go to the free block with least erases left, not to the one that was erased most.
+BY_LIMITS = 4
 #: Levelling of wear in a plane: a decision is due; the round that runs is of it.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
 #: Where pages go.
@@ -102,7 +104,7 @@ PARAMS = np.dtype(
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
-        ("levels", "u1"),  # LEVELS | REFRESHES: rounds that follow others, or reads
+        ("levels", "u1"),  # LEVELS | REFRESHES | BY_LIMITS: rounds that follow others, or reads
         ("timed", "u1"),
         ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
         ("programs_fail", "u1"),

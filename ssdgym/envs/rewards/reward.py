@@ -16,7 +16,7 @@ from ssdgym.envs.sources import EpisodeRequests, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
-from ssdgym.simulator.families import family_of
+from ssdgym.simulator.cells import has_level_life
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Baseline:
         simulator = steady_simulator(device, self.policy, workload, preconditioning, seed)
         requests = open_episode(workload, device, seed, "wrap")
         simulator.run(_chunks(requests), host_pages=device.logical_pages)
-        state, family = simulator.state, family_of(device)
-        totals = Totals([device], partial(family.counter, state), lambda: state.histogram)
+        state = simulator.state
+        totals = Totals.of(device, state)
         rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
         paid = float(cost_on([device])(totals)[0])
         if rounds == 0 or won <= 0 or paid == 0:
@@ -154,11 +154,15 @@ class Reward:
             raise SsdgymError(f"objective names no term; choose among {', '.join(TERMS)}.")
         timed = []
         for name, weight in self.objective.items():
-            needs_time = find_term(name).needs_time
+            term = find_term(name)
             _check_number(f"objective.{name}", weight)
-            if needs_time and any(d.ftl.timing == "none" for d in devices):
+            if term.needs_time and any(d.ftl.timing == "none" for d in devices):
                 raise SsdgymError(f"objective.{name} needs time, but ftl.timing is none; set it to event.")
-            timed += [name] if needs_time else []
+            if term.needs_cells and not all(map(has_level_life, devices)):
+                raise SsdgymError(
+                    f"objective.{name} needs devices of mapping page with cells that wear out; add cells."
+                )
+            timed += [name] if term.needs_time else []
         return sorted(timed)
 
     def _measures_on(self, devices: Sequence[DeviceConfig]) -> dict[str, Measure]:

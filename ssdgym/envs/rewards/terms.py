@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import entry_points
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.family import State
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator.cells import lost_life
 from ssdgym.simulator.families import family_of
 
 _MIDDLES = bin_middles()
@@ -31,11 +33,24 @@ class Totals:
         devices: their configurations.
         counter: returns a counter of every device, int64 (n,).
         histogram: returns the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins).
+        lost_life: returns the erases of blocks that every device had left as its life began and has no more,
+            were its wear level from now on, int64 (n,); only where all cells wear out.
     """
 
     devices: Sequence[DeviceConfig]
     counter: Callable[[str], np.ndarray]
     histogram: Callable[[], np.ndarray]
+    lost_life: Callable[[], np.ndarray]
+
+    @classmethod
+    def of(cls, device: DeviceConfig, state: State) -> Totals:
+        """Return those of one device, the first of a batch."""
+        return cls(
+            [device],
+            partial(family_of(device).counter, state),
+            partial(getattr, state, "histogram"),
+            partial(_lost_life, device, state),
+        )
 
     def latency_quantile(self, share: float) -> np.ndarray:
         """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
@@ -84,6 +99,10 @@ class Totals:
         return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])
 
 
+def _lost_life(device: DeviceConfig, state: State) -> np.ndarray:
+    return np.array([lost_life(state, 0, device)])
+
+
 #: Entry points of installed packages; loading one has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: What one count of each counter costs on a device.
@@ -103,6 +122,7 @@ class Term:
         meaning: what it counts, and the unit.
         on: function of devices; returns the measure of what they have cost.
         needs_time: whether it is always 0 on devices without time.
+        needs_cells: whether it is only for devices whose cells wear out.
         module: that has registered it.
     """
 
@@ -110,6 +130,7 @@ class Term:
     meaning: str
     on: Callable[[Sequence[DeviceConfig]], Measure]
     needs_time: bool = False
+    needs_cells: bool = False
     module: str = ""
 
 
@@ -134,13 +155,16 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
     """
 
     def register(costs: Costs) -> Costs:
-        _add(Term(name, meaning, lambda devices: _sum(name, costs, devices), needs_time, costs.__module__))
+        on = partial(_sum, name, costs)
+        _add(Term(name, meaning, on, needs_time, module=costs.__module__))
         return costs
 
     return register
 
 
-def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Measure], Measure]:
+def reward_measure(
+    name: str, meaning: str, *, needs_time: bool = False, needs_cells: bool = False
+) -> Callable[[Measure], Measure]:
     """Register the decorated function as a term that is any function of counters and latencies.
 
     The function takes the `Totals` of n devices since their episodes began and returns what they have cost,
@@ -150,13 +174,14 @@ def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Call
         name: by which objectives have it.
         meaning: what it measures, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
+        needs_cells: whether environments refuse it for devices whose cells do not wear out.
 
     Raises:
         SsdgymError: another module has registered a term of this name.
     """
 
     def register(measure: Measure) -> Measure:
-        _add(Term(name, meaning, lambda devices: measure, needs_time, measure.__module__))
+        _add(Term(name, meaning, lambda devices: measure, needs_time, needs_cells, measure.__module__))
         return measure
 
     return register
@@ -240,6 +265,15 @@ def _p99(totals: Totals) -> np.ndarray:
 @reward_term("levelling", "rise of the sum of squared erase counts, in those of a block: worn ones cost more")
 def _levelling(device: DeviceConfig) -> dict[str, float]:
     return {"erase_square_rise": 1 / device.geometry.sub_blocks_per_block}
+
+
+@reward_measure(
+    "remaining_life",
+    "erases of blocks that the device could do to its end with level wear, and no more",
+    needs_cells=True,
+)
+def _remaining_life(totals: Totals) -> np.ndarray:
+    return totals.lost_life().astype(np.float64)
 
 
 @reward_term("wear", "blocks erased")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ssdgym.policy.registry import placement_of
 from ssdgym.requests import REQUEST, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import copy_device, restore_device
-from ssdgym.simulator.families import family_of
+from ssdgym.simulator.cells import begin_life
 from ssdgym.simulator.input import portions_of
 from ssdgym.workloads.base import WorkloadConfig
 
@@ -57,9 +56,7 @@ class Twin:
                 f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
                 "another one."
             )
-        self._totals = Totals(
-            [device], partial(family_of(device).counter, state), partial(getattr, state, "histogram")
-        )
+        self._totals = Totals.of(device, state)
         self._cost, self._steady = cost_on([device]), steady
         self._span = max(device.logical_pages // _POINTS, 1)
 
@@ -76,6 +73,7 @@ class Twin:
         simulator = self._simulator
         restore_device(simulator.arrays, 0, self._steady_under(number, workload))
         simulator.arrays.params["seed"][0] = seed
+        begin_life(simulator.arrays, 0, simulator.device)
         simulator.feed(_NOTHING)
         self._requests = open_episode(workload, simulator.device, seed, at_end)
         self._portions: list[Requests] = []
@@ -87,6 +85,7 @@ class Twin:
                 pass
             simulator.reset_metrics()
         simulator.set_horizon(horizon)
+        self._before = float(self._cost(self._totals)[0])
 
     def _steady_under(self, number: int, workload: WorkloadConfig) -> State:
         if number not in self._steady:
@@ -105,7 +104,7 @@ class Twin:
             return None
         self._over = self._advance()
         pages = float(self._totals.counter("host_pages_written")[0])
-        won, cost = float(self._totals.pages_won()[0]), float(self._cost(self._totals)[0])
+        won, cost = float(self._totals.pages_won()[0]), float(self._cost(self._totals)[0]) - self._before
         return pages, (self._scale.price * won - cost) / self._scale.unit
 
     def _advance(self) -> bool:

@@ -12,6 +12,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import STREAMS, SUB_BLOCK_PLACEMENTS, GcConfig, PageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
+    BY_LIMITS,
     BY_RULE,
     HOT_COLD,
     HOT_TO_VICTIMS,
@@ -27,7 +28,7 @@ from ssdgym.engine.decisions import ALLOCATE, ERASE, IDLE, LEVEL, PLACE, RELOCAT
 from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy
+from ssdgym.policy import LevellingRule, get_policy
 from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import trackers_of
 from ssdgym.simulator.aging import COUNTED, error_constants, error_metrics, pass_day
@@ -149,7 +150,9 @@ def _check_bit_errors(device: DeviceConfig) -> None:
 
 def _rounds_beside_collection(device: DeviceConfig) -> int:
     refreshes = device.bit_errors is not None and device.bit_errors.refresh_above is not None
-    return LEVELS * (PageFtl.of(device.ftl).levelling is not None) | REFRESHES * refreshes
+    rules = [rule for rule in wear_rules_on(device) if isinstance(rule, LevellingRule)]
+    by_limits = any(rule.oracle for rule in rules)
+    return LEVELS * len(rules) | REFRESHES * refreshes | BY_LIMITS * by_limits
 
 
 def _repeats_rounds(gc: GcConfig) -> bool:

@@ -159,6 +159,7 @@ class Reference:
             "first_lost_at": life.first_lost_at,
             "failures": (life.program_failures, life.erase_failures),
             "over": life.over,
+            "left_if_level": life.left_if_level(),
         }
 
     def export_of_aging(self) -> dict[str, Any]:

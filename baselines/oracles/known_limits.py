@@ -1,0 +1,25 @@
+"""A bound for levelling: cold data rest on the blocks that have least erases left."""
+
+from ssdgym.policy import blocks_of, erases_left, is_closed, levelling_policy, nearest_end_free
+
+
+@levelling_policy(
+    "known_limits",
+    source="a bound of ours",
+    parameters={"threshold": 2},
+    minimum={"threshold": 1},
+    oracle=True,
+)
+def known_limits(view, plane, parameters):
+    """Empty the closed block with most erases left once a free block has `threshold` fewer of them left.
+
+    Its pages move to the free block with least erases left.
+    """
+    free = nearest_end_free(view, plane)
+    best, most = -1, 0
+    for block in blocks_of(view, plane):
+        if is_closed(view, block):
+            left = erases_left(view, block)
+            if best < 0 or left > most:
+                best, most = block, left
+    return best if free >= 0 and best >= 0 and most - erases_left(view, free) > parameters.threshold else -1

@@ -1,0 +1,106 @@
+"""How long a device can live: what level wear reaches, what limits allow, and an oracle that has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.cells import remaining_life
+from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.devices import device
+
+HOT: dict[str, Any] = {"kind": "hot_cold", "hot_fraction": 0.1, "hot_access": 0.9}
+SPREADS = pytest.mark.parametrize("spread", [0.1, 0.2, 0.3])
+
+
+def limits_of(sim: Simulator) -> np.ndarray:
+    """The limits of the sub-blocks, which are blocks here."""
+    endurance = sim.state.endurance[0]
+    return (endurance["last"] - endurance["first"]).astype(np.int64)
+
+
+def lived(policy: str, workload: Any, spread: float, seed: int = 1, **cells: Any) -> Simulator:
+    """A device of one plane of 256 blocks after its life."""
+    endurance = {"mean": 100, "spread": spread, **cells}
+    sim = Simulator(
+        {
+            "base": "lifetime-small",
+            "cells": {"endurance": endurance},
+            "ftl.timing": "none",
+            "capacity.over_provisioning": 0.28,
+        },
+        policy=f"cost_benefit(since_close=1)+sep_gc+{policy}",
+        seed=seed,
+    )
+    sim.fill()
+    metrics = sim.run(workload, host_pages=4_000_000, seed=seed)
+    assert metrics["end_of_life"] and metrics["lost_pages"] == 0
+    return sim
+
+
+def expected(sim: Simulator, erases: float) -> float:
+    """Host pages that so many erases of blocks are worth by the write amplification of the run."""
+    return erases * sim.device.geometry.pages_per_block / float(sim.metrics()["write_amplification"])
+
+
+@SPREADS
+@pytest.mark.parametrize("distribution", ["normal", "weibull"])
+@pytest.mark.parametrize("workload", ["uniform", HOT], ids=["uniform", "hot"])
+def test_level_wear__dies_with_the_weakest_blocks_that_it_cannot_lose(
+    workload: Any, distribution: str, spread: float
+) -> None:
+    sim = lived("wear_threshold(threshold=4)", workload, spread, distribution=distribution)
+    life, limits = sim.metrics()["lifetime"], np.sort(limits_of(sim))
+    valid = sim.logical_pages
+    most_valid = int(sim.state.params["valid_limit"][0, 0])
+    spare = (most_valid - valid) // sim.device.geometry.pages_per_block
+    level = int(np.minimum(limits, limits[spare]).sum())
+    assert life["endurance_if_level"] == level / limits.sum() < 1
+    assert life["host_pages_written"] == pytest.approx(expected(sim, level), rel=0.03)
+
+
+@SPREADS
+@pytest.mark.parametrize("workload", ["zipf99", HOT], ids=["zipf", "hot"])
+def test_known_limits__all_that_they_allow_is_written__where_data_rests(workload: Any, spread: float) -> None:
+    sim = lived("known_limits", workload, spread)
+    life, limits = sim.metrics()["lifetime"], limits_of(sim)
+    assert expected(sim, limits.sum()) * 0.97 < life["host_pages_written"] <= expected(sim, limits.sum())
+    assert life["endurance_used"] > 0.97 > life["endurance_if_level"]
+    assert first_fault(sim.arrays, 0) == NO_FAULT
+
+
+def test_known_limits__without_a_spread__levels_as_the_most_worn_block_would() -> None:
+    used = lived("known_limits", HOT, 0.0).metrics()["lifetime"]
+    assert used["endurance_used"] > 0.97 and used["endurance_if_level"] == 1
+
+
+def test_cells_that_do_not_wear_out__known_limits_levels_erases() -> None:
+    spreads = []
+    for rule in ("first_freed", "known_limits(threshold=8)"):
+        sim = Simulator("demo", ftl={"timing": "none"}, policy=f"cost_benefit(since_close=1)+{rule}")
+        sim.fill()
+        spreads.append(sim.run(HOT | {"hot_access": 0.99}, host_pages=100_000, seed=1)["wear"]["std_erases"])
+    assert spreads[1] < 0.5 * spreads[0]
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
+@pytest.mark.parametrize("capacity", ["fixed", "variant"])
+def test_remaining_life__is_less_by_what_level_wear_does__until_none_is_left(
+    allocation: str, capacity: str
+) -> None:
+    """Whatever wears it, each erase of a block takes one or, of the weakest one, that of every other, too."""
+    cells = {"endurance": {"mean": 30, "spread": 0.3}, "capacity": capacity}
+    shape = {"planes_per_die": 2, "blocks_per_plane": 32, "sub_blocks_per_block": 2}
+    sim = Simulator(device(shape, {"allocation": allocation}, cells=cells), policy="greedy")
+    sim.fill()
+    whole = remaining_life(sim.arrays, 0, sim.device)
+    share = sim.metrics()["lifetime"]["endurance_if_level"]
+    assert share < 1 and whole == pytest.approx(share * limits_of(sim).sum() / 2)
+    rng, left = np.random.default_rng(0), [whole]
+    while not sim.metrics()["end_of_life"]:
+        sim.run({"kind": "uniform"}, host_pages=200, seed=int(rng.integers(1 << 30)))
+        left.append(remaining_life(sim.arrays, 0, sim.device))
+    assert (np.diff(left) <= 0).all() and left[-1] == 0
