@@ -24,6 +24,8 @@ from ssdgym.experiments.report.comparison import (
     profiles,
     summarize,
 )
+from ssdgym.experiments.report.panels import PANELS_PER_ROW, panels_of, spread_of
+from ssdgym.experiments.report.pareto import has_lives, lifetime_figure
 from ssdgym.experiments.report.style import (
     color_of,
     dashes_of,
@@ -39,7 +41,6 @@ from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
-PANELS_PER_ROW = 3
 
 
 @styled()
@@ -52,7 +53,7 @@ def interval_figure(
     if not groups:
         raise SsdgymError(f"no task has the metric {metric} in all of its results: choose another one")
     label, scale = _unit(metric)
-    figure, panels = _panels(groups, (1.6, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
+    figure, panels = panels_of(groups, (1.6, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
     for axes, group in zip(panels, groups, strict=True):
         for index, policy in enumerate(policies):
             if policy in policies_of(group.results):
@@ -75,7 +76,7 @@ def latency_figure(
     groups = _with_latencies(_comparable(results), operation)
     if not groups:
         raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
-    figure, panels = _panels(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
+    figure, panels = panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
     policies = policies_of(results)
     for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
         for index, policy in enumerate(policies):
@@ -163,25 +164,6 @@ def write_amplification_figure(results: Sequence[Result], path: Path, learned: S
     return save_figure(interval_figure(results, WRITE_AMPLIFICATION, learned), path)
 
 
-def _panels(
-    groups: Sequence[TaskGroup],
-    width: tuple[float, float],
-    height: tuple[float, float],
-    share_x: bool = False,
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel for each group, with its title."""
-    columns = min(len(groups), PANELS_PER_ROW)
-    rows = math.ceil(len(groups) / columns)
-    size = width[0] + width[1] * max(columns, 2), rows * height[1] + height[0]
-    figure = Figure(figsize=size, layout="constrained")
-    panels = list(figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False).ravel())
-    while len(panels) > len(groups):
-        panels.pop().remove()
-    for axes, group in zip(panels, groups, strict=True):
-        axes.set_title(_short_title(group, groups))
-    return figure, panels
-
-
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
     """Return whether there is a task on which every result has latencies."""
     return bool(_with_latencies(groups_of(results), operation))
@@ -215,7 +197,7 @@ def _draw_interval(
 ) -> None:
     value = found.value / scale
     # Without an interval (a single seed) there is no bar to draw. Rounding may leave -1e-16.
-    spread = None if math.isnan(found.low) else _spread(found, scale)
+    spread = None if math.isnan(found.low) else spread_of(found, scale)
     drawn = axes.errorbar(
         value,
         row,
@@ -229,11 +211,6 @@ def _draw_interval(
     show_on_hover(drawn.lines[0], f"{name}: {value:,.4g}{interval}")
 
 
-def _spread(found: Estimate, scale: float) -> list[list[float]]:
-    below, above = max(found.value - found.low, 0.0), max(found.high - found.value, 0.0)
-    return [[below / scale], [above / scale]]
-
-
 def _draw_percentiles(
     axes: Axes, results: Sequence[Result], operation: str, policy: str, index: int, heavy: bool
 ) -> None:
@@ -241,7 +218,7 @@ def _draw_percentiles(
     names = [f"{operation}_latency_ns/{percentile}" for percentile in PERCENTILES]
     present = [i for i, name in enumerate(names) if own and all(r.measured(name) for r in own)]
     found = [summarize(own, policy, names[position]) for position in present]
-    spreads = [_spread(one, 1_000.0) for one in found]
+    spreads = [spread_of(one, 1_000.0) for one in found]
     exact = not found or any(math.isnan(one.low) for one in found)
     drawn = axes.errorbar(
         present,
@@ -257,17 +234,6 @@ def _draw_percentiles(
     )
     values = (f"{PERCENTILES[at]} {one.value / 1_000:,.4g}" for at, one in zip(present, found, strict=True))
     show_on_hover(drawn.lines[0], f"{policy}: {', '.join(values)} µs")
-
-
-def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
-    """Return the workload and, beneath it, the device and FTL options that differ between the panels."""
-    if len(group.tasks) > 1:
-        return group.title
-    device, ftl, workload = group.tasks[0]
-    tasks = [task for other in groups for task in other.tasks]
-    lines = [workload, *([device] if len({task[0] for task in tasks}) > 1 else [])]
-    shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
-    return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
 
 
 @dataclass(frozen=True)
@@ -304,6 +270,14 @@ def report_figures(
             "Write amplification",
             f"{numbers} Less is better; the axes of the panels begin and end where their numbers do.",
             interval_figure(results, learned=learned),
+        )
+    if has_lives(results):
+        yield ReportFigure(
+            "lifetime",
+            "Lifetime",
+            f"{describe(len({result.seed for result in results}), 1, 'as bars')} Longer, with less write "
+            "amplification, is better. None beats those on the dotted line in both; faint ones are beaten.",
+            lifetime_figure(results, learned),
         )
     for operation in ("read", "write"):
         if has_latencies(results, operation):
