@@ -148,6 +148,7 @@ class SuiteBoard(Config):
 
     Attributes:
         metric: what is scored; less is better.
+        ceiling_metric: what the bounds are scored by, where that is another one.
         fixed: the best fixed pair over these tasks, which scores 0.
         ceilings: the bounds of which the best on a task scores 1.
         rivals: the policies of which the best on a task is compared with, too.
@@ -158,6 +159,7 @@ class SuiteBoard(Config):
     suite: str
     description: str
     metric: str
+    ceiling_metric: str | None = None
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
     host_pages: int
@@ -168,6 +170,10 @@ class SuiteBoard(Config):
     rows: tuple[Row, ...]
     losses: tuple[Loss, ...]
     tasks: tuple[TaskBoard, ...]
+
+    def metric_of(self, policy: str) -> str:
+        """Return what a policy is scored by."""
+        return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
 
 class Leaderboard(Config):

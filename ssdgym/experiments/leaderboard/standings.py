@@ -46,12 +46,13 @@ def suite_board(
     before.
     """
     entries = entries_of(suite, named)
-    measured = _Measured.of(results, entries, suite.metric)
+    measured = _Measured.of(results, entries, suite.metric, suite.ceiling_metric)
     standing = _Standings(suite, entries, measured, _amplification(results, entries, suite.metric))
     return SuiteBoard(
         suite=name,
         description=suite.description,
         metric=suite.metric,
+        ceiling_metric=suite.ceiling_metric,
         splits=tuple(splits),
         seeds=tuple(sorted({result.seed for result in results})),
         host_pages=run_pages[0],
@@ -77,9 +78,16 @@ class _Measured:
     values: dict[str, Scores]
 
     @classmethod
-    def of(cls, results: Sequence[Result], entries: Sequence[Entry], metric: str) -> _Measured:
-        policies = [policy for entry in entries for policy in entry.policies]
-        return cls(tasks_of(results), {policy: score_matrix(results, policy, metric) for policy in policies})
+    def of(
+        cls, results: Sequence[Result], entries: Sequence[Entry], metric: str, of_bounds: str | None = None
+    ) -> _Measured:
+        """Take a metric of the entries, and another one of bounds where that is given."""
+        metrics = {
+            policy: of_bounds or metric if entry.kind == "bound" else metric
+            for entry in entries
+            for policy in entry.policies
+        }
+        return cls(tasks_of(results), {name: score_matrix(results, name, metrics[name]) for name in metrics})
 
     @property
     def workloads(self) -> list[str]:

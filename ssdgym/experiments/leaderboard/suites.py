@@ -63,6 +63,10 @@ class SuiteConfig(Config):
     ceilings: Annotated[Policies, Field(min_length=1)] = Field(
         description="Policies of which the best on a task scores 1 there."
     )
+    ceiling_metric: str | None = Field(
+        None,
+        description="What the ceilings are scored by in place of the metric, which it bounds from below.",
+    )
     policies: Policies = Field((), description="What is evaluated where no policy and no agent is named.")
     agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
         (),

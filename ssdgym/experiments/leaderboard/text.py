@@ -76,7 +76,11 @@ def _without_common(device: str, devices: Sequence[str]) -> str:
 
 
 def _metric_words(board: SuiteBoard) -> str:
-    return board.metric.replace("_", " ").replace("/", " ").capitalize()
+    return _words(board.metric).capitalize()
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ").replace("/", " ")
 
 
 #: Headings of the standings, with what a row has there.
@@ -150,11 +154,14 @@ def _caption(board: SuiteBoard) -> str:
     scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
     out = f" ({tasks - scored} of {tasks} tasks have too little room for it)" if scored < tasks else ""
     rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
+    bounds = " and ".join(board.ceilings)
+    if board.ceiling_metric:
+        bounds = f"the {_words(board.ceiling_metric)} of {bounds}"
     timed = any(row.speed for row in board.rows)
     speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
     return (
         f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
-        f"{' and '.join(board.ceilings)} on each{out}; interquartile mean over "
+        f"{bounds} on each{out}; interquartile mean over "
         f"{counted(len(board.seeds), 'seed')} and {counted(scored, 'task')}. ×: "
         f"{_metric_words(board).lower()} in relation to another's, geometric mean over all "
         f"{counted(tasks, 'task')}, less is better.{rivals}{speed}"

@@ -29,7 +29,7 @@ def regenerated(
         seed = int(rng.integers(len(board.seeds)))
         for policy in row.policies[:members]:
             run = runs[task.workload, task.device, task.ftl, policy, board.seeds[seed]]
-            yield task.values[policy][seed], run_policy(run).metric(board.metric)
+            yield task.values[policy][seed], run_policy(run).metric(board.metric_of(policy))
 
 
 def _runs(board: SuiteBoard, suite: SuiteConfig) -> dict[tuple[str, str, str, str, int], RunSpec]:

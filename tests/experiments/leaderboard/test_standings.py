@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,22 @@ def test_score__is_1_at_the_best_bound_of_each_task() -> None:
     of_dac = row(BOARD, "cost_benefit+dac").score
     # 0.4 / 1.3 and 0.2 / 1.3 on one task, 0.1 / 0.6 twice on the other: the middle half is the latter.
     assert of_dac is not None and of_dac.value == pytest.approx(0.1 / 0.6)
+
+
+def test_bounds__scored_by_a_metric_of_their_own() -> None:
+    suite = SUITE.model_copy(update={"metric": "cost", "ceiling_metric": "write_amplification"})
+    made = [
+        replace(one, metrics={**one.metrics, "cost": 2 * one.metric("write_amplification")})
+        for one in results()
+    ]
+    board = suite_board("made", suite, ["test"], made, (100, 0))
+    bound, ours = "future_benefit+oracle_k", "cost_benefit+dac"
+    assert (board.metric_of(bound), board.metric_of(ours)) == ("write_amplification", "cost")
+    assert board.tasks[0].values[bound] == (1.1, 1.1) and board.tasks[0].values[ours] == (4.0, 4.4)
+    # 0.8 / 3.7 and 0.4 / 3.7 of zipf99, 0.2 / 2.2 twice of hot90: the middle half of four
+    score = row(board, ours).score
+    assert score is not None and score.value == pytest.approx((0.2 / 2.2 + 0.4 / 3.7) / 2)
+    assert [task.bound for task in board.tasks] == [1.1, 1.0]
 
 
 def test_rows__by_falling_score__bounds_without_a_rank() -> None:
