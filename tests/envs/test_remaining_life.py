@@ -106,4 +106,6 @@ def test_paired__the_policy_itself_earns_nothing__with_limits_of_the_episode(war
 def test_cells_that_do_not_wear_out__are_refused() -> None:
     with pytest.raises(SsdgymError) as caught:
         EraseVictimEnv(device=device(), objective=LIFE)
-    assert str(caught.value) == ("objective.remaining_life needs cells that wear out; give devices some.")
+    assert str(caught.value) == (
+        "objective.remaining_life needs devices of mapping page with cells that wear out; add cells."
+    )
