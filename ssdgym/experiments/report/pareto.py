@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report.comparison import (
@@ -19,7 +20,7 @@ from ssdgym.experiments.report.comparison import (
     policies_of,
     summarize,
 )
-from ssdgym.experiments.report.panels import panels_of, spread_of
+from ssdgym.experiments.report.panels import PANELS_PER_ROW, panels_of, spread_of
 from ssdgym.experiments.report.style import color_of, legend_below, marker_of, show_on_hover, styled
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
@@ -95,16 +96,18 @@ def lifetime_figure(results: Sequence[Result], learned: Sequence[str] = ()) -> F
     if not groups:
         raise SsdgymError("no task has lifetimes in all of its results: write devices to their ends")
     figure, panels = panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_y=False)
-    for axes, group in zip(panels, groups, strict=True):
+    for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
         points = points_of(group.results)
         front = unbeaten(points)
         for point in points:
             index = policies.index(point.policy)
             _draw_point(axes, point, index, point in front, point.policy in learned)
         _join(axes, front)
-        axes.set_ylim(bottom=0)
+        if number + PANELS_PER_ROW >= len(groups):
+            axes.set_xlabel("write amplification")
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.margins(0.1)
         axes.grid()
-    figure.supxlabel("write amplification (flash pages / host pages)", fontsize="medium")
     figure.supylabel("lifetime (million host pages)", fontsize="medium")
     legend_below(figure, *panels)
     return figure
