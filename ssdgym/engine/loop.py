@@ -35,6 +35,7 @@ from ssdgym.engine.time.events import (
     next_event_ns,
     take_event,
     take_ready,
+    wake_waiting,
 )
 from ssdgym.engine.time.transactions import (
     arrived,
@@ -312,7 +313,8 @@ def _offer_write(dev):
         return False
     for k in range(params.dies):
         die_number = remainder(control.die_cursor + k, params.dies)
-        if dev.die[die_number].command == NO_COMMAND and allocate_plane(dev, die_number) >= 0:
+        die = dev.die[die_number]
+        if die.command == NO_COMMAND and not die.waits and allocate_plane(dev, die_number) >= 0:
             control.die_cursor = remainder(die_number + 1, params.dies)
             make_ready(dev, die_number)
             return True
@@ -360,6 +362,8 @@ def _carry_out_event(dev):
         following = np.int64(dev.transaction[number].next)
         page_ended(dev, die_number, number, command)
         number = following
+    if params.erases_wait and command == WRITE_PAGE:
+        wake_waiting(dev)
 
 
 @inlined

@@ -35,11 +35,18 @@ SWITCHES: dict[str, Choices] = {
         **MOSTLY_TIMED,
     },
     "warm": {"counts_warm_pages": [True]},
+    "erases_wait": {
+        **TIMED,
+        "erases_wait": [True],
+        "allocation": ["dynamic", "late", "static"],
+        "idle": [None],
+        "write_completes": ["program"],
+    },
 }
 #: Those of interest once garbage is collected, which takes a while on its own.
-COLLECTING = {"buffer", "aligned", "warm"}
+COLLECTING = {"buffer", "aligned", "warm", "erases_wait"}
 #: Those that can be on at the same time.
-TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned"})
+TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned", "erases_wait"})
 #: Of placements by hotness, on sub-blocks.
 HOTNESS: dict[str, Choices] = {
     "updates": {"hotness_counts": ["updates"], "placement": HOT_PLACEMENTS},

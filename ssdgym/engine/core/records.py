@@ -74,6 +74,7 @@ PARAMS = np.dtype(
         ("aligned_rows", "u1"),  # host pages go to the plane of a die whose row lags
         ("early_writes", "u1"),  # host writes are done when their data is in the die
         ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
+        ("erases_wait", "u1"),  # for programs under way of newer copies of the pages that they erase
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
         ("buffer_pages", "i4"),  # of the host that the write buffer holds; 0 = there is none
         ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
@@ -335,6 +336,7 @@ DIE = np.dtype(
         ("idle_steps", "i4"),  # commands of background GC that it has still been given
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
+        ("waits", "u1"),  # its erase waits for the write of another die
         ("timer", "u1"),  # its event is the time at which it is asked again
         ("command", "u1"),
         ("stage", "u1"),

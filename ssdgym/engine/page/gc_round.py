@@ -62,7 +62,7 @@ from ssdgym.engine.page.placement import (
     stream_with_room,
 )
 from ssdgym.engine.page.refresh import end_refresh, note_move
-from ssdgym.engine.time.events import note_joined, note_touched
+from ssdgym.engine.time.events import WRITE_PAGE, note_joined, note_touched
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
@@ -267,6 +267,39 @@ def move_command(dev, leader):
     if not several:
         return np.int64(1)
     return _join_moves(dev, leader, number, _page_in_block(params, ppn), _page_in_block(params, target))
+
+
+@inlined
+def _holds_replaced(dev, pair, transaction):
+    """Return whether a pair holds the page that a write under way replaces."""
+    params = dev.params[0]
+    for s in range(params.sub_blocks):
+        if has(pair.mask, s):
+            sub = np.int64(pair.block) * params.sub_blocks + s
+            first = sub * params.pages_per_sub_block
+            for ppn in range(first, first + dev.sub_block[sub].written):
+                page = dev.physical[ppn]
+                if page.lpn == transaction.lpn and page.version == transaction.replaces:
+                    return True
+    return False
+
+
+@kernel
+def is_awaited(dev, leader):
+    """Return whether the set of a round holds a page whose newer copy is still being programmed."""
+    params = dev.params[0]
+    for die_number in range(params.dies):
+        die = dev.die[die_number]
+        if die.command != WRITE_PAGE:
+            continue
+        number = np.int64(die.transaction)
+        for _ in range(die.pages):
+            transaction = dev.transaction[number]
+            for k in range(dev.plane[leader].round_count):
+                if _holds_replaced(dev, dev.round_pairs[leader * MAX_PAIRS + k], transaction):
+                    return True
+            number = np.int64(transaction.next)
+    return False
 
 
 @kernel

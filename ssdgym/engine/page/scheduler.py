@@ -29,7 +29,7 @@ from ssdgym.engine.page.collecting import (
     takes_host_pages,
     wake_up,
 )
-from ssdgym.engine.page.gc_round import finish_round, move_command
+from ssdgym.engine.page.gc_round import finish_round, is_awaited, move_command
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
 from ssdgym.engine.page.refresh import following_plane, start_following
 from ssdgym.engine.page.writes import join_writes, next_write, program, read_mapped, take_write
@@ -43,6 +43,8 @@ from ssdgym.engine.time.events import (
     note_touched,
     start_command,
     start_gc_command,
+    stop_waiting,
+    wait_for_writes,
     wake,
 )
 from ssdgym.engine.time.transactions import (
@@ -223,6 +225,9 @@ def _gc_command(dev, plane_number):
     if pages > 0:
         phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
         start_gc_command(dev, die_number, MOVE_PAGE, pages, with_retries(dev, phases))
+    elif params.erases_wait and is_awaited(dev, leader):
+        wait_for_writes(dev, die_number)
+        return _start_read(dev, die_number) if dev.die[die_number].read_head >= 0 else np.int64(OK)
     else:
         finish_round(dev, leader)
         note_touched(dev, die_number, leader + 1)
@@ -302,6 +307,8 @@ def _plane_to_collect(dev, die_number):
 @inlined
 def dispatch_die(dev, die_number):
     """Start what an idle die does next, if anything."""
+    if dev.params[0].erases_wait:
+        stop_waiting(dev, die_number)
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
     plane = np.int64(_plane_to_collect(dev, die_number))

@@ -223,6 +223,26 @@ def note_joined(dev, plane, ppn, pages):
 
 
 @inlined
+def wait_for_writes(dev, die_number):
+    """Let a die look again when a write of another one has ended."""
+    dev.die[die_number].waits = 1
+
+
+@inlined
+def stop_waiting(dev, die_number):
+    """Note that a die looks again for what it can do."""
+    dev.die[die_number].waits = 0
+
+
+@kernel
+def wake_waiting(dev):
+    """Make the dies ready that wait for a write."""
+    for number in range(np.int64(dev.params[0].dies)):
+        if dev.die[number].waits:
+            wake(dev, number)
+
+
+@inlined
 def start_timer(dev, die_number, wait_ns):
     """Let an idle die, which has no other event, become ready again after a time that can be counted."""
     params = dev.params[0]

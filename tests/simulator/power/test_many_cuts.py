@@ -54,6 +54,14 @@ DEVICES: dict[str, tuple[DeviceConfig, str, bool]] = {
         for allocation in ("dynamic", "late")
     },
     **{
+        f"page/event/{allocation}/erases_wait": (
+            page_device("event", allocation=allocation, gc={"free_blocks": 2, "erases_wait": True}),
+            "greedy",
+            False,
+        )
+        for allocation in ("dynamic", "late")
+    },
+    **{
         f"page/{timing}/worn": (mortal_device(timing), "greedy+sep_gc", False) for timing in ("none", "event")
     },
     **{

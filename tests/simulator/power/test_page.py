@@ -60,12 +60,14 @@ def test_in_time__static_allocation_loses_nothing_without_capacitors() -> None:
     assert cuts > 80 and lost == reported == 0
 
 
-@pytest.mark.parametrize("capacitors", [False, True])
-def test_in_time__a_page_that_moves_to_another_die_can_be_lost__not_with_capacitors(capacitors: bool) -> None:
+@pytest.mark.parametrize(("capacitors", "waits"), [(False, False), (True, False), (False, True)])
+def test_in_time__a_page_that_moves_to_another_die_can_be_lost__not_with_capacitors_or_where_erases_wait(
+    capacitors: bool, waits: bool
+) -> None:
     """The block of its old copy is erased on one die while another one programs the new copy."""
     config = device(
         {"channels": 1, "dies_per_chip": 4, "blocks_per_plane": 8, "pages_per_block": 4},
-        {"timing": "event", "allocation": "dynamic"},
+        {"timing": "event", "allocation": "dynamic", "gc": {"free_blocks": 2, "erases_wait": waits}},
         over_provisioning=1.2,
         timing={"read_ns": 1, "program_ns": 600, "erase_ns": 100, "transfer_ns_per_byte": 0.01},
     )
@@ -74,7 +76,7 @@ def test_in_time__a_page_that_moves_to_another_die_can_be_lost__not_with_capacit
     requests = writes(np.random.default_rng(0).integers(0, 20, 120))
     cuts, lost, reported = cut_everywhere(sim, requests, capacitors=capacitors, every=50)
     assert cuts > 120
-    assert lost == reported == (0 if capacitors else 1)
+    assert lost == reported == (0 if capacitors or waits else 1)
 
 
 def test_recovery_that_ignores_versions__loses_pages(monkeypatch: pytest.MonkeyPatch) -> None:
