@@ -29,7 +29,7 @@ class ScorerConfig(Config):
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="what a candidate's score knows of the other candidates"
+        "mean_max", description="what a candidate's score takes from the other candidates"
     )
     start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
     sharpness: float = Field(

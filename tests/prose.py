@@ -16,6 +16,8 @@ PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
 
 #: Code is no person.
 PERSONS = re.compile(r"\b(?:told|tells?|asks?|knows?|wants?|nobody|whoever)\b(?!:)", re.IGNORECASE)
+#: Names and messages in code are no persons either.
+NAMES = re.compile(r"\b(?:told|tells|asks|asked|knows|wants|nobody|whoever)\b", re.IGNORECASE)
 #: An argument is described by itself, not by the line above.
 LEANING = re.compile(r"\bof it\b|\blikewise\b", re.IGNORECASE)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -33,7 +35,9 @@ def in_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the line, from 0 up, and the word of each finding in the docstrings and comments of a module."""
+    """Yield the line, from 0 up, and the word of each finding in a module."""
+    for line, text in enumerate(source.splitlines()):
+        yield from ((line, word.group()) for word in NAMES.finditer(text))
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node, clean=False) or ""
@@ -47,7 +51,7 @@ def findings() -> Iterator[str]:
     """Yield every finding in sources and pages, as `file:line: word`."""
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for line, word in in_source(path.read_text(encoding="utf-8")):
+            for line, word in sorted(set(in_source(path.read_text(encoding="utf-8")))):
                 yield f"{path.relative_to(ROOT)}:{line + 1}: {word}"
     for pattern in PAGES:
         for path in sorted(ROOT.glob(pattern)):

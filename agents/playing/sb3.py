@@ -56,7 +56,7 @@ def _load_policy(path: Path) -> BasePolicy:
     policy: BasePolicy = data["policy_class"](
         data["observation_space"],
         data["action_space"],
-        lambda _: 0.0,  # a learning rate, which is asked for and not used
+        lambda _: 0.0,  # a learning rate, which is required and not used
         **data["policy_kwargs"],
     )
     policy.load_state_dict(dict(weights["policy"]))

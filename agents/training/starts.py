@@ -205,9 +205,9 @@ def _proposer(env: VectorEnv, prior: PriorConfig) -> int:
     """Return the place of the policy among the proposers of the environment."""
     proposers = tuple(env.metadata.get("proposers", ()))
     if prior.policy not in proposers:
-        told = f"proposes {', '.join(proposers)}" if proposers else "tells no policy's choice"
+        proposals = f"proposes {', '.join(proposers)}" if proposers else "shows no policy's choice"
         raise SsdgymError(
-            f"fast_ppo.prior.policy: {prior.policy!r} cannot be cloned, since the environment {told}; "
+            f"fast_ppo.prior.policy: {prior.policy!r} cannot be cloned, since the environment {proposals}; "
             "name it in environment.kwargs.proposers."
         )
     return proposers.index(prior.policy)

@@ -18,7 +18,7 @@ from ssdgym.workloads import RequestStream
 
 
 def take(stream: RequestStream, count: int) -> Requests:
-    """Return so many requests of a stream, which gives fewer at a time than it is asked for."""
+    """Return so many requests of a stream, which gives fewer at a time than are needed."""
     parts = [stream.next(count)]
     while (missing := count - sum(map(len, parts))) > 0:
         parts.append(stream.next(missing))

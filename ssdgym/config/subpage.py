@@ -102,7 +102,7 @@ class SubpageFtl(FtlConfig):
         for name in GcConfig.model_fields:
             if name not in _GC_FIELDS and getattr(self.gc, name) != GcConfig.model_fields[name].default:
                 raise ValueError(
-                    f"has gc.{name}, and of gc mapping subpage knows {', '.join(_GC_FIELDS)}; leave it out"
+                    f"has gc.{name}, and of gc mapping subpage has {', '.join(_GC_FIELDS)}; leave it out"
                 )
         if self.region_share is not None and self.region_blocks is not None:
             raise ValueError("gives both region_share and region_blocks; leave one of them out")

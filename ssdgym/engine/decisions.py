@@ -1,7 +1,7 @@
 """Decisions: their kinds, who takes them, and the rules that are called by address.
 
-A decision is asked for before anything has moved. It is taken outside where its kind is in the bit set
-`external`, else by a rule. Choosing is pure: the same question has the same answer however often it is asked.
+A decision is due before anything has moved. It is taken outside where its kind is in the bit set
+`external`, else by a rule. Choosing is pure: the same question always has the same answer.
 What a rule learns it learns in hooks, which are called for what happens to pages and blocks and write to the
 rule's memory.
 """
@@ -160,7 +160,7 @@ def is_external(dev, kind):
 
 @inlined
 def request_action(dev, kind, plane, subject):
-    """Return the answer given from outside, or PENDING after noting what is asked."""
+    """Return the answer given from outside, or PENDING after noting what is due."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1

@@ -218,7 +218,7 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @inlined
 def settled(dev, status):
-    """Return the status of a decision; if it is taken, nothing is asked any more and what asked goes on."""
+    """Return the status of a decision; if it is taken, nothing is due any more and what waited goes on."""
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1
@@ -239,7 +239,7 @@ _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
     """Carry out the decision that is due; return OK, or a negative error with the device as it was.
 
-    The erase set is in `chosen` (MAX_PAIRS,) where one is asked for, else `action` is the number of the
+    The erase set is in `chosen` (MAX_PAIRS,) where one is due, else `action` is the number of the
     choice.
     """
     memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)

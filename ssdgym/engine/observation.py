@@ -52,7 +52,7 @@ class ObservationSpec(NamedTuple):
     tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
     decision: Any = np.zeros(1, DECISION)  # scratch
     outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
-    # ... and those of other kinds: by code that is compiled where one is asked for.
+    # ... and those of other kinds: by code that is compiled where one is used.
     observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
     stream_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of erase sets
     page_features: Any = np.zeros(0, FEATURE)  # they stand behind those of the decision

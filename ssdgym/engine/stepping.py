@@ -261,13 +261,13 @@ class Stepper:
     ) -> None:
         count, threads = len(numbers), len(questions)
         self.outside = np.zeros(threads, OUTSIDE)
-        asked = [one._replace(outside=self.outside[t : t + 1]) for t, one in enumerate(questions)]
-        self._state, self._question = state, asked[0]
+        bound = [one._replace(outside=self.outside[t : t + 1]) for t, one in enumerate(questions)]
+        self._state, self._question = state, bound[0]
         self._pairs = np.zeros((count, MAX_PAIRS), ERASE_PAIR)
         self._devices, self._views = _Memory(count * TUPLES), _Memory(count)
         self._stored = _Memory(threads + 2)
         one_view = ObservationBuffers(*(array[0] for array in views))
-        kinds = [pointer_type(one) for one in (one_view, asked[0], shared, tally)]
+        kinds = [pointer_type(one) for one in (one_view, bound[0], shared, tally)]
         at_tally, at_shared, *at_questions = self._stored.addresses
         shared.devices[numbers] = self._devices.addresses[::TUPLES]
         shared.views[numbers] = self._views.addresses
@@ -279,12 +279,12 @@ class Stepper:
             words=np.zeros(_CLAIMED + threads * _WORDS_APART, np.int64),
             portion=count if threads == 1 else max(count // (_PARTS * threads), 1),
         )
-        for value, address in zip((tally, shared, *asked), self._stored.addresses, strict=True):
+        for value, address in zip((tally, shared, *bound), self._stored.addresses, strict=True):
             _store(value, address)
         for k, number in enumerate(numbers):
             self.bind(k)
             _store_view(views, number, self._views.addresses[k])
-        self._kept = tally, shared, asked, views
+        self._kept = tally, shared, bound, views
         self._connect(kinds[2], at_shared, at_questions)
 
     def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
@@ -301,5 +301,5 @@ class Stepper:
 
     def bind(self, k: int) -> None:
         """Store a device again, the `k`-th of the state: its parameters have changed."""
-        asked, address = self._question, self._devices.addresses[k * TUPLES]
-        bind_device(self._state, k, asked.rules, asked.external, self._pairs[k], address)
+        bound, address = self._question, self._devices.addresses[k * TUPLES]
+        bind_device(self._state, k, bound.rules, bound.external, self._pairs[k], address)

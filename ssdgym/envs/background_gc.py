@@ -52,7 +52,7 @@ class IdleDecision(DescribedDecision):
         rule, share = idle_of(device), PageFtl.of(device.ftl).gc.background_fraction
         if rule is not None and rule.oracle:
             raise SsdgymError(
-                f"device {device.name}: idle rule {rule.name} knows the future, which environments do not "
+                f"device {device.name}: idle rule {rule.name} uses the future, which environments do not "
                 "tell; choose another one."
             )
         own = "blocking" if share is None else f"threshold(share={share})"

@@ -103,7 +103,7 @@ class Batch:
             placement = placement_of(device)
             if placement is not None and placement.oracle:
                 raise SsdgymError(
-                    f"device {device.name}: placement {placement.name} knows the future, which environments "
+                    f"device {device.name}: placement {placement.name} uses the future, which environments "
                     "do not tell; choose another one."
                 )
         self.devices = devices
@@ -115,9 +115,9 @@ class Batch:
     def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
         """Store the devices for compiled code, which is elsewhere in every process."""
         # All devices of a batch have the same rules.
-        asked = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
+        questions = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
         self._views, self._shared = views, shared
-        self._stepper = Stepper(self.state, self.numbers, asked, views, shared, tally)
+        self._stepper = Stepper(self.state, self.numbers, questions, views, shared, tally)
         self.first_invalid = self._stepper.first_invalid
         self._crew = None
         if self._stepper.helpers:

@@ -284,14 +284,14 @@ def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]
             )
         for device in devices:
             wanted = policy.adapt(device)
-            for field, has, asks in (
+            for field, has, needs in (
                 ("erase_unit", device.erase_unit, wanted.erase_unit),
                 ("multi_plane", device.multi_plane, wanted.multi_plane),
                 ("ftl.placement", _placement(device), _placement(wanted)),
             ):
-                if has != asks:
+                if has != needs:
                     raise SsdgymError(
-                        f"proposers name {policy.label}, which needs {field} {asks}, and device "
+                        f"proposers name {policy.label}, which needs {field} {needs}, and device "
                         f"{device.name} has {has}; choose {_proposer_instead(policy, device)}, or a device "
                         "or ftl that has it."
                     )

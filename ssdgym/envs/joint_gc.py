@@ -45,7 +45,7 @@ class JointDecision(DescribedDecision):
         return Setting(tuple(devices), self.erase.most_blocks, kinds)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, its trackers and, if it is asked, an idle rule."""
+        """Return a device with the streams of the agent, its trackers and, if it decides, an idle rule."""
         adapted = device if self.idle is None else self.idle.adapt(device)
         return self.streams.tracked(adapted, self._selection.trackers)
 

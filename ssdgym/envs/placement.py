@@ -136,7 +136,7 @@ class StreamDecision(DescribedDecision):
 
     def spec(self) -> ObservationSpec:
         """Return the request for observations without features."""
-        # At the horizon a device that has never asked is described as if it asked where a host page goes.
+        # At the horizon a device without any decision is described as if a host page were placed.
         return spec_without_sets(self.external, stream_describer())
 
 

@@ -21,8 +21,8 @@ from ssdgym.errors import SsdgymError, shown
 
 #: The questions by their names in a setting of features, each with its bit.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
-#: Which of them are asked, by the value of the argument `asks`.
-ASKS = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUESTIONS)}
+#: Which decisions are due, by the value of the argument `decides`.
+DUE = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUESTIONS)}
 #: The label of what the FTL by itself would do, among the proposers.
 REGION_RULE = "region_rule"
 
@@ -31,7 +31,7 @@ class RegionDecision(DescribedDecision):
     """Whether parts of pages go to the main area (action 0) or to the region of small writes (action 1).
 
     Args:
-        asks: the questions: of groups that leave the write buffer in part (`flushes`), of subpages of a
+        decides: which are due: of groups that leave the write buffer in part (`flushes`), of subpages of a
             region block that is `collected`, or `both`.
         victims: policy that chooses what is erased in the main area.
 
@@ -41,10 +41,10 @@ class RegionDecision(DescribedDecision):
 
     kind: ClassVar[int] = REGION
 
-    def __init__(self, asks: str, victims: str) -> None:
-        if asks not in ASKS:
-            raise SsdgymError(f"asks must be one of {', '.join(ASKS)}, not {shown(asks)}.")
-        self.asked = ASKS[asks]
+    def __init__(self, decides: str, victims: str) -> None:
+        if decides not in DUE:
+            raise SsdgymError(f"decides must be one of {', '.join(DUE)}, not {shown(decides)}.")
+        self.due = DUE[decides]
         self.policy = victims_of(victims)
         self.names = [REGION_RULE]
         self.labels = {"way": self.names}
@@ -54,7 +54,7 @@ class RegionDecision(DescribedDecision):
         """Return what the features are chosen by."""
         for device in devices:
             _check(device)
-        return Setting(tuple(devices), kinds=(KINDS[REGION], *self.asked))
+        return Setting(tuple(devices), kinds=(KINDS[REGION], *self.due))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device, which has a region of single subpages, as the policy for victims runs it."""
@@ -67,7 +67,7 @@ class RegionDecision(DescribedDecision):
 
     def spec(self) -> ObservationSpec:
         """Return the request for observations without features."""
-        external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.asked)
+        external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.due)
         return spec_without_sets(external, region_describer())
 
 
@@ -87,7 +87,7 @@ class SubpageRegionOptions(Options):
 
     device: Any = "subftl-tiny"
     workload: Any = "small_mixed"
-    asks: str = "both"
+    decides: str = "both"
     victims: str = "greedy"
 
     default_objective: ClassVar[Mapping[str, float]] = {"flash_time": 1.0}
@@ -95,7 +95,7 @@ class SubpageRegionOptions(Options):
 
     def decision(self) -> RegionDecision:
         """Return the decision that the agent takes."""
-        return RegionDecision(self.asks, self.victims)
+        return RegionDecision(self.decides, self.victims)
 
 
 class SubpageRegionEnv(DecisionEnv):
@@ -111,7 +111,7 @@ class SubpageRegionEnv(DecisionEnv):
     (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
-    `Discrete(2)`, both always valid; `asks` says which of two questions are asked:
+    `Discrete(2)`, both always valid; `decides` says which of two decisions are due:
 
     | question | 0 | 1 |
     |---|---|---|
@@ -148,7 +148,7 @@ class SubpageRegionEnv(DecisionEnv):
     |---|---|---|---|
     | `device` | as everywhere | `"subftl-tiny"` | one of mapping subpage and kind subftl |
     | `workload` | as everywhere | `"small_mixed"` | one of small writes |
-    | `asks` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
+    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
     | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |
     """
 

@@ -91,12 +91,12 @@ def check_order(device: DeviceConfig, who: str) -> None:
     """Raise if pages may be written in another order than the requests', from which the future is read."""
     if device.ftl.timing != "none":
         raise SsdgymError(
-            f"device {device.name}: {who} knows the future, which is known in untimed runs only; set "
+            f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "
             "ftl.timing to none."
         )
     if getattr(device.ftl, "write_buffer_pages", 0):
         raise SsdgymError(
-            f"device {device.name}: {who} knows the order in which the host writes, and pages leave the "
+            f"device {device.name}: {who} uses the order in which the host writes, and pages leave the "
             "write buffer in another; set ftl.write_buffer_pages to 0."
         )
 

@@ -140,7 +140,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
     require_new(sim, "precondition")
     if workload.is_endless:
         raise SsdgymError(
-            f"workload {workload.kind} never ends, so nobody can know all that it reads; for the "
+            f"workload {workload.kind} never ends, so all that it reads cannot be known; for the "
             "preconditioning reads give it an end, with requests or loops."
         )
     device = sim.device

@@ -24,7 +24,7 @@ from ssdgym.workloads.base import RequestStream
 
 
 class Runnable(Protocol):
-    """What is asked of a simulator that runs without time.
+    """What is needed of a simulator that runs without time.
 
     Attributes:
         policy: takes its decisions.

@@ -193,7 +193,7 @@ def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -
     [
         ({"kind": "fast"}, "field ftl.kind must be 'nftl' or 'superblock', not 'fast'"),
         ({"placement": "single"}, "field ftl.placement is unknown"),
-        ({"allocation": "dynamic"}, "has allocation dynamic, and mapping block knows static only; leave it"),
+        ({"allocation": "dynamic"}, "has allocation dynamic, and mapping block has static only; leave it"),
         ({"gc": {"free_blocks": 2}}, "field ftl.gc.free_blocks is unknown"),
         ({"gc": {"free_share": 1.0}}, "field ftl.gc.free_share must be less than 1, not 1.0"),
         ({"gc": {"merges": "later"}}, "field ftl.gc.merges must be 'at_once' or 'spread', not 'later'"),

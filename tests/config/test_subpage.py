@@ -131,10 +131,10 @@ def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -
     [
         ({"kind": "dftl"}, "field ftl.kind must be 'cgm', 'fgm', 'sector_log' or 'subftl', not 'dftl'"),
         ({"placement": "single"}, "field ftl.placement is unknown"),
-        ({"allocation": "static"}, "has allocation static, and mapping subpage knows dynamic only; leave"),
+        ({"allocation": "static"}, "has allocation static, and mapping subpage has dynamic only; leave"),
         (
             {"gc": {"free_fraction": 0.1}},
-            "has gc.free_fraction, and of gc mapping subpage knows mode, free_blocks",
+            "has gc.free_fraction, and of gc mapping subpage has mode, free_blocks",
         ),
         ({"gc": {"free_blocks": 2, "background_fraction": 0.1}}, "has gc.background_fraction"),
         ({"gc": {"free_blocks": 2, "idle": "blocking"}}, "has gc.idle"),

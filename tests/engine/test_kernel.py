@@ -128,7 +128,7 @@ def test_indices_of_ssdgym__may_be_of_any_width() -> None:
 
 def test_kernel__a_numba_without_that_option__warns_and_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "CPUTargetOptions", object)
-    with pytest.warns(RuntimeWarning, match="no longer knows the option _nrt"):
+    with pytest.warns(RuntimeWarning, match="no longer has the option _nrt"):
         compiled = door.helper(three)
     assert "_nrt" not in compiled.targetoptions
     assert compiled() == 3

@@ -35,7 +35,7 @@ def test_idle_rule__played_by_its_proposals__leaves_the_device_that_it_leaves(
     ("changes", "message"),
     [
         ({"ftl": {"timing": "none"}}, "has no idle time; set ftl.timing to event"),
-        ({"device": idle_device(idle="oracle_gap")}, "oracle_gap knows the future"),
+        ({"device": idle_device(idle="oracle_gap")}, "oracle_gap uses the future"),
         ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
         ({"victims": "greedy+threshold"}, "give a compiled victim rule alone"),
         ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),

@@ -117,7 +117,7 @@ def test_rows_and_columns__where_a_die_is_idle__of_its_answers_only(candidates: 
     ("changes", "message"),
     [
         ({"ftl": {"timing": "none"}}, "has no idle time; set ftl.timing to event"),
-        ({"ftl": {"gc.idle": "oracle_gap"}}, "oracle_gap knows the future"),
+        ({"ftl": {"gc.idle": "oracle_gap"}}, "oracle_gap uses the future"),
         ({"idle": "threshold"}, "idle must be True or False, not 'threshold'; the rule that proposes is"),
     ],
     ids=str,

@@ -124,5 +124,5 @@ def test_policy__that_is_not_known__is_named() -> None:
 
 
 def test_policy__that_knows_the_future__is_refused() -> None:
-    with pytest.raises(SsdgymError, match="oracle_k knows the future, which environments do not tell"):
+    with pytest.raises(SsdgymError, match="oracle_k uses the future, which environments do not tell"):
         EraseVictimEnv(device="suite", ftl={"timing": "none"}, reward={"paired": "greedy+oracle_k"})

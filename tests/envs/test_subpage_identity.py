@@ -92,10 +92,12 @@ def test_own_rules__compiled_and_played__the_same_device(rules: str, timing: str
 
 @pytest.mark.parametrize("timing", TIMINGS)
 @pytest.mark.parametrize(
-    ("asks", "kinds"), [("flushes", {"flush 1"}), ("collected", {"collected 0", "collected 1"})]
+    ("decides", "kinds"), [("flushes", {"flush 1"}), ("collected", {"collected 0", "collected 1"})]
 )
-def test_one_question__compiled_and_played__the_same_device(asks: str, kinds: set[str], timing: str) -> None:
-    env, answers = played(regional(timing), asks=asks)
+def test_one_question__compiled_and_played__the_same_device(
+    decides: str, kinds: set[str], timing: str
+) -> None:
+    env, answers = played(regional(timing), decides=decides)
     assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
     assert {name for name, count in answers.items() if count} == kinds
 

@@ -35,7 +35,7 @@ ERASE_NS = 5_000_000
 def test_flush__goes_where_it_is_said(timing: str) -> None:
     found = {}
     for answer in (0, 1):
-        env = SubpageRegionEnv(**options(device=tiny(timing=timing), asks="flushes", workload="varmail"))
+        env = SubpageRegionEnv(**options(device=tiny(timing=timing), decides="flushes", workload="varmail"))
         found[answer] = play(env, 1, always(answer)).metrics
     assert found[0]["subpage_programs"] == 0 and found[0]["rmw_count"] > 200
     assert found[1]["subpage_programs"] > 200 and found[1]["request_waf"] < 2 < found[0]["request_waf"]
@@ -47,7 +47,7 @@ def test_collected__is_kept_up_to_three_quarters_of_a_block_or_evicted(timing: s
     for answer in (0, 1):
         model = tiny(timing=timing)
         env = SubpageRegionEnv(
-            **options(device=model, asks="collected", workload="zipf99", horizon=3000, features="all")
+            **options(device=model, decides="collected", workload="zipf99", horizon=3000, features="all")
         )
         observation, _ = env.reset(seed=1)
         kept = env.metadata["features"]["context"].index("collection_kept")
@@ -205,7 +205,7 @@ def test_terms__of_this_family_on_others__and_the_reverse__refused() -> None:
         ),
         ({"device": tiny("cgm")}, "ftl.kind cgm decides nothing about a region of small writes"),
         ({"device": [tiny(), tiny("sector_log")]}, "ftl.kind sector_log decides nothing about a region"),
-        ({"asks": "all"}, "asks must be one of flushes, collected, both, not 'all'"),
+        ({"decides": "all"}, "decides must be one of flushes, collected, both, not 'all'"),
         ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
         ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),
         (
@@ -227,7 +227,7 @@ def test_features__by_the_questions_that_are_asked() -> None:
     def context(**changes: Any) -> set[str]:
         return set(SubpageRegionEnv(**options(**changes)).metadata["features"]["context"])
 
-    both, flushes, collected = context(), context(asks="flushes"), context(asks="collected")
+    both, flushes, collected = context(), context(decides="flushes"), context(decides="collected")
     assert both - flushes == {"asks_collected", "collection_kept", "collection_left"}
     assert both - collected == {"asks_collected", "sector_leaving"}
     assert context(device=[tiny(), tiny(region_share=0.15)]) - both == {"log_region_pages"}
@@ -247,6 +247,6 @@ def test_render__says_what_is_chosen_and_the_amplification_in_bytes() -> None:
 def test_sync_writes_of_an_array__are_asked_for_one_by_one() -> None:
     """Every part that leaves at once asks, and the horizon cuts none."""
     writes = requests(*((WRITE, 8 * k, 2, SYNC) for k in range(300)))
-    env = SubpageRegionEnv(**options(workload=writes, horizon=101, asks="flushes"))
+    env = SubpageRegionEnv(**options(workload=writes, horizon=101, decides="flushes"))
     played = play(env, 0, always(1))
     assert len(played.rewards) == 51 and played.metrics["host_pages_written"] == 102

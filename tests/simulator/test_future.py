@@ -114,9 +114,9 @@ def test_oracle__after_a_run_is_over__knows_nothing_of_what_follows() -> None:
 @pytest.mark.parametrize("placement", ["oracle_k", "oracle_host", "oracle_gc", "oracle_rate"])
 def test_oracle__in_time_or_in_an_environment__refused(placement: str) -> None:
     sim = Simulator(DEVICE, ftl={"timing": "event"}, policy=f"greedy+{placement}")
-    with pytest.raises(SsdgymError, match=f"{placement} knows the future, which is known in untimed"):
+    with pytest.raises(SsdgymError, match=f"{placement} uses the future, which is known in untimed"):
         sim.run(random_writes(10, sim.logical_pages))
-    with pytest.raises(SsdgymError, match=f"{placement} knows the future, which environments do not"):
+    with pytest.raises(SsdgymError, match=f"{placement} uses the future, which environments do not"):
         EraseVictimEnv(device={"base": "tiny", "ftl.placement": placement, "ftl.timing": "none"})
 
 

@@ -142,7 +142,7 @@ def test_asking_for_nothing_is_an_error() -> None:
 
 
 def test_a_request_larger_than_the_footprint_is_refused() -> None:
-    with pytest.raises(SsdgymError, match="asks for 64 pages at once .* only 10 of the 100 logical pages"):
+    with pytest.raises(SsdgymError, match="takes 64 pages at once .* only 10 of the 100 logical pages"):
         opened(config("uniform", request_pages=64, footprint=0.1), logical_pages=100)
 
 

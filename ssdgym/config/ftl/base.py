@@ -161,8 +161,7 @@ class FtlConfig(Config):
         only = usual["allocation"].default
         if self.has_one_allocation and self.allocation != only:
             raise ValueError(
-                f"has allocation {self.allocation}, and mapping {self.mapping} knows {only} only; leave it "
-                "out"
+                f"has allocation {self.allocation}, and mapping {self.mapping} has {only} only; leave it out"
             )
         kind = getattr(self, "kind", None)
         for name in self.foreign_fields(kind):

@@ -61,7 +61,7 @@ class GcConfig(Config):
         if self.idle is not None and self.background_fraction is not None:
             raise ValueError("gives both background_fraction and idle; leave one of them out")
         if self.grain == GcGrain.ROUND and (self.idle is not None or self.preemptible):
-            raise ValueError("has grain round, which knows neither idle nor preemptible; leave them out")
+            raise ValueError("has grain round, which has neither idle nor preemptible; leave them out")
         if self.erases_wait and self.idle is not None:
             raise ValueError("has erases_wait, which goes with no idle rule; leave one of them out")
         if self.grain == GcGrain.ROUND and self.background_fraction is None:

@@ -184,7 +184,7 @@ def _plan(dev, plane):
 
 @inlined
 def is_allowed(dev, answer):
-    """Return whether a candidate of the decision asked last can be carried out."""
+    """Return whether a candidate of the last decision can be carried out."""
     return 0 <= answer < candidates_of(dev) and dev.figure[answer].allowed
 
 

@@ -46,7 +46,7 @@ def _compiler_options() -> dict[str, Any]:
     if hasattr(CPUTargetOptions, "_nrt"):
         return {"_nrt": False, "error_model": "numpy"}
     warnings.warn(
-        f"numba {numba.__version__} no longer knows the option _nrt; the engine will run many times slower",
+        f"numba {numba.__version__} no longer has the option _nrt; the engine will run many times slower",
         RuntimeWarning,
         stacklevel=3,
     )

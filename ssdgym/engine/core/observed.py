@@ -99,7 +99,7 @@ ANSWER_SEEN = np.dtype(
     ],
     align=True,
 )
-#: What a region is asked about: sectors of a group that leave the write buffer as less than a page, or a
+#: What a region decides: sectors of a group that leave the write buffer as less than a page, or a
 #: subpage of a block that is collected.
 SECTOR_SEEN = np.dtype(
     [
@@ -107,11 +107,11 @@ SECTOR_SEEN = np.dtype(
         ("lpn", "i8"),  # the subpage, or the first of the sectors
         ("collected", "i8"),  # whether it is a subpage of a block that is collected
         ("slots", "i8"),  # sectors of a group
-        ("sectors", "i8"),  # that are asked for: those that leave the buffer, or 1
+        ("sectors", "i8"),  # that are decided: those that leave the buffer, or 1
         ("others", "i8"),  # mapped sectors of their group beside them
         ("in_region", "i8"),  # of these, those that are in a region
         ("updated", "i8"),  # sectors that were in a region when they were written
-        ("writes", "i8"),  # versions of the sectors asked for, summed
+        ("writes", "i8"),  # versions of the sectors decided, summed
         ("pages", "i8"),  # of flash, to be read before the group is programmed as a whole
         ("evicting", "i8"),  # whether the group is on its way to the main area already
         ("slot", "i8"),  # that holds the data of `lpn` up to now, or -1
@@ -187,7 +187,7 @@ PLAN_SEEN = np.dtype(
 )
 #: Where a device was when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
-#: A feature that is asked for: its code, and the bounds that its values have to keep.
+#: A feature that is selected: its code, and the bounds that its values have to keep.
 FEATURE = np.dtype([("address", "i8"), ("of_device", "i8"), ("low", "f8"), ("high", "f8")])
 #: The first value outside its bounds: which column it is for (counted from 1, context behind candidates).
 OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])

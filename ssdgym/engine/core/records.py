@@ -137,9 +137,9 @@ CONTROL = np.dtype(
         ("serial", "i8"),  # requests started since the last reset
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
-        ("resumes", "i4"),  # a decision was taken outside: what asked for it goes on before anything else
+        ("resumes", "i4"),  # a decision was taken outside: what waited for it goes on before all else
         ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
-        ("decision_kind", "i4"),  # of the last decision asked for outside
+        ("decision_kind", "i4"),  # of the last decision due outside
         (
             "decision_subject",
             "i8",
@@ -337,7 +337,7 @@ DIE = np.dtype(
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
         ("waits", "u1"),  # its erase waits for the write of another die
-        ("timer", "u1"),  # its event is the time at which it is asked again
+        ("timer", "u1"),  # its event is the time at which it decides again
         ("command", "u1"),
         ("stage", "u1"),
         ("ready", "u1"),

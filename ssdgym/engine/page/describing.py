@@ -194,9 +194,9 @@ def _observe_idle(dev, spec, view, plane):
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     die, control = spec.die[0], dev.control[0]
-    # At the horizon it is the die that was asked for last.
-    asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
-    look_at_die(dev, np.int64(control.decision_subject) if asked else np.int64(0), die)
+    # At the horizon it is the die of the last decision.
+    decided = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
+    look_at_die(dev, np.int64(control.decision_subject) if decided else np.int64(0), die)
     for number in range(_ANSWERS):
         view.mask[number] = die.collects or number == 0
         _look_at_answer(dev, number, die, spec.answers[number])

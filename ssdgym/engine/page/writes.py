@@ -179,8 +179,8 @@ def _can_join(dev, plane, members, lpn, row):
         return False
     if params.allocation != STATIC and (not has_room(dev, plane) or is_short(dev, plane)):
         return False
-    asked = is_external(dev, PLACE) or (params.programs_fail and is_external(dev, ALLOCATE))
-    if asked:  # each page has a question of its own
+    by_page = is_external(dev, PLACE) or (params.programs_fail and is_external(dev, ALLOCATE))
+    if by_page:  # each page is a decision of its own
         return False
     stream = rule_of_host(dev, plane, lpn)
     if stream < 0:

@@ -34,14 +34,14 @@ _describe = describing_kernel("way", "sector")
 
 @inlined
 def _subject(dev):
-    """Return the subpage that is asked for, or the first of the sectors; at the horizon the last one."""
+    """Return the subpage that is decided, or the first of the sectors; at the horizon the last one."""
     control = dev.control[0]
     return np.int64(control.decision_subject) if control.decision_kind == REGION else np.int64(0)
 
 
 @inlined
 def _mask_of(dev, lpn, collected):
-    """Return the sectors of a group that are asked for."""
+    """Return the sectors of a group that are decided."""
     if collected:
         return np.int64(1) << (lpn - group_of(dev, lpn) * dev.subpage[0].slots)
     return np.int64(dev.buffer[0].leaving)
@@ -81,20 +81,20 @@ def _writes_of(dev, group, mask):
 
 @kernel
 def _look_at_group(dev, lpn, collected, seen):
-    """Write what is asked for, and what else there is of its group."""
+    """Write what is decided, and what else there is of its group."""
     group = np.int64(group_of(dev, lpn))
-    asked, mapped = _mask_of(dev, lpn, collected), np.int64(mapped_of(dev, group))
+    decided, mapped = _mask_of(dev, lpn, collected), np.int64(mapped_of(dev, group))
     slot = np.int64(dev.logical[lpn].ppn)
-    in_regions = _count_in_region(dev, group, asked)
+    in_regions = _count_in_region(dev, group, decided)
     seen.lpn = lpn
     seen.collected = collected
     seen.slots = dev.subpage[0].slots
-    seen.sectors = count_sectors(asked)
-    seen.others = count_sectors(mapped & ~asked)
-    seen.in_region = _count_in_region(dev, group, mapped & ~asked)
+    seen.sectors = count_sectors(decided)
+    seen.others = count_sectors(mapped & ~decided)
+    seen.in_region = _count_in_region(dev, group, mapped & ~decided)
     seen.updated = np.int64(dev.updated[lpn]) if collected else in_regions
-    seen.writes = _writes_of(dev, group, asked)
-    seen.pages = _pages_of(dev, group, mapped if collected else mapped & ~asked)
+    seen.writes = _writes_of(dev, group, decided)
+    seen.pages = _pages_of(dev, group, mapped if collected else mapped & ~decided)
     seen.evicting = dev.evicting[group]
     seen.slot = slot
     seen.age_h = age_h(dev, page_of(dev, slot)) if slot >= 0 else np.int64(0)

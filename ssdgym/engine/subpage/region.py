@@ -162,7 +162,7 @@ def _starve(dev, plane):
 
 @inlined
 def _stays(dev, plane, lpn):
-    """Decide whether a subpage of a victim stays in the region; PENDING where that is asked for outside."""
+    """Decide whether a subpage of a victim stays in the region; PENDING where that is decided outside."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)

@@ -275,7 +275,7 @@ def _start_write(dev, die_number):
 
 @inlined
 def is_answered(dev):
-    """Return whether a collection that a die goes on with has asked for a decision that is taken now."""
+    """Return whether a collection that a die goes on with has waited for a decision that is taken now."""
     return dev.control[0].answer >= 0 and dev.buffer[0].collected_plane >= 0
 
 

@@ -56,7 +56,7 @@ BUFFER = np.dtype(
         ("writing", "u1"),  # untimed: the write of transaction 0 is being carried out
         ("write_plane", "i4"),  # untimed: the plane that it is bound to, or -1
         ("collected_plane", "i4"),  # plane of the collection that a decision is due for, or -1
-        ("leaving", "u1"),  # sectors of the group that has asked last where it goes
+        ("leaving", "u1"),  # sectors of the group whose place was decided last
     ],
     align=True,
 )

@@ -78,7 +78,7 @@ def way_valid(view, way, sector):
 
 @sector_feature(default=_both)
 def asks_collected(view, sector):
-    """Return 1 if a subpage of a collected block is asked for, 0 if a group that leaves the buffer."""
+    """Return 1 if a subpage of a collected block is decided, 0 if a group that leaves the buffer."""
     return 1.0 if sector.collected else 0.0
 
 

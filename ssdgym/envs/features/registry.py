@@ -42,7 +42,7 @@ class Setting:
     Attributes:
         devices: all that the environment has.
         most_blocks: most blocks of a candidate.
-        kinds: of the decisions that are asked for, by name.
+        kinds: of the decisions that are due, by name.
     """
 
     devices: tuple[DeviceConfig, ...]

@@ -1,4 +1,4 @@
-"""Which features an environment observes, and how the engine is asked for them."""
+"""Which features an environment observes, and how the engine selects them."""
 
 from __future__ import annotations
 
@@ -183,11 +183,11 @@ class Selection:
         )
 
 
-def select(asked: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] | None = None) -> Selection:
+def select(wanted: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] | None = None) -> Selection:
     """Choose features.
 
     Args:
-        asked: `"default"`, which takes those that vary in the setting; `"all"`; or a list of names,
+        wanted: `"default"`, which takes those that vary in the setting; `"all"`; or a list of names,
             `"default"` among them for all of these.
         setting: devices, candidates and kinds of decisions.
         proposers: their labels by what they propose: a candidate, stream, answer, way or plan.
@@ -197,7 +197,7 @@ def select(asked: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] 
     """
     proposers = proposers or {}
     known = [label for labels in proposers.values() for label in labels]
-    names = _expand(asked, setting, [PROPOSED_BY + label for label in known])
+    names = _expand(wanted, setting, [PROPOSED_BY + label for label in known])
     marks = [name for name in names if name.startswith(PROPOSED_BY)]
     labels = [name.removeprefix(PROPOSED_BY) for name in marks]
     for label in labels:
@@ -221,17 +221,17 @@ def select(asked: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] 
     return Selection(tuple(found), tuple(labels), proposers)
 
 
-def _expand(asked: Any, setting: Setting, marks: list[str]) -> list[str]:
-    """Return the names that are asked for, each once."""
-    if asked == "default":
-        asked = ["default"]
-    if asked == "all":
+def _expand(wanted: Any, setting: Setting, marks: list[str]) -> list[str]:
+    """Return the names that are wanted, each once."""
+    if wanted == "default":
+        wanted = ["default"]
+    if wanted == "all":
         return [*(one.feature.name for one in _described(setting)), *marks]
-    listed = isinstance(asked, Sequence) and not isinstance(asked, str)
-    if not listed or not all(isinstance(name, str) for name in asked):
-        raise SsdgymError(f"features must be 'default', 'all' or a list of names, not {asked!r:.60}.")
+    listed = isinstance(wanted, Sequence) and not isinstance(wanted, str)
+    if not listed or not all(isinstance(name, str) for name in wanted):
+        raise SsdgymError(f"features must be 'default', 'all' or a list of names, not {wanted!r:.60}.")
     names: list[str] = []
-    for name in asked:
+    for name in wanted:
         names += _default(setting, marks) if name == "default" else [name]
     return list(dict.fromkeys(names))
 

@@ -53,7 +53,7 @@ class Twin:
         placement = placement_of(device)
         if placement is not None and placement.oracle:
             raise SsdgymError(
-                f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
+                f"reward.paired: policy {policy} uses the future, which environments do not tell; name "
                 "another one."
             )
         self._totals = Totals.of(device, state)

@@ -97,7 +97,7 @@ class AccessConfig(RegionConfig):
         largest = max(self.request_pages)
         if largest > pages:
             raise SsdgymError(
-                f"a workload asks for {largest} pages at once (request_pages) but its footprint has only "
+                f"a workload takes {largest} pages at once (request_pages) but its footprint has only "
                 f"{pages} of the {logical_pages} logical pages; make the footprint larger or the requests "
                 "smaller."
             )
@@ -189,7 +189,7 @@ class RatedConfig(AccessConfig):
         0,
         ge=0,
         le=256,
-        description="Number of hints by which the host tells how often it accesses a request's first page: 0"
+        description="Number of hints by which the host says how often it accesses a request's first page: 0"
         " for those accessed most often, each further one for a quarter of the rate; 0 or 1: no hints.",
     )
 

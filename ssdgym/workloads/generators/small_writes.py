@@ -161,7 +161,7 @@ def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: i
     largest = max(config.large_bytes)
     if largest > footprint:
         raise SsdgymError(
-            f"workload {config.kind}: large_bytes asks for {largest} bytes at once but the footprint has "
+            f"workload {config.kind}: large_bytes takes {largest} bytes at once but the footprint has "
             f"only {footprint} of the {logical_pages * page_size} logical bytes; make the footprint larger "
             "or the requests smaller."
         )

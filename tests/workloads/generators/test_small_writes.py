@@ -137,7 +137,7 @@ def test_synchrony_changes_nothing_else() -> None:
 
 
 def test_a_large_request_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(SsdgymError, match="large_bytes asks for 131072 bytes .* only 65536 of the 67108864"):
+    with pytest.raises(SsdgymError, match="large_bytes takes 131072 bytes .* only 65536 of the 67108864"):
         drawn(small_writes(large_bytes=131072, footprint=2**-10))
 
 
