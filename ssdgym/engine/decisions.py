@@ -329,7 +329,8 @@ def has_oracle(dev):
 
 @kernel
 def _die_event(decider, event, die_number, number):
-    for kind in (ERASE, PLACE, IDLE):
+    for k in range(listeners(decider.rules)):
+        kind = listener(k)
         rule = decider.rules[kind]
         if rule.hooks & event:
             address = rule.answered if event == ANSWERED else rule.resumed

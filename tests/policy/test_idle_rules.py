@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy
+from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy, tracker
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
 
@@ -106,3 +106,26 @@ def test_idle_rule__of_a_user__with_memory_and_hooks() -> None:
     assert asked > 100
     assert 0 < ns < 2 * sim.now_ns, "two dies"
     assert sim.metrics()["policy_memory_bytes"] == record.itemsize
+
+
+@pytest.mark.usefixtures("own_registrations")
+def test_tracker__hears_of_idle_dies() -> None:
+    idle = tracker("idle_times_for_test", source="a test", memory=[("answers", "i8"), ("ns", "i8")])
+
+    @idle.on("answered")
+    def answered(view: Any, die: int, commands: int, parameters: Any) -> None:
+        view.memory[0].answers += 1
+
+    @idle.on("resumed")
+    def resumed(view: Any, die: int, idle_ns: int, parameters: Any) -> None:
+        view.memory[0].ns += idle_ns
+
+    config = device(
+        ftl={"timing": "event", "gc": {"free_blocks": 2}, "trackers": ["idle_times_for_test"]},
+    )
+    sim = Simulator(config, policy="greedy+threshold")
+    sim.run(mixed_requests(2000, sim.logical_pages, gap_ns=4000))
+    start = int(sim.state.params["place_device"][0, 0])
+    answers, ns = sim.state.memory[0, start : start + 16].view("i8")
+    assert answers > 100
+    assert 0 < ns < 2 * sim.now_ns, "two dies"
