@@ -20,9 +20,9 @@ from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
 from ssdgym.cli import app
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import PRECONDITIONING, DeviceConfig, load_device
-from ssdgym.config.ftl import PageFtl
-from ssdgym.config.ftl.base import ssdsim
+from ssdgym.config.ftl import ssdsim
 from ssdgym.config.loading import Config
+from ssdgym.config.page import PageFtl
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.envs.features import Setting, registered_features
@@ -30,8 +30,8 @@ from ssdgym.envs.features.registry import CALLED_WITH
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
 from ssdgym.experiments.leaderboard.text import MEANINGS
-from ssdgym.experiments.papers.claims import AnyClaim
-from ssdgym.experiments.papers.claims.base import VERDICTS
+from ssdgym.experiments.papers.claims import VERDICTS
+from ssdgym.experiments.papers.config import AnyClaim
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (

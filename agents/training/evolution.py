@@ -15,8 +15,8 @@ from torch import nn
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard, InputConfig
-from ssdgym.agents.compiled.loading import register_recorder, register_trainable
 from ssdgym.agents.networks import CandidateScorer, OrdinalNetwork, network_of
+from ssdgym.agents.rules import register_recorder, register_trainable
 from ssdgym.agents.training.config import AGENT, EvolutionConfig, LifetimesConfig
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.agents.training.stages import Stages

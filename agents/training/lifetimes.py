@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from ssdgym.agents.compiled.loading import CompiledNetwork
-from ssdgym.agents.compiled.rules import ROOM
 from ssdgym.agents.networks import OrdinalNetwork, torch_threads
+from ssdgym.agents.rules import CompiledNetwork
+from ssdgym.agents.scoring import ROOM
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.future import BEYOND, check_order, deaths_after

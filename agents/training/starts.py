@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ssdgym.agents.networks import MASKED_SCORE, CandidateScorer
 from ssdgym.agents.training.config import CrossEntropyConfig, PriorConfig
-from ssdgym.agents.training.ppo.network import Minibatch, Network
-from ssdgym.agents.training.ppo.rollout import Collector
+from ssdgym.agents.training.ppo_network import Minibatch, Network
+from ssdgym.agents.training.ppo_rollout import Collector
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation

@@ -17,7 +17,7 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
-from ssdgym.agents.training.ppo.learner import FastPpo
+from ssdgym.agents.training.ppo_learner import FastPpo
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
 from ssdgym.agents.training.starts import clone, search_weights

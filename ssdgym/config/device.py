@@ -19,9 +19,10 @@ from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
 from ssdgym.config.bit_errors import BitErrorsConfig
 from ssdgym.config.cells import CellsConfig
 from ssdgym.config.fields import dotted, nested, overlapping
-from ssdgym.config.ftl import AnyFtl, FtlConfig, PageFtl
+from ssdgym.config.ftl import AnyFtl, FtlConfig
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.page import PageFtl
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError, shown
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl import FtlConfig, GcConfig, register_ftl
+from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.config.gc import GcConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Advance, Allocation, RegionRule, SubpageKind
 

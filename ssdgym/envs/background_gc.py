@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import idle_describer

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
-from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
+from ssdgym.config.page import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import stream_describer

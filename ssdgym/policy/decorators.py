@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypedDict, Unpack, cast
 
 import numpy as np
 
-from ssdgym.config.ftl import STREAMS
+from ssdgym.config.page import STREAMS
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane

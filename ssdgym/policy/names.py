@@ -151,7 +151,7 @@ def _imported(source: bytes, package: str) -> tuple[str, ...]:
 
 
 #: Where rules are found that are not registered, by what stands before the colon in their names.
-FOUND_BY = {"agent": "ssdgym.agents.compiled"}
+FOUND_BY = {"agent": "ssdgym.agents.rules"}
 _IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
 
 

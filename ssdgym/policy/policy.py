@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.config.ftl import MemoryBytes, PageFtl, RuleNeeds
+from ssdgym.config.ftl import MemoryBytes, RuleNeeds
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError

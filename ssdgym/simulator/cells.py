@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import RETIRED, STATIC

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import MAX_DEGREE, SUB_BLOCK_PLACEMENTS, MemoryBytes, PageFtl
+from ssdgym.config.ftl import MemoryBytes
+from ssdgym.config.gc import MAX_DEGREE
+from ssdgym.config.page import SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.speedupgc.best_sets import PER_WORD, WRITABLE_BEST
 from ssdgym.engine.speedupgc.groups import words_of

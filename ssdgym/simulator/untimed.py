@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
 from ssdgym.engine.page.family import adopt_placement

@@ -12,7 +12,7 @@ from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
-from tests.agents.compiled.agents import saved_agent
+from tests.agents.rules.agents import saved_agent
 from tests.cli.conftest import Run
 from tests.experiments.leaderboard.regenerated import regenerated
 

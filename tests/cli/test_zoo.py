@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym.agents import zoo
 from ssdgym.agents.agent import Agent
-from tests.agents.compiled.agents import random_agent
+from tests.agents.rules.agents import random_agent
 from tests.cli.conftest import Run
 
 

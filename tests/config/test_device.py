@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig, load_device, load_fields, with_ftl
-from ssdgym.config.ftl import PageFtl
 from ssdgym.config.loading import available
+from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families.page import thresholds_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ssdgym.config.device import load_device, with_ftl
-from ssdgym.config.ftl import HotnessConfig
+from ssdgym.config.gc import HotnessConfig
 from ssdgym.errors import SsdgymError
 
 

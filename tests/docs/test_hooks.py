@@ -12,13 +12,13 @@ import pytest
 
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import PRECONDITIONING, PreconditioningKind
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.envs import features
 from ssdgym.envs.features import registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.leaderboard.text import _COLUMNS, MEANINGS
-from ssdgym.experiments.papers.claims import base
+from ssdgym.experiments.papers import claims as base
 from ssdgym.experiments.sweeps import config
 from ssdgym.workloads.registry import workload_models
 from ssdgym.workloads.traces.registry import format_names

@@ -12,8 +12,8 @@ from gymnasium.envs import registration
 from gymnasium.utils.env_checker import check_env
 from my_lab.chest import DRAWER, DRAWERS
 
+from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.config.ftl import base as ftl_module
 from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.envs import EraseVictimEnv
 from ssdgym.envs.rewards import terms

@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym import baselines
 from ssdgym.config.device import DeviceConfig, with_ftl
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     PlacementRule,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.preconditioning import Preconditioning

@@ -9,7 +9,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
-from ssdgym.config.ftl import SUB_BLOCK_PLACEMENTS, PageFtl
+from ssdgym.config.page import SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.decisions import KINDS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import block_describer

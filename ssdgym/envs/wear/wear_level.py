@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.decisions import LEVEL
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.options import Options

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.experiments.papers.claims.base import Claim, Verdict
+from ssdgym.experiments.papers.claims import Claim, Verdict
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import (
     BySeed,

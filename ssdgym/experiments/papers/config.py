@@ -10,10 +10,23 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import Config
-from ssdgym.experiments.papers.claims import AnyClaim
-from ssdgym.experiments.papers.claims.base import Claim, Texts
+from ssdgym.experiments.papers import change_claims, value_claims
+from ssdgym.experiments.papers.claims import Claim, Texts
 from ssdgym.experiments.papers.samples import Place, Sample, workloads_of
 from ssdgym.workloads.traces.transforms import AnyTransformConfig
+
+#: A claim of any kind, as YAML files give it.
+AnyClaim = Annotated[
+    change_claims.ChangeClaim
+    | change_claims.RangeClaim
+    | change_claims.ExtremeClaim
+    | change_claims.ShareClaim
+    | value_claims.ValueClaim
+    | value_claims.AtMostClaim
+    | value_claims.TrendClaim
+    | value_claims.ResemblesClaim,
+    Field(discriminator="kind"),
+]
 
 
 class MeasuredBy(Config):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import STREAMS, SUB_BLOCK_PLACEMENTS, GcConfig, PageFtl
+from ssdgym.config.gc import GcConfig
+from ssdgym.config.page import STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_LIMITS,

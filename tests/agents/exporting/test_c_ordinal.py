@@ -13,8 +13,8 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.c_header import c_header
-from tests.agents.compiled.agents import random_agent
 from tests.agents.exporting.test_c_header import COMPILER, needs_compiler
+from tests.agents.rules.agents import random_agent
 
 
 def compiled(agent: Agent, folder: Path) -> Any:

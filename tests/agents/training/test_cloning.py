@@ -9,7 +9,7 @@ from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import PriorConfig, TrainConfig
-from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo_network import Network
 from ssdgym.agents.training.starts import clone
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ssdgym.agents.card import AgentCard, OrdinalConfig
-from ssdgym.agents.compiled.loading import CompiledNetwork, register_recorder, register_trainable
-from ssdgym.agents.compiled.rules import ROOM
 from ssdgym.agents.networks import OrdinalNetwork
+from ssdgym.agents.rules import CompiledNetwork, register_recorder, register_trainable
+from ssdgym.agents.scoring import ROOM
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE

@@ -11,7 +11,7 @@ from ssdgym.agents.zoo import zoo_agents
 from ssdgym.agents.zoo.described import agents_in, described_agent, described_zoo
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from tests.agents.compiled.agents import random_agent, saved_agent
+from tests.agents.rules.agents import random_agent, saved_agent
 
 
 @pytest.mark.parametrize(

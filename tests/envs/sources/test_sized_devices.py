@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.envs.sources import is_sizing, load_devices, sized_to_traces
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.compiled.loading import register_trainable
 from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.rules import register_trainable
 from ssdgym.agents.training.evolution import WeightVectors, begin_with_lifetimes, mean_fitness
 from ssdgym.agents.training.tasks import Play, Task
 from ssdgym.errors import SsdgymError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.experiments.papers.claims.base import Verdict
+from ssdgym.experiments.papers.claims import Verdict
 from ssdgym.experiments.papers.report import claim_lines
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result

@@ -7,8 +7,8 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from ssdgym.experiments.papers.claims import AnyClaim
-from ssdgym.experiments.papers.claims.base import Compared, Verdict
+from ssdgym.experiments.papers.claims import Compared, Verdict
+from ssdgym.experiments.papers.config import AnyClaim
 from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import VALUES, VARIANTS, claim, figure
 

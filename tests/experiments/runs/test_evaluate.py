@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ssdgym.agents.training.config import EnvironmentConfig
-from ssdgym.config.ftl import PageFtl
+from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import jobs_of, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label

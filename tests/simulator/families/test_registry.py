@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from pydantic import Field
 
+from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
-from ssdgym.config.ftl import FtlConfig, PageFtl, register_ftl
-from ssdgym.config.ftl import base as ftl_module
+from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
+from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import Decider

@@ -6,8 +6,8 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.ppo.learner import Batch
-from ssdgym.agents.training.ppo.network import Actor, Decisions
+from ssdgym.agents.training.ppo_learner import Batch
+from ssdgym.agents.training.ppo_network import Actor, Decisions
 from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.envs.sb3 import SB3VecEnv
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ssdgym.agents.training.ppo.rollout import RewardScale, advantages_of
+from ssdgym.agents.training.ppo_rollout import RewardScale, advantages_of
 
 GAMMA, LAMBDA = 0.9, 0.7
 

@@ -6,8 +6,8 @@ from sb3_contrib import MaskablePPO
 from torch.nn.functional import mse_loss
 
 from ssdgym.agents.training.config import FastPpoConfig
-from ssdgym.agents.training.ppo.learner import Batch, gradient_of, losses_of, take
-from ssdgym.agents.training.ppo.network import Arrays, Decisions, Minibatch, Network
+from ssdgym.agents.training.ppo_learner import Batch, gradient_of, losses_of, take
+from ssdgym.agents.training.ppo_network import Arrays, Decisions, Minibatch, Network
 
 CONFIG = FastPpoConfig(entropy_coefficient=0.02, value_coefficient=0.7, prior={"kl": 0.3})
 

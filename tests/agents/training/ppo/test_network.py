@@ -6,7 +6,7 @@ import torch
 
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.ppo.network import Decisions, Minibatch, Network
+from ssdgym.agents.training.ppo_network import Decisions, Minibatch, Network
 from ssdgym.types import Observation
 
 FEATURES = ("log_benefit", "log_age", "a", "b", "c")

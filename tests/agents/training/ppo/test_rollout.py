@@ -8,8 +8,8 @@ import torch
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.ppo.network import Network
-from ssdgym.agents.training.ppo.rollout import Collector, gumbel
+from ssdgym.agents.training.ppo_network import Network
+from ssdgym.agents.training.ppo_rollout import Collector, gumbel
 
 
 def make_collector(toy, steps: int) -> Collector:

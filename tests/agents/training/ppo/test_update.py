@@ -4,8 +4,8 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.training.config import FastPpoConfig
-from ssdgym.agents.training.ppo.learner import Batch, update
-from ssdgym.agents.training.ppo.network import Decisions, Network
+from ssdgym.agents.training.ppo_learner import Batch, update
+from ssdgym.agents.training.ppo_network import Decisions, Network
 
 
 def shares(network: Network, batch: Batch[Decisions]) -> torch.Tensor:

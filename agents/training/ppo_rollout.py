@@ -11,7 +11,7 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
-from ssdgym.agents.training.ppo.network import Decisions, Network
+from ssdgym.agents.training.ppo_network import Decisions, Network
 from ssdgym.types import Observation
 
 #: How far mean and deviation of the rewards follow those of the latest rollout.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl.base import (
+from ssdgym.config.ftl import (
     FIELDS,
     GC_FIELDS,
     FtlConfig,
@@ -16,7 +16,7 @@ from ssdgym.config.ftl.base import (
     register_ftl,
     ssdsim,
 )
-from ssdgym.config.ftl.gc import GcConfig, HotnessConfig
+from ssdgym.config.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.compiled.loading import rule_named
+from ssdgym.agents.rules import rule_named
 from ssdgym.simulator import Simulator
-from tests.agents.compiled.agents import CARDS, random_agent, saved_agent
+from tests.agents.rules.agents import CARDS, random_agent, saved_agent
 
 DECISIONS = 400
 

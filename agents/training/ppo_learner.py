@@ -15,8 +15,8 @@ from torch import Tensor
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
-from ssdgym.agents.training.ppo.network import Actor, Arrays, Decisions, Minibatch, Network
-from ssdgym.agents.training.ppo.rollout import Collector, RewardScale, Rollout, advantages_of
+from ssdgym.agents.training.ppo_network import Actor, Arrays, Decisions, Minibatch, Network
+from ssdgym.agents.training.ppo_rollout import Collector, RewardScale, Rollout, advantages_of
 from ssdgym.agents.training.stages import Segments, segment_seed
 
 D = TypeVar("D", Decisions, Minibatch)

@@ -12,7 +12,7 @@ from ssdgym.agents.card import AgentCard
 from ssdgym.agents.networks import network_of
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from tests.agents.compiled.agents import CARDS
+from tests.agents.rules.agents import CARDS
 
 
 def saved(folder: Path, **changes: Any) -> str:

@@ -20,7 +20,7 @@ from ssdgym.agents.card import (
     read_parts,
     unpack_weights,
 )
-from ssdgym.agents.compiled.rules import (
+from ssdgym.agents.scoring import (
     CONTEXT_KINDS,
     MAX_FEATURES,
     MAX_LAYERS,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ssdgym.experiments.papers.claims.base import (
+from ssdgym.experiments.papers.claims import (
     SMALLEST,
     Claim,
     Direction,
