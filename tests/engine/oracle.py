@@ -285,6 +285,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
         "buffer": _held_pages(sim),
         **export_of_life(sim),
+        **export_of_level_life(sim),
         **export_of_aging(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
@@ -306,8 +307,12 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
         "first_lost_at": int(life["first_lost_at"]),
         "failures": (int(life["program_failures"]), int(life["erase_failures"])),
         "over": bool(life["over"]),
-        "left_if_level": remaining_life(state, 0, sim.device),
     }
+
+
+def export_of_level_life(sim: Simulator) -> dict[str, Any]:
+    """What is left of the life if wear is level, where cells wear out; of mapping page only."""
+    return {} if sim.device.cells is None else {"left_if_level": remaining_life(sim.state, 0, sim.device)}
 
 
 def export_of_aging(sim: Simulator) -> dict[str, Any]:

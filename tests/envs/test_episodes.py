@@ -59,7 +59,10 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
             {"preconditioning": "until_gc"},
             "preconditioning until_gc is for runs of a policy; an environment takes none, fill, uniform or",
         ),
-        ({"preconditioning": "old"}, "preconditioning: field kind must be 'none', 'fill', 'uniform'"),
+        (
+            {"preconditioning": "old"},
+            "preconditioning: field kind must be 'none', 'fill', 'workload', 'uniform'",
+        ),
         ({"size_to_trace": True}, "size_to_trace needs a trace with compact addresses among the workloads"),
         ({"workload": []}, "workload names none; give at least one."),
         ({"workload": {"kind": "uniform", "read_fraction": 1.0}}, "workload uniform writes nothing"),

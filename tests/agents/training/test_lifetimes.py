@@ -202,5 +202,5 @@ def test_record__with_time__is_refused() -> None:
     simulator = Simulator(
         "demo-placement", ftl={"timing": "event"}, policy=f"cost_benefit(since_close=1)+{name}"
     )
-    with pytest.raises(SsdgymError, match="a record of lifetimes knows the future"):
+    with pytest.raises(SsdgymError, match="a record of lifetimes uses the future"):
         record_lifetimes(simulator, network, np.zeros(0, REQUEST), RUN, WARMUP)

@@ -140,6 +140,7 @@ class Reference:
             "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
             "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
             **self.export_of_life(),
+            **({"left_if_level": device.life.left_if_level()} if device.life.wears else {}),
             **self.export_of_aging(),
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
             "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
@@ -159,7 +160,6 @@ class Reference:
             "first_lost_at": life.first_lost_at,
             "failures": (life.program_failures, life.erase_failures),
             "over": life.over,
-            "left_if_level": life.left_if_level(),
         }
 
     def export_of_aging(self) -> dict[str, Any]:
