@@ -1,7 +1,7 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
 Each group is a pair of heaps of blocks, and two sets of bits for its blocks that can be written to. Groups
-are counted from 0 here, and from 1 in `docs/engine.md`.
+are counted from 0 here, and from 1 in E28 to E34 (`baselines/placements/hotness_groups.py`).
 """
 
 import numpy as np

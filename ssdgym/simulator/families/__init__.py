@@ -148,6 +148,15 @@ class FamilyBuilder(ABC):
         raise SsdgymError(f"devices of ftl.mapping {self.engine.name} do not count {name}; choose another.")
 
 
+def remedy(device: DeviceConfig, *fields: str) -> str:
+    """Return what to do about a device that is too full: lower these fields, or what its cells have kept."""
+    if device.cells is not None and device.cells.reserve_blocks:
+        fields = (*fields, "cells.reserve_blocks")
+    *first, last = fields
+    lowered = f"{', '.join(first)} or {last}" if first else last
+    return f"lower {lowered}, or raise over_provisioning."
+
+
 def ratio(part: float, whole: float) -> float | None:
     """Return the share of a part in a whole, or a rate; None where the whole is 0."""
     return part / whole if whole else None

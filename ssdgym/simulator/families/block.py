@@ -14,7 +14,16 @@ from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import MAX_LEVELS
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, erases_of, ratio
+from ssdgym.simulator.families import (
+    FREE,
+    INVALID,
+    VALID,
+    FamilyBuilder,
+    PageMap,
+    erases_of,
+    ratio,
+    remedy,
+)
 
 #: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
 _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
@@ -45,7 +54,7 @@ class BlockFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
-                "merge to; lower ftl.gc.free_share, or raise over_provisioning."
+                f"merge to; {remedy(device, 'ftl.gc.free_share')}"
             )
         if device.cells is not None and ftl.kind == "superblock" and _slots(ftl) == MAX_SLOTS:
             raise SsdgymError(
@@ -120,7 +129,8 @@ class BlockFamily(FamilyBuilder):
         waiting for channels included, and `mean_gc_latency_ns` the time of a job. `restored_leaves` are
         leaves that M-Merges erased only because they would have been spoiled. `aep` and `vep` are mean and
         variance over all pages of their erases since the device was made. `energy_uj` and `gc_energy_uj`
-        count spare areas as reads, and a partial erase as its share of a block's (assumed).
+        count spare areas as reads, and a partial erase as its share of a block's (assumed). Host pages that
+        newer ones overtake before their program count as written and as programmed.
         `host_bytes_per_s` is of simulated time, None where none has passed. `mean_victim_valid_pages`,
         `clustered_share` and `mean_relocated_run` are None.
         """

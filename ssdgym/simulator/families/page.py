@@ -33,7 +33,16 @@ from ssdgym.policy import LevellingRule, get_policy
 from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import trackers_of
 from ssdgym.simulator.aging import COUNTED, error_constants, error_metrics, pass_day
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio, sub_blocks_of
+from ssdgym.simulator.families import (
+    FREE,
+    INVALID,
+    VALID,
+    FamilyBuilder,
+    PageMap,
+    ratio,
+    remedy,
+    sub_blocks_of,
+)
 from ssdgym.simulator.memory import (
     controller_table_bytes,
     memory_bytes,
@@ -215,7 +224,7 @@ class PageFamily(FamilyBuilder):
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
                 f"{ftl.open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
-                "lower the threshold or raise over_provisioning."
+                f"{remedy(device, 'the threshold')}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:

@@ -15,7 +15,7 @@ from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.enums import Capacity
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio, remedy
 
 _HOURS = 24
 #: Calendar hours are kept in 32 bits.
@@ -48,11 +48,11 @@ class SubpageFamily(FamilyBuilder):
         if units >= least:
             region = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
             what = "subpages" if SubpageFtl.of(device.ftl).kind == "fgm" else "pages of flash"
-            lower = "the threshold (field ftl.gc)" + (" or the region (ftl.region_share)" if region else "")
+            fields = ("the threshold (field ftl.gc)", *(["the region (ftl.region_share)"] if region else []))
             raise SsdgymError(
                 f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
                 f"block and a region of {region} blocks in each plane there is room for less than "
-                f"{max(least, 0)}; lower {lower}, or raise over_provisioning."
+                f"{max(least, 0)}; {remedy(device, *fields)}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
