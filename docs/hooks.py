@@ -46,6 +46,7 @@ from ssdgym.policy import (
     available_rules,
 )
 from ssdgym.policy.rules import Rule
+from ssdgym.simulator.cells import lifetime_metrics
 from ssdgym.simulator.families import FamilyBuilder
 from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
@@ -98,7 +99,7 @@ def with_files(markdown: str) -> str:
 
 def _file(name: str) -> str:
     code = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
-    return f"```python\n# {name}\n{code}```"
+    return f"```{'diff' if name.endswith('.diff') else 'python'}\n# {name}\n{code}```"
 
 
 def with_tables(markdown: str, folder: Path) -> str:
@@ -203,10 +204,10 @@ def _meanings(name: str, meanings: Mapping[Any, str], verb: str = "means") -> Ca
     return lambda: _table(f"{name} | {verb}", iter(meanings.items()))
 
 
-def _ssdsim_profile() -> str:
-    """Return what the profile of SSDsim sets, as its function says."""
-    text = (inspect.getdoc(ssdsim) or "").partition("\n\n")[2].partition("\n\nArgs:")[0]
-    return re.sub(" {2,}", " ", text)
+def _said_by(function: Callable[..., Any]) -> Callable[[], str]:
+    """Return a function that writes the docstring of another one, without its first paragraph and `Args`."""
+    text = (inspect.getdoc(function) or "").partition("\n\n")[2].partition("\n\nArgs:")[0]
+    return lambda: re.sub(" {2,}", " ", text)
 
 
 def _suites() -> str:
@@ -369,7 +370,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "midas": _definition("midas"),
     "dogi": _definition("dogi"),
     "features": _features,
-    "ssdsim profile": _ssdsim_profile,
+    "ssdsim profile": _said_by(ssdsim),
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),
@@ -382,6 +383,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "counters": _counters,
     "subpage metrics": _family_metrics(SubpageFamily),
     "block metrics": _family_metrics(BlockFamily),
+    "lifetime metrics": _said_by(lifetime_metrics),
     "transforms": _kinds(TransformConfig, "transform", with_fields=True),
     "claims": _kinds(AnyClaim, "claim", with_fields=False),
     "commands": _commands,

@@ -213,12 +213,20 @@ def _can_go_on(params: np.void, gone: npt.NDArray[np.int64]) -> bool:
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return how far the life of a device whose cells wear out has come; nothing for others.
 
-    `lifetime` counts since the device was made or preconditioned, whatever has been reset: pages written by
-    the host and programmed in all; the share of the erases that all sub-blocks endure which has been used,
-    and the one that level wear uses to the end; the pages that these erases allow to be programmed, over host
-    pages written, None without any; erases of sub-blocks, their most, mean and coefficient of variation;
-    retired blocks; host pages written when the first one was, None before; failures; and the logical pages
-    that are left.
+    `end_of_life`, and `lifetime`, which counts since the life began, whatever has been reset:
+
+    | `lifetime` | meaning |
+    |---|---|
+    | `host_pages_written`, `pages_programmed` | by the host, and in all |
+    | `endurance_used` | erases by the sum of all limits |
+    | `endurance_if_level` | what that is at the end if all blocks are erased by turns, from the limits \
+    alone; of mapping page |
+    | `endurance_per_host_page` | pages that all limits allow to be programmed, by host pages written, None \
+    without any: at the end, write amplification over `endurance_used` where nothing fails |
+    | `max_erases`, `mean_erases`, `erases_cv` | of sub-blocks: most, mean, standard deviation by mean |
+    | `retired_blocks`, `host_pages_at_first_retirement` | and when the first one was, None before |
+    | `program_failures`, `erase_failures` | commands that failed |
+    | `logical_pages_left` | less than at first with `capacity: variant` only |
     """
     if device.cells is None:
         return {}

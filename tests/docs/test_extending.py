@@ -20,8 +20,11 @@ from tests.docs import pages
 EXAMPLES = pages.ROOT / "docs" / "examples"
 #: Files stand in `docs/examples`, and links to them in the page.
 PAGE = re.sub(
-    r"^\[(\S+)\]\(\S+\) <!-- file -->$",
-    lambda found: f"```python\n# {found[1]}\n{(EXAMPLES / found[1]).read_text(encoding='utf-8')}```",
+    r"^\[(\S+?(\.diff)?)\]\(\S+\) <!-- file -->$",
+    lambda found: (
+        f"```{'diff' if found[2] else 'python'}\n# {found[1]}\n"
+        f"{(EXAMPLES / found[1]).read_text(encoding='utf-8')}```"
+    ),
     pages.RECIPES.read_text(encoding="utf-8"),
     flags=re.MULTILINE,
 )
