@@ -16,6 +16,7 @@ from torch import nn
 from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts, unpack_weights
 from ssdgym.agents.features import Columns, FeatureNames
 from ssdgym.agents.networks import network_of
+from ssdgym.agents.zoo import find_agent
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
@@ -47,7 +48,7 @@ class Agent:
         """Load an agent that `save` wrote. Nothing in the file is executed.
 
         Args:
-            path: the file.
+            path: the file, or the name of an agent of the zoo.
             env: environment the agent is to act in, whose features are matched with the agent's by name;
                 without it, observations are to have the features the agent was trained on.
             seed: of the draws of `act(..., deterministic=False)`.
@@ -55,7 +56,8 @@ class Agent:
         Raises:
             SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
         """
-        card, data = read_parts(Path(path))
+        path = find_agent(str(path))
+        card, data = read_parts(path)
         weights = {name: torch.tensor(array) for name, array in unpack_weights(data, str(path)).items()}
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = network_of(card)

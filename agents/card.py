@@ -126,6 +126,13 @@ class AgentCard(Config):
         return FeatureNames(self.candidate_features, self.context_features)
 
     @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of its environment; of an evolution, which plays runs, those of its network."""
+        environment = self.training.get("environment", {})
+        given = environment.get("kwargs", {}) if isinstance(environment, Mapping) else {}
+        return {**({"streams": self.ordinal.actions} if self.ordinal else {}), **given}
+
+    @property
     def how_trained(self) -> str:
         """What has trained the weights, as a phrase."""
         if "suite" in self.training:  # an evolution, whose configuration has the weights of the start

@@ -32,7 +32,9 @@ from ssdgym.agents.scoring import (
     place_and_note,
     place_page,
     score_blocks,
+    score_streams,
 )
+from ssdgym.agents.training.config import default_of
 from ssdgym.agents.zoo import PREFIX, find_agent
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.decisions import IDLE_STEPS
@@ -53,6 +55,8 @@ _CONTEXT_OF = {
     "Placement": ("device", "decision", "page"),
     "BackgroundGC": ("device", "decision", "die"),
 }
+#: What the candidates of each decision are.
+_CANDIDATES_OF = {"EraseVictim": "candidate", "Placement": "stream"}
 #: The notes that placements of agents keep.
 _NOTES = ("", "page_history")
 
@@ -108,7 +112,7 @@ class CompiledNetwork:
         candidates, context = self._features
         record["sampled"] = SAMPLED_PAGES if any(one.samples_pages for one in candidates) else 0
         for k, one in enumerate(candidates):
-            record["feature"][k] = one.address_on(Memory())
+            record["feature"][k] = one.address_on(memory if one.tracker else Memory())
         for k, one in enumerate(context):
             record["entry"][k] = one.address_on(memory if one.tracker else Memory())
             record["entry_kind"][k] = CONTEXT_KINDS.index(one.kind)
@@ -122,8 +126,9 @@ def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], li
     candidates = find_features(card.candidate_features) if card.scorer else []
     context = find_features(card.context_features)
     about = _CONTEXT_OF.get(decision_of(card), CONTEXT_KINDS)
+    scored = _CANDIDATES_OF.get(decision_of(card), "candidate")
     for one, kinds in [
-        *((one, ("candidate",)) for one in candidates),
+        *((one, (scored,)) for one in candidates),
         *((one, about) for one in context),
     ]:
         if one.kind not in kinds or one.tracker not in _NOTES:
@@ -140,6 +145,15 @@ def _unknown(name: str, who: str) -> SsdgymError:
 def decision_of(card: AgentCard) -> str:
     """Return the decision of an agent's environment, such as `EraseVictim`."""
     return card.environment.partition("/")[2].partition("-")[0]
+
+
+def _streams_of(card: AgentCard, who: str) -> int:
+    """Return how many write streams a placement chooses among."""
+    given = card.arguments
+    streams = given["streams"] if "streams" in given else default_of(card.environment, "streams")
+    if streams is None:
+        raise SsdgymError(f"{who}: its card does not say how many streams it has; train it with streams.")
+    return int(streams)
 
 
 def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarray, np.ndarray]:
@@ -185,6 +199,8 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
     record["widths"][: len(network.hidden)] = network.hidden
     if card.scorer:
         record["features"] = len(card.candidate_features)
+        if decision_of(card) == "Placement":
+            record["actions"][0] = _streams_of(card, card.environment)
     if card.ordinal:
         record["heads"] = card.ordinal.heads
         record["first"][: card.ordinal.heads] = [first for first, _ in card.ordinal.ranges]
@@ -266,7 +282,7 @@ class AgentVictims(_OfAgent, VictimRule):
 
 @dataclass(frozen=True)
 class AgentPlacement(_OfAgent, PlacementRule):
-    """A ordinal network that chooses write streams; it notes what `page_history` does."""
+    """A network that chooses write streams; it notes what `page_history` does."""
 
 
 @dataclass(frozen=True)
@@ -326,8 +342,8 @@ def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAge
     decision = decision_of(card)
     if decision == "EraseVictim" and card.scorer:
         return AgentVictims(function=score_blocks, network=network, **common)
-    if decision == "Placement" and card.ordinal:
-        return _placement(place_page, network, name, card, digest)
+    if decision == "Placement":
+        return _placement(place_page if card.ordinal else score_streams, network, name, card, digest)
     if decision == "BackgroundGC" and card.ordinal:
         if card.ordinal.actions > len(IDLE_STEPS):
             raise SsdgymError(
@@ -343,15 +359,15 @@ def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAge
 def _placement(
     function: Callable[..., int], network: CompiledNetwork, name: str, card: AgentCard, digest: str
 ) -> AgentPlacement:
-    assert card.ordinal is not None, "placements are ordinal networks"
+    streams = _streams_of(card, f"policy {name}")
     return AgentPlacement(
         name=name,
         source=f"learned: {card.how_trained}",
         digest=digest,
         function=function,
         network=network,
-        streams=card.ordinal.actions,
-        relocation_streams=card.ordinal.ranges[-1][1],
+        streams=streams,
+        relocation_streams=card.ordinal.ranges[-1][1] if card.ordinal else streams,
         memory=page_history.memory,
         hooks=page_history.hooks,
     )

@@ -12,15 +12,17 @@ from ssdgym.engine.core.observed import (
     DECISION,
     DIE_SEEN,
     PAGE_SEEN,
+    STREAM_SEEN,
     candidate_feature_at,
     decision_feature_at,
     device_feature_at,
     die_feature_at,
     page_feature_at,
+    stream_feature_at,
 )
 from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, PLACE, RELOCATE, constants_at
 from ssdgym.engine.erase.features import count_candidate
-from ssdgym.engine.page.describing import look_at_die, look_at_page
+from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_stream
 from ssdgym.policy import blocks_of, choose_block, eligible
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
@@ -113,6 +115,20 @@ def _look_at_decision(kind, plane, decision):
 
 _scratch_candidate, _scratch_decision = scratch_of(CANDIDATE, 1), scratch_of(DECISION, 1)
 _scratch_page, _scratch_die = scratch_of(PAGE_SEEN, 1), scratch_of(DIE_SEEN, 1)
+_scratch_stream = scratch_of(STREAM_SEEN, 1)
+
+
+@inlined
+def _entry(network, k, handle, decision, page, die):
+    """Return a feature of the context."""
+    address, kind = network.entry[k], network.entry_kind[k]
+    if kind == OF_DEVICE:
+        return device_feature_at(address)(handle)
+    if kind == OF_DECISION:
+        return decision_feature_at(address)(handle, decision)
+    if kind == OF_DIE:
+        return die_feature_at(address)(handle, die)
+    return page_feature_at(address)(handle, page)
 
 
 @inlined
@@ -120,15 +136,7 @@ def _read_features(network, handle, decision, page, die, features):
     """Write the context, centred and scaled; return which head the decision is of."""
     weights, entries, head = network.weights, network.entries, np.int64(0)
     for k in range(entries):
-        address, kind = network.entry[k], network.entry_kind[k]
-        if kind == OF_DEVICE:
-            value = device_feature_at(address)(handle)
-        elif kind == OF_DECISION:
-            value = decision_feature_at(address)(handle, decision)
-        elif kind == OF_DIE:
-            value = die_feature_at(address)(handle, die)
-        else:
-            value = page_feature_at(address)(handle, page)
+        value = _entry(network, k, handle, decision, page, die)
         if k == network.switch and value > 0.5:
             head = np.int64(1)
         features[k] = (np.float32(value) - weights[k]) * weights[entries + k]
@@ -194,15 +202,12 @@ def collect_idle(view, die_number, gap_ns, parameters):
 
 
 @inlined
-def _share(network, handle, decision, units):
+def _share(network, handle, decision, page, die, units):
     """Write what all candidates have in common of the first layer; return where its weights end."""
     weights, width = network.weights, network.widths[0]
     at = _put_bias(weights, 0, units, width)
     for k in range(network.entries):
-        if network.entry_kind[k] == OF_DEVICE:
-            value = np.float32(device_feature_at(network.entry[k])(handle))
-        else:
-            value = np.float32(decision_feature_at(network.entry[k])(handle, decision))
+        value = np.float32(_entry(network, k, handle, decision, page, die))
         for j in range(width):
             units[j] += value * weights[at + j]
         at += width
@@ -224,11 +229,54 @@ def _correct(network, at, features, shared, units, others):
     return score
 
 
+@inlined
+def _score(network, at, features, shared, units, others):
+    """Return the score of a candidate: linear in its features, and what the network adds."""
+    score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # at the end
+    for k in range(network.features):
+        score += features[k] * network.weights[linear + k]
+    if network.layers > 0:
+        score += _correct(network, at, features, shared, units, others)
+    return score
+
+
+def score_streams(view, plane, lpn, source, parameters):
+    """Put a page into the stream with the highest score; of equals, the lowest number."""
+    network, handle = _constants_of(parameters)[0], number_of(view)
+    decision, page, die, stream = (
+        _scratch_decision()[0],
+        _scratch_page()[0],
+        _scratch_die()[0],
+        _scratch_stream()[0],
+    )
+    features, shared, units, others = (
+        _scratch_features(),
+        _scratch_units(),
+        _scratch_units(),
+        _scratch_units(),
+    )
+    _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
+    look_at_page(view, plane, lpn, source, page)
+    at = np.int64(0)
+    if network.layers > 0:
+        at = _share(network, handle, decision, page, die, shared)
+    best, best_score = np.int64(0), np.float32(0.0)
+    for number in range(network.actions[0]):
+        look_at_stream(view, plane, number, stream)
+        for k in range(network.features):
+            features[k] = np.float32(stream_feature_at(network.feature[k])(handle, stream, page))
+        score = _score(network, at, features, shared, units, others)
+        if number == 0 or score > best_score:
+            best, best_score = np.int64(number), score
+    return best
+
+
 def score_blocks(view, plane, parameters, choice):
     """Choose the eligible block with the highest score; of equals, the lowest number."""
     network = _constants_of(parameters)[0]
     handle = number_of(view)
     decision, candidate = _scratch_decision()[0], _scratch_candidate()[0]
+    page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
     features, shared, units, others = (
         _scratch_features(),
         _scratch_units(),
@@ -238,8 +286,7 @@ def score_blocks(view, plane, parameters, choice):
     _look_at_decision(ERASE, plane, decision)
     at = np.int64(0)
     if network.layers > 0:
-        at = _share(network, handle, decision, shared)
-    linear = np.int64(len(network.weights)) - network.features  # they stand at the end
+        at = _share(network, handle, decision, page, die, shared)
     stride = np.int64(0)
     if network.sampled > 0:
         stride = max(quotient(view.params[0].pages_per_block, network.sampled), 1)
@@ -249,13 +296,10 @@ def score_blocks(view, plane, parameters, choice):
             continue
         choose_block(view, choice, block)
         count_candidate(view, choice, 1, stride, candidate)
-        score = np.float32(0.0)
         for k in range(network.features):
             value = candidate_feature_at(network.feature[k])(handle, candidate, decision)
             features[k] = np.float32(value)
-            score += features[k] * network.weights[linear + k]
-        if network.layers > 0:
-            score += _correct(network, at, features, shared, units, others)
+        score = _score(network, at, features, shared, units, others)
         if best < 0 or score > best_score:
             best, best_score = block, score
     return choose_block(view, choice, best)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from gymnasium.vector import VectorEnv
 
 from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.playing.agents import Agent, CallableSource, RandomAction, Source, names_callable
 from ssdgym.agents.training.config import EnvironmentConfig, decision_arguments
+from ssdgym.agents.zoo import find_agent
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, file_hash
 
@@ -21,11 +21,11 @@ class FileSource(Source):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.path = Path(text)
+        self.path = find_agent(text)
 
     @property
     def label(self) -> str:
-        """The name of the file, after the folder's where the file is called `agent`."""
+        """The name of the file or agent, after the folder's where the file is called `agent`."""
         stem = self.path.stem
         return f"{self.path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
 
@@ -35,8 +35,8 @@ class FileSource(Source):
             return file_hash(self.path)
         except OSError as error:
             raise SsdgymError(
-                f"{self.path}: there is no such agent ({error.strerror}); train one first or correct the "
-                "path."
+                f"{self.path}: there is no such agent ({error.strerror}); train one first, correct the path, "
+                "or name one of ssdgym zoo list."
             ) from None
 
 
@@ -46,16 +46,17 @@ class TrainedSource(FileSource):
     @property
     def objective(self) -> str:
         """What the agent was trained for, as its card has it."""
-        return str(self._card_kwargs().get("objective", ""))
+        return str(self._card().arguments.get("objective", ""))
 
     def own_environment(self) -> EnvironmentConfig | None:
         """Return the environment of the training, with the arguments that describe its decision."""
-        kwargs = self._card_kwargs()
-        kept = {name: kwargs[name] for name in decision_arguments(self._card().environment) if name in kwargs}
-        if "features" in decision_arguments(self._card().environment):
+        card = self._card()
+        names = decision_arguments(card.environment)
+        kept = {name: card.arguments[name] for name in names if name in card.arguments}
+        if "features" in names:
             # By name: the default depends on the device.
-            kept["features"] = [*self._card().candidate_features, *self._card().context_features]
-        return EnvironmentConfig(id=self._card().environment, kwargs=kept)
+            kept["features"] = [*card.candidate_features, *card.context_features]
+        return EnvironmentConfig(id=card.environment, kwargs=kept)
 
     def build(self, env: VectorEnv) -> Agent:
         """Load the agent, whose features are matched with those of the environment by name."""
@@ -67,12 +68,6 @@ class TrainedSource(FileSource):
 
     def _card(self) -> AgentCard:
         return read_parts(self.path)[0]
-
-    def _card_kwargs(self) -> Mapping[str, Any]:
-        environment = self._card().training.get("environment", {})
-        # An evolution keeps the name of an environment, and plays runs in place of it.
-        kwargs: Mapping[str, Any] = {} if isinstance(environment, str) else environment.get("kwargs", {})
-        return kwargs
 
 
 class SB3Source(FileSource):
@@ -126,7 +121,7 @@ def source_of(agent: str | Path, *, trust: bool = False) -> Source:
     """Return where an agent comes from.
 
     Args:
-        agent: name of a baseline, `module:callable`, or path of a file.
+        agent: name of a baseline or of an agent of the zoo, `module:callable`, or path of a file.
         trust: whether code that comes with it may be executed.
 
     Raises:
@@ -148,4 +143,4 @@ def untrusted_source_of(agent: str | Path) -> Source:
         return BaselineSource(text)
     if names_callable(text):
         return CallableSource(text)
-    return SB3Source(text) if is_sb3_zip(Path(text)) else TrainedSource(text)
+    return SB3Source(text) if is_sb3_zip(find_agent(text)) else TrainedSource(text)

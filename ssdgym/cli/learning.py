@@ -46,8 +46,10 @@ def train(
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
-        Literal["ppo", "fast_ppo"] | None,
-        typer.Option(help="Masked PPO, by Stable-Baselines3 or in plain PyTorch; default: as configured."),
+        Literal["ppo", "fast_ppo", "dqn"] | None,
+        typer.Option(
+            help="Masked PPO, by Stable-Baselines3 or in plain PyTorch, or DQN; default: as configured."
+        ),
     ] = None,
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
@@ -62,10 +64,10 @@ def train(
     workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent with the algorithm of its configuration: ppo, fast_ppo or evolution.
+    """Train an agent with the algorithm of its configuration: ppo, fast_ppo, dqn or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder; ppo and
-    fast_ppo write checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
+    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and but for
+    evolution checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
     engine, each beside a baseline's, on the training and the validation split of a suite.
 
     Examples:
@@ -105,12 +107,13 @@ def train(
     changes = {field: value for field, value, _ in given.values() if field}
     settings: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes), "training")
     writable_folder(out)
+    others = [f"{name} {one[1]}" for name, one in given.items() if name not in ("--seed", "--resume")]
+    command = " ".join([f"ssdgym train {config} --seed {settings.seed}", *others])
     if is_evolution:
-        command = f"ssdgym train {config} --seed {settings.seed}"
-        command += "" if generations is None else f" --generations {generations}"
         agent = training.evolve(settings, out, progress=not as_json, overwrite=overwrite, command=command)
     else:
         settings, about = training.training_of(settings)
+        about["command"] = command
         resumed = out if resume else None
         agent = learn(settings, out, resumed, progress=not as_json, overwrite=overwrite, about=about)
     if as_json:
@@ -121,7 +124,11 @@ def train(
 
 def export(
     agent: Annotated[
-        Path, typer.Argument(help="File that ssdgym train wrote, or td_lifetime.", show_default=False)
+        str,
+        typer.Argument(
+            help="File that ssdgym train wrote, name of an agent of the zoo, or td_lifetime.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The C header to write.", show_default=False)],
     name: Annotated[str, typer.Option(help="What its functions begin with.")] = "agent",
@@ -140,6 +147,8 @@ def export(
 
         ssdgym export runs/first/agent.zip --out victim.h
 
+        ssdgym export victim-v1 --out victim.h
+
         ssdgym export runs/first/agent.zip --out victim.h --name victim --json
 
         ssdgym export td_lifetime --out lifetime.h --name lifetime
@@ -152,7 +161,7 @@ def export(
         from ssdgym.agents.card import cost_of
     if out.exists() and not overwrite:
         raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
-    loaded = None if str(agent) == "td_lifetime" else Agent.load(agent)
+    loaded = None if agent == "td_lifetime" else Agent.load(agent)
     text = c_header(loaded, name) if loaded else td_lifetime_header(name)
 
     def write(file: IO[bytes]) -> None:

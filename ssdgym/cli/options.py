@@ -27,8 +27,8 @@ Agents = Annotated[
     typer.Option(
         "--agent",
         "-a",
-        help="File of a trained agent, module:callable, a zip of Stable-Baselines3, or random_action; repeat"
-        " for more.",
+        help="File of a trained agent, a name of the zoo, module:callable, a zip of Stable-Baselines3, or"
+        " random_action; repeat for more.",
     ),
 ]
 Environment = Annotated[

@@ -45,6 +45,7 @@ class PolicyView(NamedTuple):
     sub_block: Any
     endurance: Any  # by sub-block; only oracles read it, and only where cells wear out
     stream: Any  # number plane * MAX_STREAMS + stream
+    open_sub_block: Any  # of each stream, by the same number; -1 where none is open
     bucket: Any
     logical: Any
     physical: Any
@@ -71,6 +72,7 @@ _ITEMS = PolicyView(
     sub_block=SUB_BLOCK,
     endurance=ENDURANCE,
     stream=STREAM,
+    open_sub_block=np.int32,
     bucket=BUCKET,
     logical=LOGICAL,
     physical=PHYSICAL,

@@ -256,7 +256,13 @@ def test_run__pages_that_overflow__says_that_the_result_is_about_space(run: Run)
 def test_train__options_replace_what_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr("ssdgym.agents.training.train.train", lambda *_, **__: tmp_path / "agent.zip")
+    commands: list[str] = []
+
+    def learn(*_: Any, about: dict[str, str], **__: Any) -> Path:
+        commands.append(about["command"])
+        return tmp_path / "agent.zip"
+
+    monkeypatch.setattr("ssdgym.agents.training.train.train", learn)
     own = load_config(TrainConfig, "ppo-smoke", "training").model_dump(mode="json")
     command = ["train", "ppo-smoke", "--out", tmp_path]
     assert printed(*command)["config"] == own
@@ -269,3 +275,4 @@ def test_train__options_replace_what_is_configured(
         "total_decisions": 512,
         "environment": {**environment, "kwargs": kwargs},
     }
+    assert commands[1] == "ssdgym train ppo-smoke --seed 7 --decisions 512 --device tiny"

@@ -48,6 +48,12 @@ def test_show__all_of_a_card(one_agent: Path, run: Run, printed: Callable[..., A
     assert printed("zoo", "show", one_agent)["command"] == "ssdgym train v1"
 
 
+def test_export__by_name(one_agent: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
+    header = tmp_path / "v.h"
+    assert printed("export", "victim-v0", "--out", header)["weight_bytes"] > 0
+    assert "agent_choose" in header.read_text()
+
+
 def test_show__no_such_agent__one_sentence(one_agent: Path, refusal: Callable[..., str]) -> None:
     assert "there is no agent nobody; give a path, or one of the zoo: victim-v0." in refusal(
         "zoo", "show", "nobody"

@@ -217,5 +217,6 @@ FEATURE_SHAPES = {
 candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
 decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
 device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))
+stream_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["stream"]))
 page_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["page"]))
 die_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["die"]))

@@ -59,8 +59,8 @@ def look_at_page(dev, plane, lpn, source, page):
 
 
 @inlined
-def _look_at_stream(dev, plane, number, seen):
-    """Write what a stream of the plane holds."""
+def look_at_stream(dev, plane, number, seen):
+    """Write to STREAM_SEEN what a stream of the plane holds. Rules call it with their view."""
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
@@ -106,7 +106,7 @@ def _observe_stream(dev, spec, view, plane):
     look_at_page(dev, plane, lpn, subject if relocated else np.int64(-1), spec.page[0])
     for stream in range(dev.params[0].streams):
         view.mask[stream] = 1
-        _look_at_stream(dev, plane, stream, spec.streams[stream])
+        look_at_stream(dev, plane, stream, spec.streams[stream])
     streams = np.int64(dev.params[0].streams)
     note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
     _propose_stream(dev, plane, spec, view)

@@ -17,7 +17,7 @@ from ssdgym.config.device import load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite, split_digest
+from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig, load_suite, split_digest
 from ssdgym.experiments.runs.config import EachOnce, Named, Scalar, closed_loop
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
 from ssdgym.experiments.runs.spec import ftl_changes
@@ -71,15 +71,26 @@ def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) ->
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
     trained = [*suite.splits["training"], *others]
-    for split in ("validation", "test"):
+    _refuse(suite, trained, ("validation", "test"), where)
+    return trained
+
+
+def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split], where: str) -> None:
+    """Raise if a workload is, or has a part, of some splits of a suite."""
+    for split in splits:
         kept = {repr(load_workload(one)) for one in suite.splits.get(split, ())}
-        for one in trained:
+        for one in workloads:
             if kept & {repr(part) for part in _with_parts(load_workload(one))}:
                 raise SsdgymError(
-                    f"{where}: trains on {one!r:.60}, which is, or has a part, of the split {split} of the "
+                    f"{where}: plays {one!r:.60}, which is, or has a part, of the split {split} of the "
                     "suite; leave it out."
                 )
-    return trained
+
+
+def _named(kwargs: Mapping[str, Any]) -> list[Any]:
+    """Return the workloads that arguments of an environment name."""
+    named = kwargs.get("workload", ())
+    return [*named] if isinstance(named, list | tuple) else [named]
 
 
 def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
@@ -100,19 +111,23 @@ class DrawnTasksConfig(RangesConfig):
     Validation plays the validation split on the devices of the suite.
     """
 
-    suite: str = Field(description="name or file of the suite; its test split is not looked at")
     devices: PositiveInt = Field(16, description="drawn; the environments take them in turn")
 
 
 class SuiteTrainConfig(TrainConfig):
     """A training run, on a device and workloads that it names or on tasks around a suite."""
 
+    suite: str | None = Field(
+        None, description="name or file of a suite, of whose test split no workload is played; null: of none"
+    )
     tasks: DrawnTasksConfig | None = Field(None, description="null: what the environment's arguments say")
 
     @model_validator(mode="after")
     def _tasks_stand_alone(self) -> SuiteTrainConfig:
         if self.tasks is None:
             return self
+        if self.suite is None:
+            raise ValueError("tasks are drawn around a suite; name one in suite")
         for place, kwargs in (
             ("environment", self.environment.kwargs),
             ("evaluation", self.evaluation.kwargs),
@@ -138,12 +153,15 @@ class SuiteTrainConfig(TrainConfig):
 
 def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
     """Return a training run with its drawn devices and workloads named one by one, and facts for its card."""
-    fields = config.model_dump()
-    tasks = fields.pop("tasks")
-    if config.tasks is None or tasks is None:
+    fields = config.model_dump(exclude={"suite", "tasks"})
+    if config.suite is None:
         return TrainConfig.model_validate(fields), {}
-    suite = load_suite(config.tasks.suite)
-    evaluation = config.evaluation
+    suite, evaluation = load_suite(config.suite), config.evaluation
+    about = {"suite": config.suite, "split_digest": split_digest(suite)}
+    if config.tasks is None:
+        _refuse(suite, _named(config.environment.kwargs), ("validation", "test"), "environment")
+        _refuse(suite, [*_named(evaluation.kwargs), *evaluation.workloads], ("test",), "evaluation")
+        return TrainConfig.model_validate(fields), about
     known = [_with_ftl(device, ftl) for device, ftl in devices_of(suite)]
     rng = np.random.default_rng([config.seed, 0x7A5D])
     drawn = [_with_ftl(*draw_device(suite, config.tasks, rng)) for _ in range(config.tasks.devices)]
@@ -160,7 +178,6 @@ def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
         "evaluation.workloads": suite.splits["validation"],
         "evaluation.metric": evaluation.metric or suite.metric,
     }
-    about = {"suite": config.tasks.suite, "split_digest": split_digest(suite)}
     return TrainConfig.model_validate(with_changes(fields, changes)), about
 
 

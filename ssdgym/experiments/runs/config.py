@@ -110,8 +110,8 @@ class ExperimentConfig(Config):
     )
     agents: Annotated[tuple[str, ...], BeforeValidator(_as_texts), EachOnce] = Field(
         (),
-        description="Files of trained agents, module:callable with parameters in brackets, zips of"
-        " Stable-Baselines3, or random_action.",
+        description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
+        " zips of Stable-Baselines3, or random_action.",
     )
     environment: EnvironmentConfig | None = Field(
         None,

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.playing.agents import CallableSource
 from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.zoo import zoo_agents
 from ssdgym.errors import SsdgymError
 from tests.agents.toy import ToyVectorEnv
 
@@ -66,5 +68,15 @@ def test_callable__digest_changes_with_its_source_and_the_files_it_is_given(
 
 
 def test_file__that_is_missing__says_so() -> None:
-    with pytest.raises(SsdgymError, match="nowhere.zip: there is no such agent"):
+    with pytest.raises(SsdgymError, match="nowhere.zip: there is no such agent .* ssdgym zoo list"):
         source_of("nowhere.zip").digest()
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("victim-v1", set()), ("placement-v2", {"streams"})])
+def test_agent_of_the_zoo__is_a_source_by_its_name(name: str, arguments: set[str]) -> None:
+    source, by_path = source_of(name), source_of(zoo_agents()[name])
+    assert (source.label, source.digest()) == (name, by_path.digest())
+    own = source.own_environment()
+    assert own == by_path.own_environment() and own is not None
+    assert set(own.kwargs) == {"features", *arguments}
+    assert Agent.load(name).card == Agent.load(zoo_agents()[name]).card

@@ -26,6 +26,16 @@ PAGE = (
     "pool",
     "utilisation",
 )
+STREAMS = (
+    "stream_fill",
+    "stream_valid",
+    "stream_blocks",
+    "stream_age",
+    "stream_intake",
+    "stream_relocated",
+    "stream_gap",
+    "stream_holds_page",
+)
 DIE = ("idle_room", "idle_free", "idle_running", "idle_moves", "idle_since", "idle_last", "idle_mean")
 
 CARDS: dict[str, dict[str, Any]] = {
@@ -52,6 +62,13 @@ CARDS: dict[str, dict[str, Any]] = {
         "candidate_features": ["stream_number"],
         "context_features": PAGE,
         "ordinal": {"actions": 6, "ranges": [[0, 6], [0, 6]]},
+    },
+    "scored streams": {
+        "environment": "ssdgym/Placement-v0",
+        "candidate_features": STREAMS,
+        "context_features": PAGE,
+        "scorer": {"hidden": [8, 6], "pooling": "none", "start": "none"},
+        "training": {"environment": {"kwargs": {"streams": 6}}},
     },
     "answers": {
         "environment": "ssdgym/BackgroundGC-v0",

@@ -40,6 +40,16 @@ def test_agent__that_is_no_agent__is_named(tmp_path: Path) -> None:
         ({"scorer": {"hidden": [8]}}, "train it with pooling: none"),
         ({"scorer": {"hidden": [65], "pooling": "none"}}, "has 65 units in a layer, and a rule can have 64"),
         ({"environment": "ssdgym/ParallelErase-v0"}, "is no rule; play it as --agent"),
+        ({"environment": "ssdgym/Placement-v0"}, "feature log_benefit is not known to a rule"),
+        (
+            {
+                "environment": "ssdgym/Placement-v0",
+                "candidate_features": ["stream_number"],
+                "scorer": {"hidden": [8], "pooling": "none", "start": "none"},
+                "training": {"environment": {"kwargs": {"streams": None}}},
+            },
+            "does not say how many streams",
+        ),
     ],
 )
 def test_agent__that_cannot_be_a_rule__says_why(tmp_path: Path, changes: Any, reason: str) -> None:

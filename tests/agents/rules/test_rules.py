@@ -84,11 +84,12 @@ def test_agent_in_the_engine__of_equal_placement__leaves_the_same_device_as_play
         ("demo-placement", "{victims}+sepbit"),
         ("demo-placement", "cost_benefit(since_close=1)+{streams}"),
         ("demo-placement", "{victims}+{streams}"),
+        ("demo-placement", "cost_benefit(since_close=1)+{scored streams}"),
         ("demo-idle", "{victims}+{answers}"),
     ],
 )
 def test_agent__is_a_rule_by_name__alone_and_beside_others(tmp_path: Path, device: str, policy: str) -> None:
-    names = {kind: saved_agent(tmp_path, kind, spread=0.05) for kind in ("victims", "streams", "answers")}
+    names = {kind: saved_agent(tmp_path, kind, spread=0.05) for kind in CARDS}
     simulator = Simulator(device, policy=policy.format(**names), seed=1)
     metrics = simulator.run("zipf80", host_pages=20_000, seed=1)
     assert metrics["erases"] > 0

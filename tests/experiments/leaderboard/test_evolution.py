@@ -104,7 +104,7 @@ def test_evolved_agent__plays_its_environment__as_other_agents_do(
     agent = evolve(make(kind, generations=1), tmp_path / "out", progress=False)
     env = source_of(agent).own_environment()
     assert env is not None and env.id == kind["environment"]
-    assert set(env.kwargs) == {"features"}
+    assert set(env.kwargs) == ({"features", "streams"} if kind is PLACEMENT else {"features"})
 
 
 @pytest.mark.parametrize("more", [{}, {"lifetimes": {"pages": 512}}])

@@ -46,7 +46,8 @@ def make(tmp_path: Path) -> Any:
     def make_config(changes: dict[str, Any] | None = None, **tasks: Any) -> SuiteTrainConfig:
         fields = {
             "algorithm": "fast_ppo",
-            "tasks": {"suite": str(tmp_path / "suite.yaml"), "devices": 4, "shapes": SHAPES, **tasks},
+            "suite": str(tmp_path / "suite.yaml"),
+            "tasks": {"devices": 4, "shapes": SHAPES, **tasks},
             "environment": {
                 "kwargs": {"features": ["log_benefit", "log_age", "log_spare", "log_pages_per_block"]}
             },
@@ -145,7 +146,7 @@ def _half(workload: Any) -> dict[str, Any]:
 def test_workload__of_another_split__is_refused__also_under_another_name_and_as_a_part(
     make: Any, workload: Any, split: str
 ) -> None:
-    with pytest.raises(SsdgymError, match=f"tasks: trains on .* of the split {split} of the suite"):
+    with pytest.raises(SsdgymError, match=f"tasks: plays .* of the split {split} of the suite"):
         training_of(make(workloads=[workload]))
 
 
@@ -155,6 +156,7 @@ def test_workload__of_another_split__is_refused__also_under_another_name_and_as_
         ({"environment": {"kwargs": {"workload": "zipf99"}}}, "environment.kwargs.workload is drawn"),
         ({"evaluation": {"kwargs": {"workload": "zipf99"}}}, "evaluation.kwargs.workload is drawn"),
         ({"evaluation": {"workloads": ["zipf99"]}}, "evaluation.workloads are those of the validation split"),
+        ({"suite": None}, "tasks are drawn around a suite; name one in suite"),
         ({"n_envs": 2}, "only n_envs = 2 environments take one each"),
         ({"cross_entropy": {"generations": 2}}, "cross_entropy compares weights on one device"),
     ],
@@ -170,6 +172,32 @@ def test_training__that_comes_with_ssdgym__draws_its_tasks() -> None:
     config, about = training_of(load_config(SuiteTrainConfig, "fast_ppo-suite", "training"))
     assert about["suite"] == "wa"
     assert len(config.environment.kwargs["device"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("trained", "validated", "reason"),
+    [
+        ([TRAINING], [VALIDATION], None),
+        ([TRAINING, _half(VALIDATION)], [TRAINING], "environment: plays .* of the split validation"),
+        ([TEST], [TRAINING], "environment: plays .* of the split test"),
+        ([TRAINING], [_half(TEST)], "evaluation: plays .* of the split test"),
+    ],
+)
+def test_training__around_a_suite_with_workloads_of_its_own__plays_nothing_of_its_test_split(
+    make: Any, trained: list[Any], validated: list[Any], reason: str | None
+) -> None:
+    changes = {
+        "tasks": None,
+        "environment": {"kwargs": {"workload": trained}},
+        "evaluation": {"workloads": validated},
+    }
+    if reason is None:
+        config, about = training_of(make(changes))
+        assert config.environment.kwargs == {"workload": trained}
+        assert about["split_digest"] == split_digest(load_suite(SUITE))
+    else:
+        with pytest.raises(SsdgymError, match=reason):
+            training_of(make(changes))
 
 
 def test_training__without_tasks__is_as_it_was() -> None:
