@@ -136,8 +136,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     sectors = most * config.slots_per_unit // n * n
     sectors = draw(st.sampled_from([sectors, max(sectors // 2 // n, 1) * n]))
     least = max(sectors // draw(st.sampled_from([2, 8])), 1) if cells else 1
-    capacity = "fixed" if kind == SUBFTL and rule == "printed" else config.capacity  # others are refused
-    return replace(config, logical_pages=sectors, least_capacity=least, capacity=capacity)
+    return replace(config, logical_pages=sectors, least_capacity=least)
 
 
 @st.composite

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.engine.comparing import explore, with_examples
+from tests.engine.devices import sync_requests
 from tests.engine.subpages import KINDS, Both, configs, request_lists
 from tests.engine.test_subpage_against_reference import VICTIMS
-from tests.reference.subpage import SUBFTL
+from tests.reference.subpage import SUBFTL, SubpageConfig
 
 #: What the devices have, by the name of the case.
 CASES: dict[str, dict[str, Any]] = {
@@ -39,3 +40,33 @@ def agrees(data: st.DataObject, **fixed: Any) -> None:
 @with_examples(quick=25, thorough=1500)
 def test_engine__cells_wear_out__agrees_with_the_reference(case: str, timing: str, examples: int) -> None:
     explore(examples, lambda data: agrees(data, timing=timing, **CASES[case]))
+
+
+@pytest.mark.parametrize(("rule", "seed"), [("printed", 77), ("fewest_valid", 82)])
+def test_eviction_in_the_step_that_binds_a_write__into_a_short_plane__is_behind_its_collection(
+    rule: str, seed: int
+) -> None:
+    """Binding passes the cursors, so that the eviction goes to another plane than the one looked at before."""
+    config = SubpageConfig(
+        rule=rule,
+        channels=2,
+        dies_per_chip=2,
+        blocks_per_plane=11,
+        region_blocks=4,
+        slots_per_page=2,
+        logical_pages=94,
+        threshold_blocks=2,
+        barrier=3,
+        buffer_groups=2,
+        timing="none",
+        endurance=15,
+        endurance_spread=0.2,
+        erase_failure=(0.1, 0.3),
+        reserve=1,
+        capacity="variant",
+        least_capacity=11,
+        seed=seed,
+    )
+    both = Both(config, "greedy")
+    both.run([tuple(map(int, request)) for request in sync_requests(400, 94, seed=seed)], [], None)
+    both.check()

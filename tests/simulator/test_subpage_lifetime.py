@@ -85,10 +85,8 @@ def test_equal_endurance__wear_as_it_is__the_host_writes_what_is_used_of_it(name
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize(
-    ("name", "capacity"),
-    [(name, "fixed") for name in FTLS] + [(name, "variant") for name in FTLS if name != "printed"],
-)
+@pytest.mark.parametrize("capacity", ["fixed", "variant"])
+@pytest.mark.parametrize("name", FTLS)
 def test_end_of_life__nothing_is_lost_and_nothing_goes_on(name: str, capacity: str, timing: str) -> None:
     sim, metrics = lived(of(name, timing, capacity=capacity))
     life, retired = metrics["lifetime"], sim.state.block["status"][0] & RETIRED != 0
@@ -111,7 +109,7 @@ def test_end_of_life__nothing_is_lost_and_nothing_goes_on(name: str, capacity: s
 
 @pytest.mark.parametrize(
     ("name", "policy", "timing"),
-    [*((name, "greedy", timing) for name in FTLS if name != "printed" for timing in TIMINGS)]
+    [*((name, "greedy", timing) for name in FTLS for timing in TIMINGS)]
     + [(kind, policy, "none") for kind in KINDS for policy in VICTIMS],
 )
 def test_twenty_device_writes_after_the_first_retired_block(name: str, policy: str, timing: str) -> None:
@@ -130,11 +128,6 @@ def test_twenty_device_writes_after_the_first_retired_block(name: str, policy: s
             since = life["host_pages_written"] - life["host_pages_at_first_retirement"]
             after = since / sim.logical_pages
     assert after >= 20
-
-
-def test_device_that_shrinks__under_the_printed_rule__is_refused() -> None:
-    with pytest.raises(SsdgymError, match=r"cells\.capacity variant goes with ftl\.rule fewest_valid only"):
-        Simulator(of("printed", "none", capacity="variant"))
 
 
 @pytest.mark.parametrize("name", ["sector_log", "subftl"])

@@ -26,7 +26,14 @@ from ssdgym.engine.subpage.pages import (
 from ssdgym.engine.subpage.passes import count_subpage, is_at_end, open_page, pass_failing, pass_page
 from ssdgym.engine.subpage.queues import queue_eviction
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.subpage.writes import accept_list, begin_eviction, forget_list, put_list, write_now
+from ssdgym.engine.subpage.writes import (
+    accept_list,
+    begin_eviction,
+    collects_first,
+    forget_list,
+    put_list,
+    write_now,
+)
 from ssdgym.engine.time.events import note_touched
 
 
@@ -120,8 +127,8 @@ def program_log_page(dev, plane, number):
 
 
 #: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait; or no
-#: page is left for a move, as the last ones have failed.
-MOVED, ERASED, EVICTED, WAITS, FAILED = range(5)
+#: page is left for a move, as the last ones have failed; or the plane of an eviction has to be collected first.
+MOVED, ERASED, EVICTED, WAITS, FAILED, SHORT = range(6)
 #: Untimed: the transaction in which evictions are made.
 _EVICTION = 1
 
@@ -183,8 +190,11 @@ def evict_now(dev, group, plane):
 
 @inlined
 def _evict(dev, plane, group):
-    """Move a group to the main area, or begin to; return EVICTED, WAITS or an error."""
+    """Move a group to the main area, or begin to; return EVICTED, WAITS, SHORT or an error."""
     if not dev.params[0].timed:
+        if dev.params[0].endures and collects_first(dev):
+            dev.region[plane].evicts = dev.region[plane].slot
+            return np.int64(SHORT)
         status = evict_now(dev, group, plane)
         return np.int64(EVICTED) if status == OK else status
     if dev.evicting[group] == 0:
@@ -216,7 +226,7 @@ def _erase_victim(dev, plane):
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns MOVED, ERASED, EVICTED, WAITS or FAILED; PENDING where a decision is due outside; an error.
+    Returns MOVED, ERASED, EVICTED, WAITS, FAILED or SHORT; PENDING where a decision is due outside; an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)

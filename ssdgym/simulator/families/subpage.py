@@ -13,7 +13,6 @@ from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
 from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
-from ssdgym.enums import Capacity
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio, remedy
 
@@ -253,23 +252,13 @@ def _kept_blocks(device: DeviceConfig) -> int:
 
 
 def _check_cells(device: DeviceConfig) -> None:
-    """Raise for what a life cannot have.
-
-    A program that moves a subpage within its page must not fail: its only copy is lost then. Under the rule
-    `printed` a device that shrinks does not agree with the naive reference yet.
-    """
+    """Raise if a program could fail that moves a subpage within its page: its only copy is lost then."""
     ftl = SubpageFtl.of(device.ftl)
     failing = device.cells is not None and device.cells.programs_fail
     if failing and ftl.kind == "subftl" and ftl.advance == "always":
         raise SsdgymError(
             f"device {device.name}: cells.program_failure needs ftl.advance never with ftl.kind subftl, as "
             "an advance destroys the subpage that it programs again; set that, or leave program_failure out."
-        )
-    shrinks = device.cells is not None and device.cells.capacity == Capacity.VARIANT
-    if shrinks and ftl.kind == "subftl" and ftl.rule == "printed":
-        raise SsdgymError(
-            f"device {device.name}: cells.capacity variant goes with ftl.rule fewest_valid only; set that or "
-            "capacity fixed."
         )
 
 

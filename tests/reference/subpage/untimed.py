@@ -98,6 +98,8 @@ class AtOnce(Admission):
             if not self.device.can_move_in_region(region):
                 return
             self.device.move_in_region(region, slot)
+        elif self.device.life.is_short(self.plane_to_write()):
+            return
         else:
             yield from self.carry_out(self.device.evict(lpn, None))
         self.device.pass_slot(region, slot)
