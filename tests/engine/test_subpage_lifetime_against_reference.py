@@ -46,7 +46,7 @@ def test_engine__cells_wear_out__agrees_with_the_reference(case: str, timing: st
 def test_eviction_in_the_step_that_binds_a_write__into_a_short_plane__is_behind_its_collection(
     rule: str, seed: int
 ) -> None:
-    """Binding passes the cursors, so that the eviction goes to another plane than the one looked at before."""
+    """Binding passes the cursors, so that the eviction goes to another plane than was looked at before."""
     config = SubpageConfig(
         rule=rule,
         channels=2,

@@ -126,8 +126,8 @@ def program_log_page(dev, plane, number):
     dev.control[0].host_plane = plane
 
 
-#: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait; or no
-#: page is left for a move, as the last ones have failed; or the plane of an eviction has to be collected first.
+#: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait, or
+#: since no page is left for a move, as the last ones have failed; or the plane of an eviction goes first.
 MOVED, ERASED, EVICTED, WAITS, FAILED, SHORT = range(6)
 #: Untimed: the transaction in which evictions are made.
 _EVICTION = 1
