@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from ssdgym.agents.scoring import (
     NETWORK,
     RECORDER,
     collect_idle,
+    level_wear,
+    open_block,
     place_and_note,
     place_page,
     score_blocks,
@@ -42,7 +44,7 @@ from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
-from ssdgym.policy import IdleRule, PlacementRule, VictimRule
+from ssdgym.policy import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
@@ -54,6 +56,8 @@ _CONTEXT_OF = {
     "EraseVictim": ("device", "decision"),
     "Placement": ("device", "decision", "page"),
     "BackgroundGC": ("device", "decision", "die"),
+    "BlockAllocation": ("device", "decision"),
+    "WearLevel": ("device", "decision"),
 }
 #: What the candidates of each decision are.
 _CANDIDATES_OF = {"EraseVictim": "candidate", "Placement": "stream"}
@@ -121,7 +125,8 @@ class CompiledNetwork:
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
     """Return the features that are computed: of candidates, where these are scored, and of the context."""
     for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
-        if name in _NEED_MORE or name.startswith(PROPOSED_BY):
+        is_of_plane = name == "wear" and decision_of(card) in ("BlockAllocation", "WearLevel")
+        if (name in _NEED_MORE and not is_of_plane) or name.startswith(PROPOSED_BY):
             raise _unknown(name, who)
     candidates = find_features(card.candidate_features) if card.scorer else []
     context = find_features(card.context_features)
@@ -290,6 +295,16 @@ class AgentIdle(_OfAgent, IdleRule):
     """A ordinal network that chooses how far an idle die collects."""
 
 
+@dataclass(frozen=True)
+class AgentAllocation(_OfAgent, AllocationRule):
+    """A candidate scorer that chooses which free block is opened."""
+
+
+@dataclass(frozen=True)
+class AgentLevelling(_OfAgent, LevellingRule):
+    """A candidate scorer that chooses which block is emptied to level wear, or none."""
+
+
 def rule_named(name: str) -> Rule:
     """Return the rule that `agent:NAME` is, with the name of an agent of the zoo or the path of a file.
 
@@ -335,13 +350,22 @@ def _loaded(name: str, path: Path, digest: str) -> Rule:
     return rule_of(name, card, unpack_weights(data, f"policy {name}"), digest)
 
 
+#: The rules of what scores blocks, by the decision.
+_OF_BLOCKS: Mapping[str, tuple[type[_OfAgent], Callable[..., int]]] = {
+    "EraseVictim": (AgentVictims, score_blocks),
+    "BlockAllocation": (AgentAllocation, open_block),
+    "WearLevel": (AgentLevelling, level_wear),
+}
+
+
 def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAgent:
     """Make a rule of an agent; `digest` is the hash of its weights."""
     network = CompiledNetwork(card, weights, f"policy {name}")
     common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
     decision = decision_of(card)
-    if decision == "EraseVictim" and card.scorer:
-        return AgentVictims(function=score_blocks, network=network, **common)
+    if decision in _OF_BLOCKS and card.scorer:
+        kind, function = _OF_BLOCKS[decision]
+        return kind(function=function, network=network, **common)
     if decision == "Placement":
         return _placement(place_page if card.ordinal else score_streams, network, name, card, digest)
     if decision == "BackgroundGC" and card.ordinal:

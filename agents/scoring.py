@@ -20,10 +20,20 @@ from ssdgym.engine.core.observed import (
     page_feature_at,
     stream_feature_at,
 )
-from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, PLACE, RELOCATE, constants_at
+from ssdgym.engine.core.records import ERASE_PAIR
+from ssdgym.engine.decisions import (
+    ALLOCATE,
+    ERASE,
+    IDLE,
+    IDLE_STEPS,
+    LEVEL,
+    PLACE,
+    RELOCATE,
+    constants_at,
+)
 from ssdgym.engine.erase.features import count_candidate
 from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_stream
-from ssdgym.policy import blocks_of, choose_block, eligible
+from ssdgym.policy import blocks_of, choose_block, eligible, erases_of, is_closed
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
 #: What a feature of the context is a function of.
@@ -115,7 +125,7 @@ def _look_at_decision(kind, plane, decision):
 
 _scratch_candidate, _scratch_decision = scratch_of(CANDIDATE, 1), scratch_of(DECISION, 1)
 _scratch_page, _scratch_die = scratch_of(PAGE_SEEN, 1), scratch_of(DIE_SEEN, 1)
-_scratch_stream = scratch_of(STREAM_SEEN, 1)
+_scratch_stream, _scratch_pair = scratch_of(STREAM_SEEN, 1), scratch_of(ERASE_PAIR, 1)
 
 
 @inlined
@@ -271,6 +281,17 @@ def score_streams(view, plane, lpn, source, parameters):
     return best
 
 
+@inlined
+def _read_block(network, view, choice, block, stride, decision, candidate, features):
+    """Write the features of a block, which is written to a choice, too."""
+    handle = number_of(view)
+    choose_block(view, choice, block)
+    count_candidate(view, choice, 1, stride, candidate)
+    for k in range(network.features):
+        value = candidate_feature_at(network.feature[k])(handle, candidate, decision)
+        features[k] = np.float32(value)
+
+
 def score_blocks(view, plane, parameters, choice):
     """Choose the eligible block with the highest score; of equals, the lowest number."""
     network = _constants_of(parameters)[0]
@@ -294,15 +315,64 @@ def score_blocks(view, plane, parameters, choice):
     for block in blocks_of(view, plane):
         if not eligible(view, block):
             continue
-        choose_block(view, choice, block)
-        count_candidate(view, choice, 1, stride, candidate)
-        for k in range(network.features):
-            value = candidate_feature_at(network.feature[k])(handle, candidate, decision)
-            features[k] = np.float32(value)
+        _read_block(network, view, choice, block, stride, decision, candidate, features)
         score = _score(network, at, features, shared, units, others)
         if best < 0 or score > best_score:
             best, best_score = block, score
     return choose_block(view, choice, best)
+
+
+@inlined
+def _look_at_wear(network, kind, view, plane, decision, shared):
+    """Write what a decision about wear is about as a whole; return where the weights of candidates begin."""
+    page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
+    _look_at_decision(kind, plane, decision)
+    erases = np.int64(0)
+    for block in blocks_of(view, plane):
+        erases += erases_of(view, block)
+    decision.mean_erases = erases / np.float64(view.params[0].blocks * view.params[0].sub_blocks)
+    at = np.int64(0)
+    if network.layers > 0:
+        at = _share(network, number_of(view), decision, page, die, shared)
+    return at
+
+
+def level_wear(view, plane, parameters):
+    """Choose the closed block with the highest score, if that is above the score of nothing: of zeros."""
+    network = _constants_of(parameters)[0]
+    decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
+    features, shared = _scratch_features(), _scratch_units()
+    units, others = _scratch_units(), _scratch_units()
+    at = _look_at_wear(network, LEVEL, view, plane, decision, shared)
+    for k in range(network.features):
+        features[k] = np.float32(0.0)
+    best, best_score = np.int64(-1), _score(network, at, features, shared, units, others)
+    for block in blocks_of(view, plane):
+        if not is_closed(view, block):
+            continue
+        _read_block(network, view, pair, block, 0, decision, candidate, features)
+        score = _score(network, at, features, shared, units, others)
+        if score > best_score:
+            best, best_score = block, score
+    return best
+
+
+def open_block(view, plane, stream, parameters):
+    """Choose the free block with the highest score; of equals, the one that was freed first."""
+    network = _constants_of(parameters)[0]
+    decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
+    features, shared = _scratch_features(), _scratch_units()
+    units, others = _scratch_units(), _scratch_units()
+    at = _look_at_wear(network, ALLOCATE, view, plane, decision, shared)
+    best, best_score = np.int64(-1), np.float32(0.0)
+    block = np.int64(view.plane[plane].pool_head)
+    while block >= 0:
+        _read_block(network, view, pair, block, 0, decision, candidate, features)
+        score = _score(network, at, features, shared, units, others)
+        if best < 0 or score > best_score:
+            best, best_score = block, score
+        block = np.int64(view.block[block].next_pool)
+    return best
 
 
 #: Decisions that are noted; later ones are not.

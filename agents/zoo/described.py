@@ -14,7 +14,13 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 
 #: What environments decide, as kinds of rules are called.
-_DECIDES = {"EraseVictim": "victim", "Placement": "placement", "BackgroundGC": "idle"}
+_DECIDES = {
+    "EraseVictim": "victim",
+    "Placement": "placement",
+    "BackgroundGC": "idle",
+    "BlockAllocation": "allocation",
+    "WearLevel": "levelling",
+}
 
 
 @dataclass(frozen=True)

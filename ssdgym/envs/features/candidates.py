@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.blocks.wear import erases_of, most_worn_free
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.features.registry import Setting, always, candidate_feature, clip
@@ -105,6 +106,26 @@ def wear(view, candidate, decision):
     """
     erases = candidate.erases / candidate.sub_blocks
     return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
+
+
+def _wears_out(setting: Setting) -> bool:
+    """Return whether the cells of all devices wear out."""
+    return not setting.has(lambda device: device.cells is None)
+
+
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
+def log_wear_gap(view, candidate, decision):
+    """Return log4 of the erases that the most worn free block has more than it, of those which that has left.
+
+    Left are those of the mean endurance, at least a fortieth of it.
+    """
+    params, worn = view.params[0], most_worn_free(view, decision.plane)
+    if worn < 0 or not params.endures:
+        return -8.0
+    erases, age = erases_of(view, worn) / params.sub_blocks, view.endurance[worn * params.sub_blocks].first
+    left = params.mean_endurance - (erases - age)
+    gap = erases - candidate.erases / candidate.sub_blocks
+    return clip(log2(max(gap, 1e-6) / max(left, params.mean_endurance / 40.0)) / 2.0, -8.0, 8.0)
 
 
 @candidate_feature(low=-1.0, default=lambda setting: setting.has(_separated))

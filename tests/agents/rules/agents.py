@@ -36,6 +36,7 @@ STREAMS = (
     "stream_gap",
     "stream_holds_page",
 )
+WORN = ("log_wear_gap", "share", "wear", "valid_fraction", "log_age", "log_age_closed", "block_stream")
 DIE = ("idle_room", "idle_free", "idle_running", "idle_moves", "idle_since", "idle_last", "idle_mean")
 
 CARDS: dict[str, dict[str, Any]] = {
@@ -75,6 +76,18 @@ CARDS: dict[str, dict[str, Any]] = {
         "candidate_features": ["answer_number"],
         "context_features": DIE,
         "ordinal": {"hidden": [8], "actions": 8, "ranges": [[0, 8]]},
+    },
+    "cold blocks": {
+        "environment": "ssdgym/WearLevel-v0",
+        "candidate_features": WORN,
+        "context_features": ("wear_spread", "pool", "free"),
+        "scorer": {"hidden": [8, 6], "pooling": "none", "start": "none"},
+    },
+    "free blocks": {
+        "environment": "ssdgym/BlockAllocation-v0",
+        "candidate_features": WORN,
+        "context_features": ("wear_spread", "pool", "free"),
+        "scorer": {"hidden": [8], "pooling": "none", "start": "none"},
     },
 }
 

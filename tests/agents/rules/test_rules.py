@@ -15,13 +15,24 @@ from ssdgym.simulator import Simulator
 from tests.agents.rules.agents import CARDS, random_agent, saved_agent
 
 DECISIONS = 400
+#: Cells that wear out, and none that comes to its end.
+AGEING = {
+    "base": "demo",
+    "geometry.blocks_per_plane": 64,
+    "capacity.over_provisioning": 0.25,
+    "cells": {"endurance": {"mean": 5000}},
+}
 
 #: What is asked, so that the rule's own choice is told beside every question.
 ASKED: dict[str, dict[str, Any]] = {
     "EraseVictim-v0": {"device": "demo", "ftl": {"timing": "none"}, "candidates": "all"},
     "Placement-v0": {"device": "demo-placement", "ftl": {"timing": "none"}, "streams": 6},
     "BackgroundGC-v0": {},
+    "WearLevel-v0": {"device": AGEING, "ftl": {"timing": "none"}, "candidates": 70},
+    "BlockAllocation-v0": {"device": AGEING, "ftl": {"timing": "none"}, "candidates": 70},
 }
+#: The field of the FTL that names a rule of the device's own, by the environment whose decision it takes.
+OWN = {"Placement-v0": "placement", "WearLevel-v0": "levelling", "BlockAllocation-v0": "block_allocation"}
 
 
 def environment_that_asks(kind: str, rule: str) -> gym.vector.VectorEnv:
@@ -31,8 +42,8 @@ def environment_that_asks(kind: str, rule: str) -> gym.vector.VectorEnv:
     asked = {**ASKED[name]}
     if name == "EraseVictim-v0":
         asked["proposers"] = [rule]
-    elif name == "Placement-v0":
-        asked["ftl"] = {**asked["ftl"], "placement": rule}
+    elif name in OWN:
+        asked["ftl"] = {**asked["ftl"], OWN[name]: rule}
     else:
         asked["ftl"] = {"gc": {"idle": rule}}
     return gym.make_vec(
@@ -43,6 +54,14 @@ def environment_that_asks(kind: str, rule: str) -> gym.vector.VectorEnv:
         horizon=20_000,
         **asked,
     )
+
+
+def chosen(env: gym.vector.VectorEnv, actions: np.ndarray) -> np.ndarray:
+    """Return what actions name: blocks where the rule's own choice stands at the same place always."""
+    if env.spec is None or env.spec.id not in ("ssdgym/WearLevel-v0", "ssdgym/BlockAllocation-v0"):
+        return actions
+    sets = env.unwrapped.episodes.view.sets[np.arange(len(actions)), actions, 0]
+    return np.where(sets["mask"] != 0, sets["block"], -1)
 
 
 @pytest.mark.parametrize("kind", CARDS)
@@ -58,7 +77,7 @@ def test_agent_in_the_engine__decides_as_in_pytorch(tmp_path: Path, kind: str) -
             # A die with nothing to collect is not asked: its only answer is to wait.
             asked = observation["action_mask"].sum(axis=-1) > 1
             np.testing.assert_array_equal(actions[asked], info["proposed"][asked, 0])
-            seen |= set(actions[asked].tolist())
+            seen |= set(chosen(env, actions)[asked].tolist())
             observation, _, _, _, info = env.step(actions)
         env.close()
     assert len(seen) > 2, "the agent is one that chooses"
@@ -86,6 +105,8 @@ def test_agent_in_the_engine__of_equal_placement__leaves_the_same_device_as_play
         ("demo-placement", "{victims}+{streams}"),
         ("demo-placement", "cost_benefit(since_close=1)+{scored streams}"),
         ("demo-idle", "{victims}+{answers}"),
+        ("demo-placement", "cost_benefit(since_close=1)+sepbit+least_worn+{cold blocks}"),
+        ("demo-placement", "greedy+{streams}+{free blocks}+{cold blocks}"),
     ],
 )
 def test_agent__is_a_rule_by_name__alone_and_beside_others(tmp_path: Path, device: str, policy: str) -> None:
