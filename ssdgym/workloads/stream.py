@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -26,10 +27,10 @@ _TRACE = "trace:"
 def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
 
-    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0,
-    `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is taken for a
-    trace with default settings. An array of REQUEST is played in order; a function is called with a seed and
-    the logical pages of the device, and returns such an array or yields several.
+    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0, which a mapping may have as
+    its `base`; `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is
+    taken for a trace with default settings. An array of REQUEST is played in order; a function is called with
+    a seed and the logical pages of the device, and returns such an array or yields several.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
@@ -39,6 +40,10 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
         return made
     if isinstance(source, str) and source.startswith(_SYNTHETIC):
         return load_config(SyntheticTraceConfig, source.removeprefix(_SYNTHETIC), "synthetic_traces")
+    if isinstance(source, Mapping) and str(source.get("base", "")).startswith(_SYNTHETIC):
+        changes = {name: value for name, value in source.items() if name != "base"}
+        fields = {**load_workload(source["base"]).model_dump(), **changes}
+        return load_config(SyntheticTraceConfig, fields, "synthetic_traces")
     if isinstance(source, str) and source.startswith(_TRACE):
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):

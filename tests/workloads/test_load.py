@@ -82,6 +82,11 @@ def test_synthetic_names_a_synthetic_trace() -> None:
         load_workload("synthetic:hm_9")
 
 
+def test_synthetic__as_the_base_of_a_mapping__with_what_that_changes() -> None:
+    changed = load_workload({"base": "synthetic:mds_0", "loops": None})
+    assert changed == load_workload("synthetic:mds_0").model_copy(update={"loops": None})
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
