@@ -27,6 +27,8 @@ from ssdgym.experiments.statistics import Estimate
 
 #: How long a device has lived, in pages that the host has written.
 LIFE = "lifetime/host_pages_written"
+#: Units of lifetimes, and their host pages.
+_UNITS = (("million ", 1e6), ("thousand ", 1e3), ("", 1.0))
 #: Opacity of what another policy beats.
 _FAINT = 0.45
 
@@ -96,36 +98,47 @@ def lifetime_figure(results: Sequence[Result], learned: Sequence[str] = ()) -> F
     if not groups:
         raise SsdgymError("no task has lifetimes in all of its results: write devices to their ends")
     figure, panels = panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_y=False)
-    for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
-        points = points_of(group.results)
+    points_on = [points_of(group.results) for group in groups]
+    unit, pages = _unit_of(max(point.life.value for points in points_on for point in points))
+    for number, (axes, points) in enumerate(zip(panels, points_on, strict=True)):
         front = unbeaten(points)
         for point in points:
             index = policies.index(point.policy)
-            _draw_point(axes, point, index, point in front, point.policy in learned)
-        _join(axes, front)
+            _draw_point(axes, point, index, point in front, point.policy in learned, pages)
+        _join(axes, front, pages)
+        if number % PANELS_PER_ROW == 0:
+            axes.set_ylabel(f"lifetime ({unit}host pages)")
         if number + PANELS_PER_ROW >= len(groups):
             axes.set_xlabel("write amplification")
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.margins(0.1)
         axes.grid()
-    figure.supylabel("lifetime (million host pages)", fontsize="medium")
     legend_below(figure, *panels)
+    for artist in figure.legends[0].findobj():
+        artist.set_alpha(1.0)  # what one panel has faint, another one may not
     return figure
 
 
-def _join(axes: Axes, front: Sequence[Point]) -> None:
+def _unit_of(longest: float) -> tuple[str, float]:
+    """Return the word for a unit of lifetimes of which the longest has one or more, and its host pages."""
+    return next((word, size) for word, size in _UNITS if longest >= size or size == 1.0)
+
+
+def _join(axes: Axes, front: Sequence[Point], pages: float) -> None:
     """Draw the line of what is reached with no more write amplification, as steps."""
     amplifications = [point.amplification.value for point in front]
-    lives = [point.life.value / 1e6 for point in front]
+    lives = [point.life.value / pages for point in front]
     axes.step(amplifications, lives, where="post", color="black", linewidth=0.8, linestyle=":", zorder=1)
 
 
-def _draw_point(axes: Axes, point: Point, index: int, is_unbeaten: bool, is_learned: bool) -> None:
+def _draw_point(
+    axes: Axes, point: Point, index: int, is_unbeaten: bool, is_learned: bool, pages: float
+) -> None:
     drawn = axes.errorbar(
         point.amplification.value,
-        point.life.value / 1e6,
+        point.life.value / pages,
         xerr=_bar(point.amplification, 1.0),
-        yerr=_bar(point.life, 1e6),
+        yerr=_bar(point.life, pages),
         color=color_of(index),
         marker=marker_of(index),
         markersize=8 if is_learned else 5,

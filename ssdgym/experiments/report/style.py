@@ -67,8 +67,8 @@ def color_of(index: int) -> str:
 
 
 def marker_of(index: int) -> str:
-    """Return the marker of the `index`-th policy."""
-    return MARKERS[index % len(MARKERS)]
+    """Return the marker of the `index`-th policy; where its colour comes round again it is another one."""
+    return MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
 
 
 def dashes_of(index: int) -> str:

@@ -72,6 +72,16 @@ def test_figure__the_beaten_are_faint_and_the_line_joins_the_others() -> None:
     assert [point.policy for point in unbeaten(points_of(results))] == ["none", "level", "same"]
 
 
+def test_figure__short_lives__in_thousands_and_every_policy_with_a_mark_of_its_own() -> None:
+    many = grid({f"policy {k}": k / 10 for k in range(12)}, seeds=2, workloads=("zipf",))
+    life = {"end_of_life": True, "lifetime": {"host_pages_written": 9_000.0}}
+    figure = lifetime_figure([replace(one, metrics={**one.metrics, **life}) for one in many])
+    assert figure.axes[0].get_ylabel() == "lifetime (thousand host pages)"
+    lines = [container.lines[0] for container in figure.axes[0].containers]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 12
+    assert lines[1].get_ydata()[0] == pytest.approx(9.0)
+
+
 @pytest.mark.parametrize("results", [grid({"a": 0.0}), lived(ended=False)], ids=["no lives", "no ends"])
 def test_report__without_lives_to_the_end__has_no_such_figure(results: list[Result]) -> None:
     assert "lifetime" not in [found.name for found in report_figures(results)]
