@@ -53,7 +53,8 @@ def interval_figure(
     if not groups:
         raise SsdgymError(f"no task has the metric {metric} in all of its results: choose another one")
     label, scale = _unit(metric)
-    figure, panels = panels_of(groups, (1.6, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
+    names = max(1.6, 0.3 + 0.08 * max(map(len, policies)))  # room for the longest
+    figure, panels = panels_of(groups, (names, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
     for axes, group in zip(panels, groups, strict=True):
         for index, policy in enumerate(policies):
             if policy in policies_of(group.results):

@@ -48,7 +48,10 @@ def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
         return group.title
     device, ftl, workload = group.tasks[0]
     tasks = [task for other in groups for task in other.tasks]
-    lines = [workload, *([device] if len({task[0] for task in tasks}) > 1 else [])]
+    devices = {task[0] for task in tasks}
+    if len({name.partition("(")[0] for name in devices}) == 1 and all(name.endswith(")") for name in devices):
+        device = device.partition("(")[2].removesuffix(")")  # of one device, with other fields
+    lines = [workload, *([device] if len(devices) > 1 else [])]
     shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
     return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
 

@@ -72,6 +72,14 @@ def test_figure__the_beaten_are_faint_and_the_line_joins_the_others() -> None:
     assert [point.policy for point in unbeaten(points_of(results))] == ["none", "level", "same"]
 
 
+def test_figure__one_device_with_other_fields__titles_have_the_fields_alone() -> None:
+    made = lived()
+    devices = ("demo(capacity.over_provisioning=0.07)", "demo(capacity.over_provisioning=0.28)")
+    both = [replace(one, device=device) for device in devices for one in made]
+    titles = [axes.get_title() for axes in lifetime_figure(both).axes]
+    assert titles[:2] == [f"zipf\ncapacity.over_provisioning={share}" for share in (0.07, 0.28)]
+
+
 def test_figure__short_lives__in_thousands_and_every_policy_with_a_mark_of_its_own() -> None:
     many = grid({f"policy {k}": k / 10 for k in range(12)}, seeds=2, workloads=("zipf",))
     life = {"end_of_life": True, "lifetime": {"host_pages_written": 9_000.0}}
