@@ -144,21 +144,6 @@ class FastPpoConfig(PpoConfig):
     prior: PriorConfig = PriorConfig()
 
 
-class DqnConfig(Config):
-    """Deep Q-learning from `credit` (`ssdgym.agents.training.dqn_learner`)."""
-
-    buffer_size: int = Field(200_000, ge=1, description="transitions kept")
-    learning_starts: int = Field(5_000, ge=1, description="transitions before the first gradient step")
-    train_every: int = Field(4, ge=1, description="steps of all environments between gradient steps")
-    target_every: int = Field(500, ge=1, description="gradient steps between copies to the target network")
-    batch_decisions: int = Field(256, ge=1, description="decisions per gradient step")
-    learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0 at the end")
-    gamma: float = Field(0.95, ge=0, le=1, description="discount per move of a page")
-    epsilon: float = Field(0.05, ge=0, le=1, description="share of random actions in the end")
-    decay: float = Field(0.1, gt=0, le=1, description="share of the decisions in which it falls to that")
-    most_cost: float = Field(5.0, gt=0, description="costs above it count as it")
-
-
 class CrossEntropyConfig(Config):
     """Search for the linear part of the score before gradient learning begins."""
 
@@ -191,14 +176,13 @@ class EvaluationConfig(Config):
 _SHAPE = {
     "ppo": {"rollout_steps"},
     "fast_ppo": {"rollout_steps", "prior"},
-    "dqn": {"buffer_size"},
 }
 
 
 class TrainConfig(Config):
     """One training run."""
 
-    algorithm: Literal["ppo", "fast_ppo", "dqn"] = "ppo"
+    algorithm: Literal["ppo", "fast_ppo"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
@@ -210,14 +194,11 @@ class TrainConfig(Config):
     cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
     ppo: PpoConfig = PpoConfig()
     fast_ppo: FastPpoConfig = FastPpoConfig()
-    dqn: DqnConfig = DqnConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
     def _batch_fits_rollout(self) -> TrainConfig:
-        settings: PpoConfig | DqnConfig = getattr(self, self.algorithm)
-        if isinstance(settings, DqnConfig):
-            return self
+        settings: PpoConfig = getattr(self, self.algorithm)
         rollout = settings.rollout_steps * self.n_envs
         if settings.batch_decisions > rollout:
             raise ValueError(
@@ -227,20 +208,9 @@ class TrainConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _runs_on_the_cpu(self) -> TrainConfig:
-        if self.algorithm != "ppo" and self.device != "cpu":
-            raise ValueError(
-                f"device is {self.device!r}, but {self.algorithm} learns on the cpu; take ppo instead."
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _dqn_has_credit(self) -> TrainConfig:
-        if self.algorithm == "dqn" and self.environment.kwargs.get("credit") is None:
-            raise ValueError(
-                "environment.kwargs.credit is not given, and dqn learns from it; take ssdgym/Placement-v0 "
-                "and credit: {kind: page, price: 15}, or another algorithm."
-            )
+    def _fast_ppo_runs_on_the_cpu(self) -> TrainConfig:
+        if self.algorithm == "fast_ppo" and self.device != "cpu":
+            raise ValueError(f"device is {self.device!r}, but fast_ppo learns on the cpu; take ppo instead.")
         return self
 
     def changeable(self) -> set[str]:

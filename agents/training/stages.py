@@ -53,7 +53,7 @@ def segment_seed(seed: int, decisions: int) -> int:
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
 
-Method = Literal["search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo", "dqn"]
+Method = Literal["search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo"]
 
 _NAMES = {
     "search": "a search by whole episodes",
@@ -62,7 +62,6 @@ _NAMES = {
     "clone": "cloning a policy",
     "ppo": "PPO",
     "fast_ppo": "PPO",
-    "dqn": "DQN",
 }
 
 

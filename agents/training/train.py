@@ -17,7 +17,6 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
-from ssdgym.agents.training.dqn_learner import Dqn
 from ssdgym.agents.training.ppo_learner import FastPpo
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
@@ -61,8 +60,6 @@ def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) ->
     """Make the untrained learner of a run, with all weights drawn from its seed."""
     if config.algorithm == "fast_ppo":
         return FastPpo(config, env.vector_env, features)
-    if config.algorithm == "dqn":
-        return Dqn(config, env.vector_env, features)
     return StableBaselinesLearner(config, env, features)
 
 

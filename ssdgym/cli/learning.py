@@ -46,10 +46,8 @@ def train(
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
-        Literal["ppo", "fast_ppo", "dqn"] | None,
-        typer.Option(
-            help="Masked PPO, by Stable-Baselines3 or in plain PyTorch, or DQN; default: as configured."
-        ),
+        Literal["ppo", "fast_ppo"] | None,
+        typer.Option(help="Masked PPO, by Stable-Baselines3 or in plain PyTorch; default: as configured."),
     ] = None,
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
@@ -64,10 +62,10 @@ def train(
     workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent with the algorithm of its configuration: ppo, fast_ppo, dqn or evolution.
+    """Train an agent with the algorithm of its configuration: ppo, fast_ppo or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and but for
-    evolution checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
+    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder; ppo and
+    fast_ppo write checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
     engine, each beside a baseline's, on the training and the validation split of a suite.
 
     Examples:
