@@ -12,8 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ssdgym.agents.card import read_parts
+from ssdgym.agents.zoo import zoo_agents
 from ssdgym.cli import main
 
 pytest.importorskip("sb3_contrib")
@@ -240,3 +243,30 @@ def test_tuned__the_table_has_the_settings_and_results_of_today(
     assert (wide["learning rate"], wide["discount"]) == ("0.012", "0.9998")
     assert wide["best heuristic"].startswith("`cost_benefit(exponent=0.7)` 3.396")
     assert rows["`ppo_credit.py --price 15`"]["best heuristic"].startswith("`fadac(inclusive=1)`")
+
+
+def test_pretrained__a_card_says_how_far_behind_the_best_heuristic_the_agent_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = import_module("pretrained")
+    monkeypatch.setattr(script, "WORKLOADS", ("x", "y"))
+    rivals = {"a": np.array([[2.0, 2.0], [2.0, 2.0]]), "b": np.array([[1.0, 2.0], [1.0, 2.0]])}
+    agents = np.array([[[1.1, 2.0], [1.1, 2.0]], [[1.1, 2.4], [1.1, 2.4]]])
+    measured = script.Measured(rivals, agents)
+    one, both = measured.card(slice(0, 1)), measured.card(slice(None))
+    assert measured.best == "b" and one["test × b"] == round(1.1**0.5, 4)
+    assert one["test × b, worst"] == 1.1 and one["test × b, high"] >= one["test × b"] > 1.0
+    assert both["test × b, 2 trainings"] == round((1.1**2 * 1.2) ** 0.25, 4)
+
+
+def test_pretrained__cards_of_the_zoo_say_what_the_table_does() -> None:
+    script = import_module("pretrained")
+    with script.TABLE.open(newline="", encoding="utf-8") as file:
+        rows = {row[""]: row for row in csv.DictReader(file)}
+    for name in script.KINDS:
+        shown = rows[f"**{name}**, 3 trainings"]["× best heuristic"]
+        found = read_parts(zoo_agents()[name])[0].results
+        ends = [
+            found[key] for end in ("", ", low", ", high") for key in found if key.endswith(f"trainings{end}")
+        ]
+        assert shown == "{:.3f} [{:.3f}, {:.3f}]".format(*ends)

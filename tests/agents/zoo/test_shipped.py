@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ssdgym.agents.card import read_parts
+from ssdgym.agents.card import AgentCard, read_parts
+from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.zoo import zoo_agents
-from ssdgym.config.loading import load_config
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
-from ssdgym.experiments.leaderboard.training import SuiteEvolutionConfig, training_workloads
+from ssdgym.experiments.leaderboard.training import (
+    SuiteEvolutionConfig,
+    load_training,
+    training_of,
+    training_workloads,
+)
 from ssdgym.workloads.stream import load_workload
 
 ZOO = sorted(zoo_agents().items())
 
 
-def test_zoo__has_an_agent_for_every_evolution() -> None:
+def test_zoo__has_an_agent_for_every_training_of_it() -> None:
     names = {name for name, _ in ZOO}
-    assert {"placement-v1", "placement-v2", "victim-v1", "idle-v1"} <= names
+    assert {"placement-v1", "placement-v2", "victim-v1", "idle-v1", "victim-ppo-v1"} <= names
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
@@ -27,13 +33,23 @@ def test_agent__was_trained_on_the_splits_that_its_suite_has_today(name: str, pa
     assert card.split_digest == split_digest(load_suite(card.suite))
 
 
+def _seen(card: AgentCard, name: str) -> list[Any]:
+    """Return the workloads that an agent was trained and validated on."""
+    suite = load_suite(card.suite)
+    if "suite" in card.training:
+        config = SuiteEvolutionConfig.model_validate(card.training)
+        return training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
+    played = TrainConfig.model_validate(card.training)
+    validated = [*played.evaluation.workloads, *played.evaluation.kwargs.get("workload", ())]
+    return [*played.environment.kwargs["workload"], *validated]
+
+
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__saw_no_workload_of_the_test_split(name: str, path: Path) -> None:
     card, _ = read_parts(path)
-    config, suite = SuiteEvolutionConfig.model_validate(card.training), load_suite(card.suite)
-    seen = training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
-    test = {repr(load_workload(one)) for one in suite.splits["test"]}
-    assert not test & {repr(load_workload(one)) for one in seen}
+    seen = _seen(card, name)
+    test = {repr(load_workload(one)) for one in load_suite(card.suite).splits["test"]}
+    assert seen and not test & {repr(load_workload(one)) for one in seen}
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
@@ -41,9 +57,10 @@ def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Pat
     card, _ = read_parts(path)
     words = card.command.split()
     assert words[:2] == ["ssdgym", "train"]
-    config = load_config(SuiteEvolutionConfig, words[2], "training")
     seed = int(words[words.index("--seed") + 1])
-    assert SuiteEvolutionConfig.model_validate(card.training) == config.model_copy(update={"seed": seed})
+    config = load_training(words[2]).model_copy(update={"seed": seed})
+    made = config if isinstance(config, SuiteEvolutionConfig) else training_of(config)[0]
+    assert type(made).model_validate(card.training) == made
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
