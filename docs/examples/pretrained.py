@@ -1,6 +1,6 @@
 """Train the agents of the zoo that learn by gradients, and write to their cards what a test split shows.
 
-`python pretrained.py --out results/zoo` trains three seeds of each in its folder (what is finished is not
+`python pretrained.py --out results/zoo` trains five seeds of each in its folder (what is finished is not
 done again), measures them and heuristics on workloads and seeds that no training has seen, writes the table
 and, with `--zoo FOLDER`, the agents: that of each seed, and the best by validation under the name alone.
 """
@@ -158,7 +158,7 @@ def main() -> None:
     """Train, measure, and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/zoo"))
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings of each")
     parser.add_argument("--only", choices=list(KINDS), help="one of them; the table is not written then")
     parser.add_argument("--zoo", type=Path, help="folder for the agents")
     parser.add_argument("--table", type=Path, default=TABLE)

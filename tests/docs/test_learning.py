@@ -264,7 +264,7 @@ def test_pretrained__cards_of_the_zoo_say_what_the_table_does() -> None:
     with script.TABLE.open(newline="", encoding="utf-8") as file:
         rows = {row[""]: row for row in csv.DictReader(file)}
     for name in script.KINDS:
-        shown = rows[f"**{name}**, 3 trainings"]["× best heuristic"]
+        shown = rows[f"**{name}**, 5 trainings"]["× best heuristic"]
         found = read_parts(zoo_agents()[name])[0].results
         ends = [
             found[key] for end in ("", ", low", ", high") for key in found if key.endswith(f"trainings{end}")
