@@ -74,6 +74,7 @@ class WornTable(NamedTuple):
 def recovered_table(
     before: WornTable,
     erased_again: Sequence[int],
+    strained: Sequence[int],
     written: Mapping[int, int],
     limits: Sequence[int],
     *,
@@ -86,6 +87,7 @@ def recovered_table(
     Args:
         before: the table when power was cut.
         erased_again: sub-blocks.
+        strained: those beside, where that wears.
         written: pages of each block that are found.
         limits: erases that each sub-block endures.
         seed, mean, erase_failure: of the device, its endurance, the chances fresh and at the mean.
@@ -98,6 +100,10 @@ def recovered_table(
         erases[sub] += 1
         drawn = (draw(seed, ERASE, sub, erases[sub]) >> 11) / 2**53
         if drawn < fresh + (old - fresh) * (erases[sub] / mean) or erases[sub] >= limits[sub]:
+            worn.add(sub // per_block)
+    for sub in strained:
+        erases[sub] += 1
+        if erases[sub] >= limits[sub]:
             worn.add(sub // per_block)
     retired |= {block for block in worn if written[block] == 0}
     return WornTable(frozenset(worn), frozenset(retired), tuple(erases))

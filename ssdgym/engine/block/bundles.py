@@ -267,7 +267,7 @@ def pad(dev, bundle, ppn, lpn):
 
 
 @kernel
-def _wears_out(dev, block, first, count):
+def wears_out_by(dev, block, first, count):
     """Return whether an erase of `count` sub-blocks of a block from its `first` on is its last one."""
     ends = wears_out(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))
     if dev.merging[0].strains:
@@ -294,5 +294,5 @@ def erase(dev, bundle, block, node):
     dev.frontier[block] = min(np.int64(dev.frontier[block]), first * params.pages_per_sub_block)
     dev.tally[0].partial_erases += node > 1
     dev.tally[0].spoiled_pages += spoiled
-    if params.endures and _wears_out(dev, block, first, count):
+    if params.endures and wears_out_by(dev, block, first, count):
         mark_worn(dev, block)

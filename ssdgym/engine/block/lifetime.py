@@ -112,11 +112,16 @@ def _supported(dev):
 
 
 @kernel
-def settle(dev, block):
-    """Draw the consequence of a block that may have been retired: give up bundles, or end the life."""
-    if not dev.block[block].status & RETIRED:
-        return
+def settle_losses(dev):
+    """Draw the consequence of lost blocks: give up bundles, or end the life of the device."""
     settle_for(dev, np.int64(_supported(dev)))
     for bundle in range(dev.merging[0].bundles):
         if is_given_up(dev, np.int64(bundle)):
             review(dev, np.int64(bundle))
+
+
+@inlined
+def settle(dev, block):
+    """Draw the consequence of a block that may have been retired."""
+    if dev.block[block].status & RETIRED:
+        settle_losses(dev)

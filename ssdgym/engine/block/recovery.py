@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import forget, program, review, set_block
+from ssdgym.engine.block.bundles import forget, program, review, set_block, wears_out_by
+from ssdgym.engine.block.lifetime import settle_losses
 from ssdgym.engine.blocks.index import leave_pool
 from ssdgym.engine.blocks.manager import count_valid
+from ssdgym.engine.blocks.victims import adopt_worn
+from ssdgym.engine.blocks.wear import mark_worn
+from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.kernel import entry, kernel
+from ssdgym.engine.flash import erase_cells
 
 
 @kernel
@@ -27,11 +32,19 @@ def _adopt_block(dev, bundle, block, lpn, version):
 
 
 @entry
-def adopt_bundles(dev, owner, slot, lpn, version):
+def erase_leaves(dev, block, first, count):
+    """Count an erase of sub-blocks that the recovery does; return whether it is the last one of the block."""
+    erase_cells(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))
+    dev.counters[0].erases += 1
+    return dev.params[0].endures != 0 and wears_out_by(dev, block, first, count)
+
+
+@entry
+def adopt_bundles(dev, owner, slot, lpn, version, worn):
     """Let an empty device take over the pages that have been found and mapped.
 
     `owner` (blocks,) is the bundle of each block, or -1, `slot` its slot there; `lpn`, `version` (pages,)
-    what pages hold, -1 for erased ones.
+    what pages hold, -1 for erased ones; `worn` uint8 (blocks,) the status of worn blocks, 0 of others.
     """
     params = dev.params[0]
     for block in range(np.int64(params.planes) * params.blocks):
@@ -39,5 +52,11 @@ def adopt_bundles(dev, owner, slot, lpn, version):
             leave_pool(dev, np.int64(block))
             set_block(dev, owner[block], slot[block], np.int64(block))
             _adopt_block(dev, owner[block], np.int64(block), lpn, version)
+            if worn[block]:
+                mark_worn(dev, np.int64(block))
+        elif worn[block]:
+            adopt_worn(dev, np.int64(block), worn[block])
     for bundle in range(dev.merging[0].bundles):
         review(dev, np.int64(bundle))
+    if params.endures:
+        settle_losses(dev)

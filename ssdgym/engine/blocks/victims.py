@@ -96,6 +96,15 @@ def erase(dev, block, mask):
 
 
 @kernel
+def erase_again(dev, block, mask, worn):
+    """Erase what was being erased, which may be the last time; `worn` (blocks,) is what the table says."""
+    erase_cells(dev, block, mask)
+    dev.counters[0].erases += 1
+    if dev.params[0].endures and wears_out(dev, block, mask):
+        worn[block] = WORN
+
+
+@kernel
 def adopt_worn(dev, block, mark):
     """Take a worn block that is found, of status `mark`, out of the pool, but for one that was open.
 

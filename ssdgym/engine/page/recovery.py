@@ -6,13 +6,12 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import leave_pool
 from ssdgym.engine.blocks.manager import adopt_block, open_block, program
-from ssdgym.engine.blocks.victims import adopt_worn, erase, vacate, withdraw_block
-from ssdgym.engine.cells import wears_out
+from ssdgym.engine.blocks.victims import adopt_worn, erase, erase_again, vacate, withdraw_block
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import entry, inlined, kernel
 from ssdgym.engine.core.records import INDEXED, LEVELS, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import CLOSED, OPENED, WRITTEN, block_event, page_event
-from ssdgym.engine.flash import block_of, check_page, erase_cells, sub_block_of
+from ssdgym.engine.flash import block_of, check_page, sub_block_of
 from ssdgym.engine.page.lifetime import empty_block, settle
 from ssdgym.engine.rounds import has_round
 from ssdgym.engine.time.events import make_ready
@@ -112,15 +111,6 @@ def _collect_plane(dev, plane, work):
 
 
 @inlined
-def _erase_again(dev, block, mask, worn):
-    """Erase what was being erased, which may be the last time; `worn` (blocks,) is what the table says."""
-    erase_cells(dev, block, mask)
-    dev.counters[0].erases += 1
-    if dev.params[0].endures and wears_out(dev, block, mask):
-        worn[block] = WORN
-
-
-@inlined
 def _is_half_emptied(dev, block, mark):
     """Return whether a worn block was being emptied, and part of it has been erased."""
     record = dev.block[block]
@@ -163,7 +153,7 @@ def adopt_pages(dev, half_erased, worn, work, reopens):
     """
     params = dev.params[0]
     for k in range(half_erased.shape[0]):
-        _erase_again(dev, np.int64(half_erased[k].block), half_erased[k].mask, worn)
+        erase_again(dev, np.int64(half_erased[k].block), half_erased[k].mask, worn)
     for plane in range(np.int64(params.planes)):
         stream = np.int64(0)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):

@@ -131,12 +131,11 @@ def _worn_beyond(dev, plane, block):
 
 
 @kernel
-def _replace(dev, plane, block):
+def retire_member(dev, plane, block):
     """Retire a worn block of a region; return the least worn free block of its plane, which takes its place.
 
-    Where there is none the device is at its end.
+    Where there is none the device is at its end, and the block is returned.
     """
-    params = dev.params[0]
     mark_worn(dev, block)
     other = np.int64(least_worn_free(dev, plane))
     if other < 0:
@@ -144,6 +143,16 @@ def _replace(dev, plane, block):
         return block
     _take_place(dev, plane, block, other)
     retire(dev, block)
+    return other
+
+
+@kernel
+def _replace(dev, plane, block):
+    """Retire a worn block of a region, and draw the consequence; return the block in its place."""
+    params = dev.params[0]
+    other = np.int64(retire_member(dev, plane, block))
+    if other == block:
+        return block
     settle(dev)
     if gc_needed(params, dev.plane[plane]) and not is_overfull(params, dev.plane[plane]):
         dev.counters[0].gc_episodes += 1

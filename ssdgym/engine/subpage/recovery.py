@@ -6,13 +6,17 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import add_block, remove_block
 from ssdgym.engine.blocks.manager import adopt_block, open_block
+from ssdgym.engine.blocks.victims import adopt_worn, erase_again
+from ssdgym.engine.blocks.wear import is_worn, mark_worn
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import entry, inlined, kernel
-from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.core.records import MAX_STREAMS, POOLED
 from ssdgym.engine.core.status import OK
-from ssdgym.engine.flash import erase_cells
+from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.gc_round import run_round
+from ssdgym.engine.subpage.lifetime import retire_member, settle
+from ssdgym.engine.subpage.pages import mapped_of
 from ssdgym.engine.subpage.region import evict_now, most_kept
 from ssdgym.engine.subpage.state import SUBFTL
 
@@ -86,13 +90,13 @@ def _victim_with_room(dev, plane):
 @kernel
 def _collect_plane(dev, plane, work):
     """Collect until as many pages are in the pool as between rounds; count moves and erases in `work`."""
-    pairs = dev.decider.pairs
-    while dev.plane[plane].pool_pages < dev.params[0].stop_pool:
+    params, pairs = dev.params[0], dev.decider.pairs
+    while dev.plane[plane].pool_pages < params.stop_pool and not is_overfull(params, dev.plane[plane]):
         block = np.int64(_victim_with_room(dev, plane))
         if block < 0:
             return
         pairs[0].block = block
-        pairs[0].mask = full_mask(dev.params[0].sub_blocks)
+        pairs[0].mask = full_mask(params.sub_blocks)
         before = np.int64(dev.tally[0].full_programs)
         if start_round(dev, plane, pairs, 1) != OK or run_round(dev, plane) != OK:
             return
@@ -105,30 +109,63 @@ def _reopen(dev, plane):
     """Go on in the first block of the main area that is written in part."""
     params = dev.params[0]
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
-        if 0 < dev.sub_block[block].written < params.pages_per_block:
+        is_partial = 0 < dev.sub_block[block].written < params.pages_per_block
+        if is_partial and dev.block[block].status & POOLED:
             open_block(dev, plane, np.int64(0), np.int64(block))
             return
 
 
+# -- where cells wear out
+
+
+@inlined
+def _adopt_worn(dev, block, mark):
+    """Take over a worn block of status `mark`; one of a region is retired when it has been erased."""
+    if dev.region_block[block].in_region:
+        mark_worn(dev, block)
+    else:
+        adopt_worn(dev, block, mark)
+
+
+@kernel
+def _retire_erased(dev, plane):
+    """Let others take the place of erased blocks of a region that are worn."""
+    params, region = dev.params[0], dev.region[plane]
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+        held = dev.region_block[block]
+        if held.in_region and held.passes == 0 and is_worn(dev, np.int64(block)):
+            other = np.int64(retire_member(dev, plane, np.int64(block)))
+            region.reserve = other if region.reserve == block else region.reserve
+
+
 @entry
-def adopt_pages(dev, half_erased, in_region, split, work):
+def adopt_pages(dev, half_erased, in_region, worn, split, work):
     """Let an empty device take over the pages that have been found and mapped.
 
-    `half_erased` (m,) ERASE_PAIR is erased again. `in_region` uint8 (blocks,) marks the blocks of regions.
-    Planes that were short of free pages collect. Then each group of `split` (k,) is written to one page, as
-    its sectors were found on several. `work` (planes, 2) gets the pages programmed and the blocks erased.
+    `half_erased` (m,) ERASE_PAIR is erased again. `in_region` uint8 (blocks,) marks the blocks of regions,
+    `worn` uint8 (blocks,) is the status of worn blocks, 0 of others. Planes that were short of free pages
+    collect. Then each group of `split` (k,) is written to one page, as its sectors were found on several.
+    `work` (planes, 2) gets the pages programmed and the blocks erased.
     """
     for k in range(half_erased.shape[0]):
-        erase_cells(dev, np.int64(half_erased[k].block), half_erased[k].mask)
-        dev.counters[0].erases += 1
+        erase_again(dev, np.int64(half_erased[k].block), half_erased[k].mask, worn)
     params = dev.params[0]
     for plane in range(np.int64(params.planes)):
         _adopt_region(dev, plane, in_region)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             adopt_block(dev, np.int64(block))
+            if worn[block]:
+                _adopt_worn(dev, np.int64(block), worn[block])
         _reopen(dev, plane)
+        if params.endures:
+            _retire_erased(dev, plane)
+    if params.endures:
+        settle(dev)
+    for plane in range(np.int64(params.planes)):
         _collect_plane(dev, plane, work)
     for k in range(split.shape[0]):
+        if mapped_of(dev, np.int64(split[k])) == 0:  # it has been given up
+            continue
         if evict_now(dev, np.int64(split[k]), np.int64(0)) != OK:
             return
         plane = np.int64(dev.control[0].host_plane)

@@ -58,11 +58,6 @@ def recover(
     state: State, i: int, device: DeviceConfig, rules: np.ndarray, capacitors: bool = False
 ) -> PowerReport:
     """Cut the power of device `i` and make it what it is after recovery, as `Simulator.cut_power`."""
-    if device.cells is not None and device.ftl.mapping != "page":
-        raise SsdgymError(
-            f"device {device.name}: power cannot be cut where cells wear out with ftl.mapping "
-            f"{device.ftl.mapping}; leave cells out of the device."
-        )
     if device.bit_errors is not None:
         raise SsdgymError(
             f"device {device.name}: power cannot be cut where reads have errors; leave bit_errors out of the "

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.block.recovery import adopt_bundles
+from ssdgym.engine.block.recovery import adopt_bundles, erase_leaves
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import ERASE_PAIR
+from ssdgym.engine.core.records import ERASE_PAIR, RETIRED
 from ssdgym.engine.entries import call_on
+from ssdgym.errors import SsdgymError
 from ssdgym.simulator.power.commands import Command
-from ssdgym.simulator.power.merges import Blocks, drop_blocks, end_merge, free_block
+from ssdgym.simulator.power.merges import Blocks, NoRoom, drop_blocks, end_merge, free_block
 from ssdgym.simulator.power.page import replaced_by
-from ssdgym.simulator.power.scan import Found, worn_blocks
+from ssdgym.simulator.power.scan import Found, logical_pages_left, worn_blocks
 
 __all__ = ["KEPT", "KEPT_FIELDS", "adopt", "replaced_by", "scan", "unflushed"]
 
@@ -41,27 +42,28 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     params, merging, count = state.params[i, 0], state.merging[i, 0], device.geometry.physical_pages
     size, planes = int(params["pages_per_block"]), int(params["planes"])
     lpn, version = (state.physical[name][i, :count].astype(np.int64) for name in ("lpn", "version"))
-    half_programmed, pairs = 0, [np.zeros(0, ERASE_PAIR)]
+    half_programmed, half_erased = 0, np.zeros(0, ERASE_PAIR)
+    worn = worn_blocks(state, i, len(lpn) // size)
     for command in cut:
-        if command.erases:
-            pairs.append(_half_erased(state, i, -1 - command.erased))
+        if command.erases and not worn[-1 - command.erased]:
+            half_erased = np.append(half_erased, _half_erased(state, i, -1 - command.erased))
         for page in command.pages:
             if command.begun:
                 version[page] = -1
                 half_programmed += 1
             else:
                 lpn[page] = -1
-    version[lpn < 0] = -1
-    blocks = _blocks_of(state, i, lpn.reshape(-1, size), version.reshape(-1, size), planes)
+    version[(lpn < 0) | (lpn >= logical_pages_left(state, i))] = -1
+    blocks = _blocks_of(state, i, lpn.reshape(-1, size), version.reshape(-1, size), worn)
     of_blocks = (blocks.lpn >= 0).sum(axis=1)
-    reads = (of_blocks + (of_blocks < size)).reshape(planes, -1).sum(axis=1)
+    reads = (of_blocks + ((of_blocks < size) & (worn & RETIRED == 0))).reshape(planes, -1).sum(axis=1)
+    for pair in half_erased:
+        blocks.wear(int(pair["block"]), int(pair["mask"]))
+    blocks.close_worn()
     _end_merges(blocks, state, i, device)
     lpn, version = blocks.lpn.reshape(-1), blocks.version.reshape(-1)
     good = np.flatnonzero((lpn >= 0) & (version > 0))
     slot = blocks.slot[good // size]
-    again = np.array([(2 ** int(params["sub_blocks"]) - 1, block) for block in blocks.erased], ERASE_PAIR)
-    half_erased = np.concatenate(pairs)
-    _count_erases(state, i, np.concatenate([half_erased, again]))
     _count_moves(state, i, int(blocks.work[:, 0].sum()))
     return FoundBlocks(
         lpn=lpn,
@@ -74,7 +76,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         reads=reads,
         half_programmed=half_programmed,
         half_erased=half_erased,
-        worn=worn_blocks(state, i, len(blocks.lpn)),
+        worn=blocks.worn,
         work=blocks.work,
         owner=blocks.owner,
         slot=blocks.slot,
@@ -90,7 +92,7 @@ def _half_erased(state: State, i: int, block: int) -> np.ndarray:
     return np.array([(((1 << leaves) - 1) << first, block)], ERASE_PAIR)
 
 
-def _blocks_of(state: State, i: int, lpn: np.ndarray, version: np.ndarray, planes: int) -> Blocks:
+def _blocks_of(state: State, i: int, lpn: np.ndarray, version: np.ndarray, worn: np.ndarray) -> Blocks:
     """Return the blocks with what they hold and their headers; one without a page has none."""
     slots = int(state.merging["slots"][i, 0])
     members = state.member[i, : int(state.merging["bundles"][i, 0]) * slots]
@@ -98,7 +100,15 @@ def _blocks_of(state: State, i: int, lpn: np.ndarray, version: np.ndarray, plane
     places = np.flatnonzero(members >= 0)
     places = places[(lpn[members[places]] >= 0).any(axis=1)]
     owner[members[places]], slot[members[places]] = places // slots, places % slots
-    return Blocks(lpn, version, owner, slot, np.zeros((planes, 2), np.int64))
+    work = np.zeros((int(state.params["planes"][i, 0]), 2), np.int64)
+    sub_blocks = int(state.params["sub_blocks"][i, 0])
+
+    def wears_out(block: int, mask: int = 2**sub_blocks - 1) -> bool:
+        first, count = (mask & -mask).bit_length() - 1, mask.bit_count()
+        state.disturbed[i, block * sub_blocks + first :][:count] = 0
+        return bool(call_on(erase_leaves, state, i, block, first, count))
+
+    return Blocks(lpn, version, owner, slot, work, worn, wears_out)
 
 
 def _end_merges(blocks: Blocks, state: State, i: int, device: DeviceConfig) -> None:
@@ -106,10 +116,17 @@ def _end_merges(blocks: Blocks, state: State, i: int, device: DeviceConfig) -> N
     merging, places = state.merging[i, 0], _places(state, i)
     by_place = merging["kind"] == NFTL
     for bundle in np.unique(blocks.owner[blocks.owner >= 0]):
-        if by_place:
-            end_merge(blocks, int(bundle), places, device.name)
-        else:
-            drop_blocks(blocks, int(bundle), int(merging["physical_blocks"]), device.name)
+        try:
+            if by_place:
+                end_merge(blocks, int(bundle), places)
+            else:
+                drop_blocks(blocks, int(bundle), int(merging["physical_blocks"]), int(merging["slots"]))
+        except NoRoom:
+            if device.cells is None:
+                raise SsdgymError(
+                    f"device {device.name}: no room is left to end a merge that power loss has cut."
+                ) from None
+            state.life["over"][i, 0] = 1
     for plane in range(len(blocks.work)) if not by_place else ():
         free_block(blocks, plane)
 
@@ -119,19 +136,6 @@ def _places(state: State, i: int) -> np.ndarray:
     merging, params = state.merging[i, 0], state.params[i, 0]
     lpn = np.arange(int(params["logical_pages"]))
     return (lpn // int(params["planes"]) if merging["by_pages"] else lpn) % int(merging["span"])
-
-
-def _count_erases(state: State, i: int, pairs: np.ndarray) -> None:
-    """Count erases of sub-blocks, which end what has disturbed them."""
-    counters, sub_blocks = state.counters[i, 0], int(state.params["sub_blocks"][i, 0])
-    for pair in pairs:
-        subs = [int(pair["block"]) * sub_blocks + s for s in range(sub_blocks) if int(pair["mask"]) >> s & 1]
-        erases = state.sub_block["erases"][i]
-        counters["erase_square_rise"] += int((2 * erases[subs].astype(np.int64) + 1).sum())
-        counters["erased_sub_blocks"] += len(subs)
-        counters["erases"] += 1
-        erases[subs] += 1
-        state.disturbed[i, subs] = 0
 
 
 def _count_moves(state: State, i: int, moves: int) -> None:
@@ -146,4 +150,5 @@ def unflushed(state: State, i: int, device: DeviceConfig, cut: set[int]) -> np.n
 
 def adopt(state: State, i: int, found: FoundBlocks, rules: np.ndarray) -> None:
     """Let a device, empty but for its map, take over what has been found."""
-    call_on(adopt_bundles, state, i, found.owner, found.slot, found.lpn, found.version, rules=rules)
+    arrays = found.owner, found.slot, found.lpn, found.version, found.worn
+    call_on(adopt_bundles, state, i, *arrays, rules=rules)

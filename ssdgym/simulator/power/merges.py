@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssdgym.engine.block.state import DATA, TARGET, UPDATE
-from ssdgym.errors import SsdgymError
+from ssdgym.engine.core.records import WORN
+
+
+class NoRoom(Exception):
+    """A merge that power loss has cut finds no free block, or no page, to be ended with."""
 
 
 @dataclass
@@ -19,7 +24,8 @@ class Blocks:
             fails its check.
         owner, slot: int64 (blocks,), the bundle of each block by its header, or -1, and its slot there.
         work: int64 (planes, 2), moves and erases so far.
-        erased: blocks that have been erased.
+        worn: uint8 (blocks,), as in `Found`; those without a page are not written any more.
+        wears_out: counts an erase of a block, or of sub-blocks (a mask) of it; returns whether that wears it.
     """
 
     lpn: np.ndarray
@@ -27,7 +33,8 @@ class Blocks:
     owner: np.ndarray
     slot: np.ndarray
     work: np.ndarray
-    erased: list[int] = field(default_factory=list)
+    worn: np.ndarray
+    wears_out: Callable[..., bool]
 
     def plane_of(self, block: int) -> int:
         """Return the plane of a block."""
@@ -66,25 +73,37 @@ class Blocks:
         self.lpn[block], self.version[block] = -1, -1
         self.owner[block] = -1
         self.work[self.plane_of(block), 1] += 1
-        self.erased.append(block)
+        self.wear(block)
 
-    def take(self, plane: int, bundle: int, slot: int, device: str) -> int:
+    def wear(self, block: int, *mask: int) -> None:
+        """Count an erase of a block, or of sub-blocks of it."""
+        if self.wears_out(block, *mask):
+            self.worn[block] |= WORN
+
+    def close_worn(self) -> None:
+        """Let the erased pages of worn blocks be written no more: each is as one that fails its check."""
+        for block in np.flatnonzero((self.worn != 0) & (self.owner >= 0)):
+            erased = self.lpn[block] < 0
+            self.lpn[block, erased], self.version[block, erased] = self.lpn[block, ~erased][0], -1
+
+    def free(self, plane: int) -> list[int]:
+        """Return the free blocks of a plane."""
+        per_plane = len(self.lpn) // len(self.work)
+        first = per_plane * plane
+        of_plane = slice(first, first + per_plane)
+        return (first + np.flatnonzero((self.owner[of_plane] < 0) & (self.worn[of_plane] == 0))).tolist()
+
+    def take(self, plane: int, bundle: int, slot: int) -> int:
         """Give a bundle the first free block of a plane."""
-        of_plane = range(
-            len(self.lpn) // len(self.work) * plane, len(self.lpn) // len(self.work) * (plane + 1)
-        )
-        free = [block for block in of_plane if self.owner[block] < 0]
-        if not free:
-            raise SsdgymError(
-                f"device {device}: no free block is left to end a merge that power loss has cut."
-            )
+        if not (free := self.free(plane)):
+            raise NoRoom
         self.owner[free[0]], self.slot[free[0]] = bundle, slot
         return free[0]
 
 
 def is_regular(blocks: Blocks, held: dict[int, int]) -> bool:
     """Return whether a bundle of `nftl` is as between merges: its update block has no gap."""
-    if TARGET in held or (held and DATA not in held):
+    if max(held, default=DATA) >= TARGET or (held and DATA not in held):
         return False
     if UPDATE not in held:
         return True
@@ -92,11 +111,13 @@ def is_regular(blocks: Blocks, held: dict[int, int]) -> bool:
     return not (programmed[1:] & ~programmed[:-1]).any()
 
 
-def end_merge(blocks: Blocks, bundle: int, place_of: np.ndarray, device: str) -> None:
+def end_merge(blocks: Blocks, bundle: int, place_of: np.ndarray) -> None:
     """Bring a bundle of `nftl` to what it may be between merges; `place_of` are the places of pages."""
     held = blocks.of_bundle(bundle)
-    if TARGET in held and not blocks.needed(held[TARGET], [held[s] for s in (DATA, UPDATE) if s in held]):
-        blocks.erase(held.pop(TARGET))
+    for slot in sorted(held, reverse=True):  # targets that have failed first, then the target
+        others = [block for other, block in held.items() if other != slot]
+        if slot >= TARGET and not blocks.needed(held[slot], others):
+            blocks.erase(held.pop(slot))
     if TARGET in held and DATA not in held and _in_place(blocks, held[TARGET], place_of):
         held[DATA] = held.pop(TARGET)
         blocks.slot[held[DATA]] = DATA
@@ -108,9 +129,10 @@ def end_merge(blocks: Blocks, bundle: int, place_of: np.ndarray, device: str) ->
                 blocks.erase(held.pop(slot))
     if is_regular(blocks, held):
         return
-    plane = blocks.plane_of(next(iter(held.values())))
-    target = blocks.take(plane, bundle, DATA, device)
-    for lpn, places in blocks.newest(list(held.values())).items():
+    newest = blocks.newest(list(held.values()))
+    if newest:  # else its logical pages are given up
+        target = blocks.take(blocks.plane_of(next(iter(held.values()))), bundle, DATA)
+    for lpn, places in newest.items():
         blocks.move(places[0], (target, int(place_of[lpn])))
     for block in held.values():
         blocks.erase(block)
@@ -130,23 +152,28 @@ def _fill_data(blocks: Blocks, held: dict[int, int], place_of: np.ndarray) -> No
             blocks.move(places[0], target)
 
 
-def drop_blocks(blocks: Blocks, bundle: int, most: int, device: str) -> None:
-    """Bring a superblock down to so many blocks."""
-    while len(blocks.of_bundle(bundle)) > most:
+def drop_blocks(blocks: Blocks, bundle: int, most: int, slots: int) -> None:
+    """Bring a superblock, which has so many slots, down to so many blocks."""
+    while len(held := blocks.of_bundle(bundle)) > most:
         moves, block = _least_needed(blocks, bundle)
-        if moves < 0:
-            raise SsdgymError(f"device {device}: no page is left to end a merge that power loss has cut.")
-        _drop(blocks, bundle, block)
+        if moves >= 0:
+            _drop(blocks, bundle, block)
+        elif len(held) < slots:
+            slot = min(set(range(slots)) - set(held))
+            blocks.take(blocks.plane_of(next(iter(held.values()))), bundle, slot)
+        else:
+            raise NoRoom
 
 
 def free_block(blocks: Blocks, plane: int) -> None:
-    """Drop a block of a superblock of a plane where no block is free, the one with fewest pages to move."""
-    of_plane = blocks.owner.reshape(len(blocks.work), -1)[plane]
-    if (of_plane < 0).any():
-        return
-    found = [(*_least_needed(blocks, int(bundle)), int(bundle)) for bundle in np.unique(of_plane)]
-    fitting = [candidate for candidate in found if candidate[0] >= 0]
-    if fitting:
+    """Drop blocks of superblocks of a plane, those with fewest pages to move, until a block is free."""
+    while not blocks.free(plane):
+        of_plane = blocks.owner.reshape(len(blocks.work), -1)[plane]
+        bundles = np.unique(of_plane[of_plane >= 0])
+        found = [(*_least_needed(blocks, int(bundle)), int(bundle)) for bundle in bundles]
+        fitting = [candidate for candidate in found if candidate[0] >= 0]
+        if not fitting:
+            return
         _, block, bundle = min(fitting)
         _drop(blocks, bundle, block)
 
@@ -157,7 +184,7 @@ def _least_needed(blocks: Blocks, bundle: int) -> tuple[int, int]:
     for block in held:
         others = [other for other in held if other != block]
         moves = len(blocks.needed(block, others))
-        fits = moves <= int((blocks.lpn[others] < 0).sum())
+        fits = moves <= int((blocks.lpn[others] < 0).sum()) and bool((blocks.lpn[block] >= 0).any())
         if others and fits and (best[0] < 0 or (moves, block) < best):
             best = moves, block
     return best

@@ -6,12 +6,12 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, IN_STREAMS, OPEN, RETIRED
+from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, IN_STREAMS, RETIRED
 from ssdgym.engine.entries import call_on
 from ssdgym.engine.page.family import adopt_placement
 from ssdgym.engine.page.recovery import adopt_pages
 from ssdgym.simulator.power.commands import Command, erased_pairs
-from ssdgym.simulator.power.scan import Found, worn_blocks
+from ssdgym.simulator.power.scan import Found, logical_pages_left, reopen, to_erase_again, worn_blocks
 
 #: What an observer has noted, who has power: arrays, and fields of others.
 KEPT = ("noted_version",)
@@ -40,13 +40,11 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
                 half_programmed += 1
             else:
                 programmed[page] = False
-                worn[page // per_block] |= OPEN if worn[page // per_block] else 0
-    left = state.life["capacity"][i, 0] if params["shrinks"] else device.logical_pages
-    good = pages[programmed & (version > 0) & (lpn < left)]
+                reopen(worn, page // per_block)
+    good = pages[programmed & (version > 0) & (lpn < logical_pages_left(state, i))]
     in_sub_blocks = programmed.reshape(-1, per_sub_block).sum(axis=1)
     retired = np.repeat(worn & RETIRED != 0, per_block // per_sub_block)
     reads = in_sub_blocks + (in_sub_blocks < per_sub_block) * ~retired
-    half_erased = erased_pairs(state, i, cut)
     return Found(
         lpn=lpn,
         version=version,
@@ -57,7 +55,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         room=np.where(worn, 0, per_block - programmed.reshape(-1, per_block).sum(axis=1)),
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
-        half_erased=half_erased[worn[half_erased["block"]] == 0],
+        half_erased=to_erase_again(erased_pairs(state, i, cut), worn),
         worn=worn,
         work=np.zeros((int(params["planes"]), 2), np.int64),
     )

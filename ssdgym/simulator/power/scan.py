@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import WORN
+from ssdgym.engine.core.records import OPEN, WORN
 
 
 @dataclass
@@ -67,6 +67,22 @@ def worn_blocks(state: State, i: int, count: int) -> np.ndarray:
     """Return the status of the worn blocks of a device, 0 of its others, uint8 (count,)."""
     status = state.block["status"][i, :count]
     return np.where(status & WORN, status, 0).astype(np.uint8)
+
+
+def reopen(worn: np.ndarray, block: int) -> None:
+    """Note that a worn block is written again, as a program in it has not begun; `worn` as in `Found`."""
+    worn[block] |= OPEN if worn[block] else 0
+
+
+def to_erase_again(pairs: np.ndarray, worn: np.ndarray) -> np.ndarray:
+    """Return what is erased again of what was being erased, ERASE_PAIR: what is not worn."""
+    return np.asarray(pairs[worn[pairs["block"]] == 0])
+
+
+def logical_pages_left(state: State, i: int) -> int:
+    """Return how many logical pages a device has not given up, which a table on flash holds."""
+    params = state.params[i, 0]
+    return int(state.life["capacity"][i, 0] if params["shrinks"] else params["logical_pages"])
 
 
 def recovery_ns(state: State, i: int, device: DeviceConfig, found: Found) -> int:

@@ -6,11 +6,12 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.entries import call_on
 from ssdgym.engine.subpage.recovery import adopt_pages
 from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SUBFTL
 from ssdgym.simulator.power.commands import Command, erased_pairs
-from ssdgym.simulator.power.scan import Found, worn_blocks
+from ssdgym.simulator.power.scan import Found, logical_pages_left, reopen, to_erase_again, worn_blocks
 
 #: What stays beside wear: the hours of pages, the calendar that they count by.
 KEPT = ("stored_h",)
@@ -42,7 +43,7 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
     in_region = state.region_block["in_region"][i, : count // per_block] != 0
     lpn, version = (state.physical[name][i, :count].astype(np.int64) for name in ("lpn", "version"))
     use, half_programmed = state.page_use[i, :pages].astype(np.int64), 0
-    by_subpage = subpage["kind"] == SUBFTL
+    by_subpage, worn = subpage["kind"] == SUBFTL, worn_blocks(state, i, count // per_block)
     for command in cut:
         for page in command.pages:
             one = by_subpage and in_region[page * slots // per_block]
@@ -52,15 +53,16 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
                 half_programmed += 1
             else:
                 use[page] = first - page * slots
+                reopen(worn, page * slots // per_block)
     place = np.tile(np.arange(slots), pages)
     programmed = place < np.repeat(use, slots)
-    counts = programmed & (lpn >= 0) & (version > 0)
+    counts = programmed & (lpn >= 0) & (lpn < logical_pages_left(state, i)) & (version > 0)
     region_slot = np.repeat(in_region, per_block)
     if by_subpage:  # of a page of a region only the subpage programmed last can be read
         counts &= ~region_slot | (place == np.repeat(use, slots) - 1)
     good = np.flatnonzero(counts)
     of_blocks = use.reshape(-1, per_block // slots) > 0
-    reads = of_blocks.sum(axis=1) + ~of_blocks.all(axis=1)
+    reads = of_blocks.sum(axis=1) + (~of_blocks.all(axis=1) & (worn & RETIRED == 0))
     units = int(subpage["unit_slots"])
     room = (~programmed).reshape(-1, per_block).sum(axis=1) // units
     return Found(
@@ -70,11 +72,11 @@ def scan(state: State, i: int, device: DeviceConfig, cut: list[Command]) -> Foun
         good=good,
         block=good // per_block,
         preferred=_preferred(state, i, lpn, version, good, region_slot[good]),
-        room=np.where(in_region, 0, room),
+        room=np.where(in_region | (worn != 0), 0, room),
         reads=reads.reshape(int(params["planes"]), -1).sum(axis=1),
         half_programmed=half_programmed,
-        half_erased=erased_pairs(state, i, cut),
-        worn=worn_blocks(state, i, count // per_block),
+        half_erased=to_erase_again(erased_pairs(state, i, cut), worn),
+        worn=worn,
         work=np.zeros((int(params["planes"]), 2), np.int64),
     )
 
@@ -118,7 +120,10 @@ def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> None:
     state.sub_block["written"][i, :blocks] = np.where(main, written, 0)
     state.sub_block["invalid"][i, :blocks] = np.where(main, written - valid_units, 0)
     split = _split_groups(state, i, mapped, main)
-    call_on(adopt_pages, state, i, found.half_erased, in_region, split, found.work, rules=rules)
+    params = state.params[i, 0]
+    fails, params["programs_fail"] = bool(params["programs_fail"]), False
+    call_on(adopt_pages, state, i, found.half_erased, in_region, found.worn, split, found.work, rules=rules)
+    params["programs_fail"] = fails
 
 
 def _format_regions(state: State, i: int) -> None:

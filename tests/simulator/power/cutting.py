@@ -62,8 +62,7 @@ def host_view(sim: Simulator, requests: np.ndarray, base: np.ndarray) -> HostVie
             elif request["op"] == TRIM:
                 asked[page] += 1
                 written[page] = needed[page] = 0
-    if sim.device.cells is not None:  # requests are for pages that are left whatever happens
-        needed[int(sim.state.life["capacity"][0, 0]) :] = 0
+    needed[_left(sim) :] = 0  # requests are for pages that are left whatever happens
     return HostView(needed, asked)
 
 
@@ -74,16 +73,25 @@ def mapped_versions(sim: Simulator) -> np.ndarray:
 
 
 def lost_to_host(sim: Simulator, view: HostView) -> np.ndarray:
-    """Return the logical pages whose acknowledged write is gone."""
+    """Return the logical pages whose acknowledged write is gone, but for those that recovery has given up."""
     versions = mapped_versions(sim)
     assert (versions <= view.asked).all(), "a version that nobody wrote"
-    return np.flatnonzero(versions < view.needed)
+    return np.flatnonzero(versions[: _left(sim)] < view.needed[: _left(sim)])
 
 
 def copies_of(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
     """Return what a device holds for the naive recovery."""
     ways = {"page": _page_copies, "subpage": _subpage_copies, "block": _block_copies}
     return ways[sim.device.ftl.mapping](sim)
+
+
+def _left(sim: Simulator) -> int:
+    """The logical pages that a device has not given up."""
+    return sim.logical_pages if sim.device.cells is None else int(sim.state.life["capacity"][0, 0])
+
+
+def _worn_blocks(sim: Simulator) -> list[int]:
+    return np.flatnonzero(sim.state.block["status"][0] & WORN).tolist()
 
 
 def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -95,10 +103,9 @@ def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
         room[block] = room.get(block, 0) + per_sub_block - written
         for page in range(sub * per_sub_block, sub * per_sub_block + written):
             lpn, version = state.physical[0, page].tolist()
-            if version > 0 and (sim.device.cells is None or lpn < state.life["capacity"][0, 0]):
+            if version > 0 and lpn < _left(sim):
                 copies.append(Copy(lpn, version, page, page, block))
-    worn = np.flatnonzero(state.block["status"][0] & WORN).tolist()
-    return copies, room | dict.fromkeys(worn, 0), False
+    return copies, room | dict.fromkeys(_worn_blocks(sim), 0), False
 
 
 def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -113,9 +120,9 @@ def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
         first = use - 1 if in_region and kind == SUBFTL else 0
         for place in range(page * slots + max(first, 0), page * slots + use):
             lpn, version = state.physical[0, place].tolist()
-            if lpn >= 0 and version > 0:
+            if 0 <= lpn < _left(sim) and version > 0:
                 copies.append(Copy(lpn, version, place, page, block, in_region))
-    return copies, room, kind != FGM
+    return copies, room | dict.fromkeys(_worn_blocks(sim), 0), kind != FGM
 
 
 def _block_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -125,16 +132,17 @@ def _block_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
     is_nftl = bool(merging["kind"] == NFTL)
     updates = set(state.member[0][UPDATE :: merging["slots"]].tolist()) if is_nftl else set()
     copies = []
-    for block, page in np.argwhere((lpn >= 0) & (version > 0)).tolist():
+    for block, page in np.argwhere((lpn >= 0) & (lpn < _left(sim)) & (version > 0)).tolist():
         place = block * pages + page
         content = int(lpn[block, page]), int(version[block, page])
         copies.append(Copy(*content, place, place, block, block in updates))
-    return copies, dict(enumerate((lpn < 0).sum(axis=1).tolist())), is_nftl
+    room = dict(enumerate((lpn < 0).sum(axis=1).tolist()))
+    return copies, room | dict.fromkeys(_worn_blocks(sim), 0), is_nftl
 
 
 def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = True) -> PowerReport:
     """Cut the power, and hold the device to its invariants and to the naive recovery, which takes long."""
-    before = worn_table(sim)
+    before, first = worn_table(sim), sim.state.endurance["first"][0].astype(np.int64)
     report = sim.cut_power(capacitors=capacitors)
     if not audited:
         return report
@@ -147,7 +155,7 @@ def checked_cut(sim: Simulator, *, capacitors: bool = False, audited: bool = Tru
         assert sorted(found) == mapped.tolist()
         assert {lpn: tuple(sim.state.logical[0, lpn].tolist()) for lpn in found} == found
     if sim.device.cells is not None and report.moved_pages == 0 and report.erases == report.half_erased:
-        _check_worn(sim, before)
+        _check_worn(sim, before, first - sim.state.endurance["first"][0])
     return report
 
 
@@ -165,14 +173,19 @@ def worn_table(sim: Simulator) -> WornTable:
     )
 
 
-def _check_worn(sim: Simulator, before: WornTable) -> None:
+def _check_worn(sim: Simulator, before: WornTable, strained: np.ndarray) -> None:
+    """Compare worn blocks with the naive ones; `strained` counts the erases beside each sub-block."""
     state, cells, after = sim.state, sim.device.cells, worn_table(sim)
     assert cells is not None
-    written = state.sub_block["written"][0, : len(after.erases)].reshape(len(state.block[0]), -1).sum(axis=1)
-    again = np.flatnonzero(np.array(after.erases) - before.erases)
+    if sim.device.ftl.mapping == "subpage":  # blocks of regions count no pages
+        programmed = state.page_use[0]
+    else:
+        programmed = state.sub_block["written"][0, : len(after.erases)]
+    written = programmed.reshape(len(state.block[0]), -1).sum(axis=1, dtype=np.int64)
     assert after == recovered_table(
         before,
-        again.tolist(),
+        np.flatnonzero(np.array(after.erases) - before.erases - strained).tolist(),
+        np.flatnonzero(strained).tolist(),
         dict(enumerate(written.tolist())),
         (state.endurance["last"] - state.endurance["first"])[0].tolist(),
         seed=int(state.params["seed"][0, 0]),

@@ -28,19 +28,22 @@ _RECORDING = Recording(latencies=1 << 9, slowest=1)
 RULES = [("nftl", "merge"), ("nftl", "mmerge"), ("superblock", "merge"), ("superblock", "mmerge")]
 
 
-def device(kind: str, timing: str = "none", **gc: Any) -> DeviceConfig:
-    """Two planes of 9 blocks of 8 pages, which are erased by halves, too."""
+def device(
+    kind: str, timing: str = "none", cells: dict[str, Any] | None = None, spare: int = 0, **gc: Any
+) -> DeviceConfig:
+    """Two planes of 9 blocks of 8 pages, which are erased by halves, too, and so many spare ones."""
     return load_device(
         {
             "name": "few",
             "geometry": {
                 "channels": 2,
-                "blocks_per_plane": 9,
+                "blocks_per_plane": 9 + spare,
                 "pages_per_block": 8,
                 "sub_blocks_per_block": 2,
                 "page_size_bytes": 4096,
             },
             "capacity": {"logical_pages": 2 * 6 * 8},
+            "cells": cells,
             "erase_unit": "sub_block_run",
             "timing": {"read_ns": 50, "program_ns": 600, "erase_ns": 900, "transfer_ns_per_byte": 0.01},
             "ftl": {

@@ -27,16 +27,18 @@ def page_device(timing: str, **ftl: Any) -> DeviceConfig:
     return device(_SMALL, {"timing": timing, **ftl}, over_provisioning=1.0)
 
 
+_MORTAL: dict[str, Any] = {
+    "endurance": {"mean": 25, "spread": 0.3},
+    "erase_failure": {"worn": 0.05},
+    "capacity": "variant",
+    "least_capacity": 0.5,
+}
+_FAILING = {**_MORTAL, "program_failure": {"fresh": 0.001, "worn": 0.01}}
+
+
 def mortal_device(timing: str, **fields: Any) -> DeviceConfig:
     """A device whose cells wear out, and that gives up logical pages down to a half of them."""
-    cells = {
-        "endurance": {"mean": 25, "spread": 0.3},
-        "erase_failure": {"worn": 0.05},
-        "capacity": "variant",
-        "least_capacity": 0.5,
-    }
-    if "erase_unit" not in fields:
-        cells["program_failure"] = {"fresh": 0.001, "worn": 0.01}
+    cells = _MORTAL if "erase_unit" in fields else _FAILING
     geometry = {"blocks_per_plane": 16, "pages_per_block": 8, **fields.pop("geometry", {})}
     return device(geometry, {"timing": timing}, over_provisioning=1.5, cells=cells, **fields)
 
@@ -76,6 +78,17 @@ DEVICES: dict[str, tuple[DeviceConfig, str, bool]] = {
     **{f"{kind}/event": (subpage_device(kind, "event"), "greedy", True) for kind in KINDS},
     **{
         f"{kind}/{timing}": (block_device(kind, timing), "mmerge", False)
+        for kind in ("nftl", "superblock")
+        for timing in ("none", "event")
+    },
+    **{
+        f"{kind}/{timing}/worn": (subpage_device(kind, timing, _MORTAL, 7), "greedy", timing == "event")
+        for kind in KINDS
+        for timing in ("none", "event")
+    },
+    "never/none/worn": (subpage_device("subftl", "none", _FAILING, 7, advance="never"), "greedy", False),
+    **{
+        f"{kind}/{timing}/worn": (block_device(kind, timing, _FAILING, 7), "mmerge", False)
         for kind in ("nftl", "superblock")
         for timing in ("none", "event")
     },

@@ -28,20 +28,23 @@ KINDS = ("cgm", "fgm", "sector_log", "subftl")
 _RECORDING = Recording(latencies=1 << 9, slowest=1)
 
 
-def device(kind: str, timing: str = "none", **ftl: Any) -> DeviceConfig:
-    """Two planes of blocks of 4 pages of 4 subpages."""
+def device(
+    kind: str, timing: str = "none", cells: dict[str, Any] | None = None, spare: int = 0, **ftl: Any
+) -> DeviceConfig:
+    """Two planes of blocks of 4 pages of 4 subpages, so many of them spare."""
     region = {"region_blocks": 3} if kind in ("sector_log", "subftl") else {}
     return load_device(
         {
             "name": "few",
             "geometry": {
                 "channels": 2,
-                "blocks_per_plane": 9 + 3 * len(region),
+                "blocks_per_plane": 9 + 3 * len(region) + spare,
                 "pages_per_block": 4,
                 "page_size_bytes": 16384,
                 "subpages_per_page": 4,
             },
             "capacity": {"logical_pages": 128},
+            "cells": cells,
             "timing": {
                 "read_ns": 50,
                 "program_ns": 600,
