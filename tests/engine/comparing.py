@@ -31,7 +31,7 @@ PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 QUICK = settings(max_examples=50, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def with_examples(quick: int = 50, thorough: int | None = 1500) -> pytest.MarkDecorator:
+def with_examples(quick: int = 30, thorough: int | None = 1500) -> pytest.MarkDecorator:
     """Run a test with a few `examples`, and among the slow tests with many."""
     efforts = [pytest.param(quick, id="quick")]
     if thorough:

@@ -77,7 +77,7 @@ def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@with_examples(quick=20, thorough=600)
+@with_examples(quick=15, thorough=600)
 def test_engine__reads_have_errors__agrees_with_the_reference(case: str, examples: int) -> None:
     policy, fixed = CASES[case]
     explore(examples, lambda data: agrees(policy, data, **fixed))

@@ -96,7 +96,7 @@ def test_engine__switch__agrees_with_the_reference(switch: str, examples: int) -
 
 
 @pytest.mark.parametrize("switch", sorted(COLLECTING))
-@with_examples(40)
+@with_examples(25)
 def test_engine__switch_of_collecting_devices__agrees_with_the_reference(switch: str, examples: int) -> None:
     explore(examples, lambda data: agrees_under(data, switch))
 
@@ -119,13 +119,13 @@ def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, e
 
 
 @pytest.mark.parametrize("switch", HOTNESS)
-@with_examples(40)
+@with_examples(25)
 def test_engine__hotness__agrees_with_the_reference(switch: str, examples: int) -> None:
     explore(examples, lambda data: agrees_by_hotness(data, HOTNESS[switch]))
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@with_examples(40)
+@with_examples(15)
 def test_engine__after_greedy_preconditioning__agrees_with_the_reference(
     placement: str, examples: int
 ) -> None:

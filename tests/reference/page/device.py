@@ -55,6 +55,12 @@ class Device(Collecting):
         written = range(first, first + self.written[sub_block])
         return len([ppn for ppn in written if logical[physical[ppn][0]].ppn == ppn])
 
+    def valid_in_plane(self, plane: int) -> int:
+        """As from every block of it: a valid page is where a logical page says that it is."""
+        size = self.config.blocks_per_plane * self.config.pages_per_block
+        first, end = plane * size, (plane + 1) * size
+        return len([page for page in self.logical if first <= page.ppn < end])
+
     # Host pages
 
     def trim(self, lpn: int) -> None:
