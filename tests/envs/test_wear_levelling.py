@@ -88,6 +88,28 @@ def test_levelling__candidates_are_nothing_and_the_closed_blocks() -> None:
     assert metrics["levelling_rounds"] > 10
 
 
+def test_wear_gap__is_of_the_most_worn_free_block_by_what_that_has_left() -> None:
+    model = {"base": "lifetime-small", "geometry.blocks_per_plane": 48, "geometry.pages_per_block": 8}
+    model |= {"capacity.over_provisioning": 0.3, "cells.endurance.mean": 200}
+    options = {"candidates": 60, "features": ["log_wear_gap"], "horizon": 5_000, "ftl": {"timing": "none"}}
+    env = WearLevelEnv(device=model, workload="hot90", **options)
+    seen = 0
+    for observation in playing(env, SEED, np.random.default_rng(0)):
+        state, mask = env.episodes.state, observation["action_mask"] != 0
+        erases, first = state.sub_block["erases"][0], state.endurance["first"][0]
+        free = np.flatnonzero(state.block["status"][0] & POOLED)
+        worn = int(free[erases[free] == erases[free].max()][0])
+        if np.count_nonzero(erases[free] == erases[worn]) > 1:
+            continue  # which of them was freed first is in the pool's list
+        left = max(200 - (int(erases[worn]) - int(first[worn])), 5)
+        blocks = env.episodes.view.sets[0, mask, 0]["block"][1:]
+        gap = np.maximum(erases[worn] - erases[blocks].astype(float), 1e-6)
+        expected = np.clip(np.log(gap / left) / np.log(4), -8, 8)
+        assert observation["candidates"][mask, 0][1:] == pytest.approx(expected, abs=1e-5)
+        seen += int((expected > -8).sum())
+    assert seen > 100
+
+
 def test_levelling__nothing_played__no_block_moves() -> None:
     env = WearLevelEnv(**arguments(spacious("event"), levelling=RULE))
     play(env, SEED, lambda info: 0)
