@@ -17,7 +17,7 @@ from ssdgym.engine.cells import end_life, has_lost, is_over
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import DISPATCH, ERASE_PAIR, MAX_PAIRS, NOTHING
 from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
@@ -222,7 +222,8 @@ def settled(dev, status):
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1
-        control.resumes = dev.params[0].timed
+        if dev.params[0].timed and control.resumes == NOTHING:
+            control.resumes = DISPATCH
     return np.int64(status)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, operation
-from ssdgym.engine.core.records import LATE
+from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
 from ssdgym.engine.core.status import (
     AGAIN,
     HORIZON,
@@ -397,14 +397,16 @@ def run_timed(dev, requests, last):
             return np.int64(STOPPED)
         if periodic and control.clock >= control.period_at:
             return np.int64(PERIOD_DUE)
-        status = np.int64(OK) if control.resumes else _ending(dev, requests, last)
-        control.resumes = 0
+        resumed = np.int64(control.resumes)
+        control.resumes = NOTHING
+        status = np.int64(OK) if resumed else _ending(dev, requests, last)
         if status != OK:
             return status
         # The pages of a request come together: only then can those of several planes be written together.
-        if control.slot >= 0 and _may_admit(dev, requests):
+        if resumed != DISPATCH and control.slot >= 0 and _may_admit(dev, requests):
             status = np.int64(admit_page(dev, requests[control.cursor]))
             if status != OK and status != AGAIN:
+                control.resumes = ADMISSION
                 return status
             continue
         if control.ready_count > 0:
@@ -422,6 +424,8 @@ def run_timed(dev, requests, last):
         status = np.int64(AGAIN)
         if _may_admit(dev, requests):
             status = np.int64(start_next(dev, requests))
+            if status != OK and status != AGAIN:
+                control.resumes = ADMISSION
         if status == AGAIN:
             status = _pass_time(dev, requests)
         if status != OK:

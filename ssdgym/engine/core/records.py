@@ -123,6 +123,9 @@ PARAMS = np.dtype(
 
 #: Of a device that nothing stops, neither a time nor what has been done.
 NO_STOP = 2**62
+#: What waits for a decision that is taken outside, in time: the work of the first die that is ready, or a
+#: request that is started or admitted.
+NOTHING, DISPATCH, ADMISSION = range(3)
 #: Where a device is, and what it waits for.
 CONTROL = np.dtype(
     [
@@ -137,7 +140,7 @@ CONTROL = np.dtype(
         ("serial", "i8"),  # requests started since the last reset
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
-        ("resumes", "i4"),  # a decision was taken outside: what waited for it goes on before all else
+        ("resumes", "i4"),  # what has waited for a decision taken outside, and goes on before all else
         ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
         ("decision_kind", "i4"),  # of the last decision due outside
         (
