@@ -40,7 +40,9 @@ def recovered_map(
         room: unwritten pages of each block.
         grouped: whether what is written together belongs together: the sub-page family, but for `fgm`.
     """
-    newest = {copy.lpn: max(other.version for other in copies if other.lpn == copy.lpn) for copy in copies}
+    newest: dict[int, int] = {}
+    for copy in copies:
+        newest[copy.lpn] = max(copy.version, newest.get(copy.lpn, copy.version))
     left = [copy for copy in copies if copy.version == newest[copy.lpn]]
     of_page, of_lpn = Counter(copy.page for copy in left), Counter(copy.lpn for copy in left)
     only_there: dict[int, int] = defaultdict(int)
@@ -51,10 +53,10 @@ def recovered_map(
         preferred = 0 if not grouped or copy.in_region else 1 + of_page[copy.page]
         return -preferred, -room[copy.block], -only_there[copy.block], copy.place
 
-    found = {}
-    for lpn, version in newest.items():
-        found[lpn] = (min((copy for copy in left if copy.lpn == lpn), key=rank).place, version)
-    return found
+    best: dict[int, Copy] = {}
+    for copy in left:
+        best[copy.lpn] = min(copy, best.get(copy.lpn, copy), key=rank)
+    return {lpn: (copy.place, copy.version) for lpn, copy in best.items()}
 
 
 class WornTable(NamedTuple):
@@ -64,11 +66,13 @@ class WornTable(NamedTuple):
         worn: blocks that are worn, the retired ones among them.
         retired: blocks.
         erases: of each sub-block in its life.
+        in_region: blocks of the regions of small writes.
     """
 
     worn: frozenset[int]
     retired: frozenset[int]
     erases: tuple[int, ...]
+    in_region: frozenset[int] = frozenset()
 
 
 def recovered_table(
@@ -81,8 +85,12 @@ def recovered_table(
     seed: int,
     mean: float,
     erase_failure: tuple[float, float],
+    blocks_per_plane: int,
 ) -> WornTable:
     """Return the table after the recovery: an erase that is done again is one more, and may be the last.
+
+    An erased block of the main area that is worn is retired. One of a region is, too, if an erased block of
+    its plane is left to take its place, that with fewest erases; else it stays, and the life is over (L14).
 
     Args:
         before: the table when power was cut.
@@ -91,6 +99,7 @@ def recovered_table(
         written: pages of each block that are found.
         limits: erases that each sub-block endures.
         seed, mean, erase_failure: of the device, its endurance, the chances fresh and at the mean.
+        blocks_per_plane: of all, in the region or not.
     """
     erases, worn, retired = list(before.erases), set(before.worn), set(before.retired)
     per_block = len(erases) // len(written)
@@ -105,5 +114,13 @@ def recovered_table(
         erases[sub] += 1
         if erases[sub] >= limits[sub]:
             worn.add(sub // per_block)
-    retired |= {block for block in worn if written[block] == 0}
-    return WornTable(frozenset(worn), frozenset(retired), tuple(erases))
+    erased, in_region = {block for block in written if written[block] == 0}, set(before.in_region)
+    retired |= (worn & erased) - in_region
+    for block in sorted(worn & erased & in_region):
+        first = block - block % blocks_per_plane
+        pool = set(range(first, first + blocks_per_plane)) & erased - worn - in_region
+        if pool:
+            in_region.remove(block)
+            in_region.add(min(pool, key=lambda other: (erases[other], other)))
+            retired.add(block)
+    return WornTable(frozenset(worn), frozenset(retired), tuple(erases), frozenset(in_region))

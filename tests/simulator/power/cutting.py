@@ -74,9 +74,9 @@ def mapped_versions(sim: Simulator) -> np.ndarray:
 
 def lost_to_host(sim: Simulator, view: HostView) -> np.ndarray:
     """Return the logical pages whose acknowledged write is gone, but for those that recovery has given up."""
-    versions = mapped_versions(sim)
+    versions, left = mapped_versions(sim), _left(sim)
     assert (versions <= view.asked).all(), "a version that nobody wrote"
-    return np.flatnonzero(versions[: _left(sim)] < view.needed[: _left(sim)])
+    return np.flatnonzero(versions[:left] < view.needed[:left])
 
 
 def copies_of(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
@@ -95,7 +95,7 @@ def _worn_blocks(sim: Simulator) -> list[int]:
 
 
 def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
-    params, state = sim.state.params[0, 0], sim.state
+    params, state, left = sim.state.params[0, 0], sim.state, _left(sim)
     per_block, per_sub_block = int(params["pages_per_block"]), int(params["pages_per_sub_block"])
     copies, room = [], {}
     for sub, written in enumerate(state.sub_block["written"][0].tolist()):
@@ -103,13 +103,13 @@ def _page_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
         room[block] = room.get(block, 0) + per_sub_block - written
         for page in range(sub * per_sub_block, sub * per_sub_block + written):
             lpn, version = state.physical[0, page].tolist()
-            if version > 0 and lpn < _left(sim):
+            if version > 0 and lpn < left:
                 copies.append(Copy(lpn, version, page, page, block))
     return copies, room | dict.fromkeys(_worn_blocks(sim), 0), False
 
 
 def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
-    state, subpage = sim.state, sim.state.subpage[0, 0]
+    state, subpage, left = sim.state, sim.state.subpage[0, 0], _left(sim)
     slots, pages, kind = int(subpage["slots"]), int(subpage["block_pages"]), int(subpage["kind"])
     copies, room = [], {}
     for page, use in enumerate(state.page_use[0].tolist()):
@@ -120,7 +120,7 @@ def _subpage_copies(sim: Simulator) -> tuple[list[Copy], dict[int, int], bool]:
         first = use - 1 if in_region and kind == SUBFTL else 0
         for place in range(page * slots + max(first, 0), page * slots + use):
             lpn, version = state.physical[0, place].tolist()
-            if 0 <= lpn < _left(sim) and version > 0:
+            if 0 <= lpn < left and version > 0:
                 copies.append(Copy(lpn, version, place, page, block, in_region))
     return copies, room | dict.fromkeys(_worn_blocks(sim), 0), kind != FGM
 
@@ -163,13 +163,16 @@ def worn_table(sim: Simulator) -> WornTable:
     """Return what a device holds of worn cells; nothing where none wear out."""
     if sim.device.cells is None:
         return WornTable(frozenset(), frozenset(), ())
-    state, count = sim.state, len(sim.state.endurance[0])
+    state, count, regions = sim.state, len(sim.state.endurance[0]), np.zeros(0, np.uint8)
+    if sim.device.ftl.mapping == "subpage":
+        regions = state.region_block["in_region"][0]
     status = state.block["status"][0]
     erases = state.sub_block["erases"][0, :count].astype(np.int64) - state.endurance["first"][0]
     return WornTable(
         frozenset(np.flatnonzero(status & WORN).tolist()),
         frozenset(np.flatnonzero(status & RETIRED).tolist()),
         tuple(erases.tolist()),
+        frozenset(np.flatnonzero(regions).tolist()),
     )
 
 
@@ -191,6 +194,7 @@ def _check_worn(sim: Simulator, before: WornTable, strained: np.ndarray) -> None
         seed=int(state.params["seed"][0, 0]),
         mean=cells.endurance.mean,
         erase_failure=(cells.erase_failure.fresh, cells.erase_failure.worn),
+        blocks_per_plane=sim.device.geometry.blocks_per_plane,
     )
 
 

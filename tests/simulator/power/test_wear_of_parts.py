@@ -118,6 +118,21 @@ def test_the_end_of_a_life__stays__and_all_pages_can_be_read(name: str, timing: 
     assert np.isin(before, np.flatnonzero(mapped_versions(sim))).all()
 
 
+@pytest.mark.parametrize(("timing", "seed"), [("none", 8), ("event", 5)])
+def test_a_worn_block_of_a_region_that_none_can_replace__stays_in_it(timing: str, seed: int) -> None:
+    """An empty pool rarely ends a life; erases that fail often bring it about."""
+    name = "sector_log"
+    sim = mortal(name, timing, seed, capacity="fixed", erase_failure={"fresh": 0.3, "worn": 0.5})
+    for k in range(200):
+        if sim.run(requests_of(sim, name, 40, k))["end_of_life"]:
+            break
+    table = worn_table(sim)
+    assert table.worn - table.retired and table.worn - table.retired <= table.in_region
+    report = checked_cut(sim)
+    assert report.moved_pages == report.erases == 0 and worn_table(sim) == table
+    assert sim.advance() == END_OF_LIFE
+
+
 @pytest.mark.parametrize(
     ("name", "timing", "seed"),
     [("cgm", "none", 1), ("cgm", "event", 3), ("nftl", "none", 2), ("superblock", "event", 3)],
