@@ -112,7 +112,7 @@ def test_engine__several_switches__agrees_with_the_reference(examples: int) -> N
 
 
 @pytest.mark.parametrize("switch", ["pad", "buffer"])
-@with_examples(thorough=None)
+@with_examples(50, thorough=None)
 def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, examples: int) -> None:
     how: Choices = {**SWITCHES[switch], "placement": sorted(RULE_PARAMETERS)}
     explore(examples, lambda data: agrees("greedy", data, **drawn(data, how)))
