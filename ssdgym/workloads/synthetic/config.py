@@ -34,30 +34,39 @@ _NOTES = ("sources", "assumed")
 
 
 def with_values_of_another(model: type[Config], data: Any) -> Any:
-    """Return the fields of a synthetic trace with those of the one that it names in `same_as`.
+    """Return the fields of a synthetic trace with those of the ones that it names in `same_as` and `memory_as`.
 
     Args:
-        model: of both.
-        data: the fields; returned as it is without `same_as`.
+        model: of all of them.
+        data: the fields; returned as it is without both names.
 
     Raises:
-        ValueError: there is none of that name, or it has `same_as` itself.
+        ValueError: there is none of that name.
     """
-    if not isinstance(data, dict) or "same_as" not in data:
+    if not isinstance(data, dict):
         return data
-    own = {name: value for name, value in data.items() if name != "same_as"}
-    if data["same_as"] not in available("synthetic_traces"):
-        raise ValueError(
-            f"names in same_as {data['same_as']!r:.60}, which is none of configs/synthetic_traces"
-        )
-    where, given = read_named(data["same_as"], "synthetic_traces")
-    if "same_as" in given:
-        raise ValueError(
-            f"names in same_as {data['same_as']!r}, which has its own values from "
-            f"{given['same_as']!r}; name that one"
-        )
-    other = load_config(model, given, "synthetic_traces", where)
-    return _with_own(other.model_dump(exclude_unset=True), own)
+    merged = {name: value for name, value in data.items() if name not in _OTHERS}
+    for field, parts in _OTHERS.items():
+        if field not in data:
+            continue
+        if data[field] not in available("synthetic_traces"):
+            raise ValueError(
+                f"names in {field} {data[field]!r:.60}, which is none of configs/synthetic_traces"
+            )
+        where, given = read_named(data[field], "synthetic_traces")
+        other = load_config(model, given, "synthetic_traces", where).model_dump(exclude_unset=True)
+        merged = _with_own(_parts(other, parts) if parts else other, merged)
+    return merged
+
+
+def _parts(fields: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """Return those of the fields, of reads and writes and of the notes that are among the names."""
+    parts = {name: value for name, value in fields.items() if name in names}
+    for name in ("reads", "writes"):
+        parts[name] = {field: value for field, value in fields[name].items() if f"{name}.{field}" in names}
+    for name in _NOTES:
+        parts[name] = {noted: text for noted, text in fields.get(name, {}).items() if noted in names}
+    return parts
 
 
 def _with_own(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +97,8 @@ _MEMORY = {
     "op_persistence",
     *(f"{part}.{field}" for part in ("reads", "writes") for field in ("replay_share", "replay_requests")),
 }
+#: What a synthetic trace takes from the others that it names, and what of it: all, or what gives it memory.
+_OTHERS = {"memory_as": {"arrivals", "footprint_factor", *_MEMORY}, "same_as": None}
 #: Fields that describe no quantity of the trace.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
@@ -98,7 +109,8 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
 
     Every quantity is named in `sources` or in `assumed`; those of `reads` and `writes` as
     `reads.requests` and so on. `same_as` names a synthetic trace of `configs/synthetic_traces`
-    that gives what is not given here, its notes included.
+    that gives what is not given here, its notes included; `memory_as` one that gives arrivals,
+    footprint and memory instead of that.
     """
 
     is_drawn = True

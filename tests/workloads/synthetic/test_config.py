@@ -93,15 +93,35 @@ def test_a_cascade_and_its_dispersion__come_together(changes: dict[str, Any]) ->
         small(**changes)
 
 
+@pytest.mark.parametrize("field", ["same_as", "memory_as"])
 @pytest.mark.parametrize("name", ["hm_9", "mine.yaml", ["stg_0"]])
-def test_same_as__no_synthetic_trace_that_comes_with_ssdgym__refused(name: Any) -> None:
-    with pytest.raises(SsdgymError, match="names in same_as .*, which is none of configs/synthetic_traces"):
-        load_workload({"kind": "synthetic", "name": "mine", "same_as": name})
+def test_another__no_synthetic_trace_that_comes_with_ssdgym__refused(field: str, name: Any) -> None:
+    with pytest.raises(SsdgymError, match=f"names in {field} .*, which is none of configs/synthetic_traces"):
+        load_workload({"kind": "synthetic", "name": "mine", field: name})
 
 
-def test_same_as__one_that_has_its_own_values_from_another__refused() -> None:
-    with pytest.raises(SsdgymError, match="names in same_as 'vdi_01', which has its own .*; name that one"):
-        load_workload({"kind": "synthetic", "name": "mine", "same_as": "vdi_01"})
+def test_same_as__one_that_has_values_of_another__gives_those_too() -> None:
+    config = load_workload({"kind": "synthetic", "name": "mine", "same_as": "vdi_01"})
+    named = load_config(SyntheticTraceConfig, "2016021719-LUN0", "synthetic_traces")
+    first = load_config(SyntheticTraceConfig, "vdi_02", "synthetic_traces")
+    assert config == named.model_copy(update={"name": "mine"})
+    assert (config.duration_s, config.assumed["arrivals"]) == (first.duration_s, first.assumed["arrivals"])
+
+
+def test_memory_as__gives_what_makes_memory_and_nothing_else() -> None:
+    named = {"same_as": "stg_0", "memory_as": "fin1-memory", "footprint_factor": 2.0}
+    config = load_workload({"kind": "synthetic", "name": "mine", **named})
+    plain, memory = (
+        load_config(SyntheticTraceConfig, name, "synthetic_traces") for name in ("stg_0", "fin1-memory")
+    )
+    assert (config.footprint_factor, config.arrivals) == (2.0, "cascade")
+    assert (config.dispersion_1s, config.op_persistence) == (memory.dispersion_1s, memory.op_persistence)
+    replayed = {name: getattr(memory.writes, name) for name in ("replay_share", "replay_requests")}
+    assert config.writes == plain.writes.model_copy(update=replayed)
+    assert (config.reads, config.duration_s, config.sources) == (plain.reads, plain.duration_s, plain.sources)
+    assert config.assumed.keys() == memory.assumed.keys() - memory.sources.keys() - plain.sources.keys() | (
+        plain.assumed.keys()
+    )
 
 
 @pytest.mark.parametrize(
