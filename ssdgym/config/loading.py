@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import functools
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -135,6 +135,10 @@ _PACKAGE = "ssdgym.configs"
 _YAML_SUFFIXES = (".yaml", ".yml")
 
 
+#: Fields with a reason for each value: where it was published, or why it is assumed.
+NOTES = ("sources", "assumed")
+
+
 class Config(BaseModel):
     """Base of every configuration model: immutable, and unknown fields are errors."""
 
@@ -165,6 +169,63 @@ class Config(BaseModel):
                 value = part.with_changes(value)
             fields[name] = value
         return fields
+
+
+class BasedConfig(Config):
+    """A configuration that may name another one in `base`, which gives what is not given here.
+
+    Attributes:
+        folder: in `configs`; what is named in `base` stands there.
+        by_field: fields that are mappings, of which each field is taken by itself.
+    """
+
+    folder: ClassVar[str]
+    by_field: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_of_others(cls, data: Any) -> Any:
+        return cls.resolved(data) if isinstance(data, dict) else data
+
+    @classmethod
+    def resolved(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with those of others that they name."""
+        return cls.joined(data, "base")
+
+    @classmethod
+    def joined(cls, data: dict[str, Any], field: str, names: Collection[str] | None = None) -> dict[str, Any]:
+        """Return the fields over those of the configuration that one of them names.
+
+        Args:
+            data: the fields; returned as they are without `field`.
+            field: names the other configuration; left out of the result.
+            names: what is taken of the other, those of a mapping as `reads.bytes`; `None`: everything.
+
+        Raises:
+            ValueError: there is none of that name.
+        """
+        if field not in data:
+            return data
+        if data[field] not in available(cls.folder):
+            raise ValueError(f"names in {field} {data[field]!r:.60}, which is none of configs/{cls.folder}")
+        own = {name: value for name, value in data.items() if name != field}
+        other = cls.resolved(read_named(data[field], cls.folder)[1])
+        taken = (lambda name: True) if names is None else names.__contains__
+        merged = {name: value for name, value in other.items() if taken(name)} | own
+        parts = {part: own.get(part, {}) for part in cls.by_field if part in other}
+        for part, given in parts.items():
+            if isinstance(given, dict):
+                prefix = "" if part in NOTES else f"{part}."
+                others = {name: value for name, value in other[part].items() if taken(prefix + name)}
+                merged[part] = others | given
+        # An own note takes the place of the other's, whichever of the two it was.
+        for notes, opposite in (NOTES, NOTES[::-1]):
+            if isinstance(parts.get(opposite), dict) and isinstance(own.get(notes), dict):
+                replaced = own[notes].keys() - parts[opposite].keys()
+                merged[opposite] = {
+                    name: why for name, why in merged[opposite].items() if name not in replaced
+                }
+        return merged
 
 
 def load_config(

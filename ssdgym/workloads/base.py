@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Literal, Protocol, Self
+from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ssdgym.config.loading import Config
+from ssdgym.config.loading import NOTES, BasedConfig, Config
 from ssdgym.requests import REQUEST, Requests
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -226,11 +226,11 @@ class Loops:
         self._now = self._laps(self._number)
 
 
-_NOTES = ("sources", "assumed")
-
-
-class NotedConfig(WorkloadConfig):
+class NotedConfig(WorkloadConfig, BasedConfig):
     """Base of workloads whose values are either published somewhere, or assumed for a reason."""
+
+    folder: ClassVar[str] = "workloads"
+    by_field: ClassVar[tuple[str, ...]] = NOTES
 
     sources: dict[str, str] = Field(
         default_factory=dict, description="Where values were published, by name of the field."
@@ -247,12 +247,12 @@ class NotedConfig(WorkloadConfig):
     @classmethod
     def noted_names(cls) -> list[str]:
         """Return the names that a note may be on."""
-        return [name for name in cls.model_fields if name not in ("kind", *_NOTES)]
+        return [name for name in cls.model_fields if name not in ("kind", *NOTES)]
 
     @model_validator(mode="after")
     def _notes_are_on_values(self) -> NotedConfig:
         names = self.noted_names()
-        for notes in _NOTES:
+        for notes in NOTES:
             unknown = sorted(set(getattr(self, notes)) - set(names))
             if unknown:
                 raise ValueError(

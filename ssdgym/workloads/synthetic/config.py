@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
-from ssdgym.config.loading import Config, available, load_config, read_named
+from ssdgym.config.loading import NOTES
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.base import NotedConfig, seeds_of
@@ -30,58 +30,6 @@ from ssdgym.workloads.traces.record import RecordSource, Volumes
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.transforms import ScaleSpaceConfig, TransformConfig
 
-_NOTES = ("sources", "assumed")
-
-
-def with_values_of_another(model: type[Config], data: Any) -> Any:
-    """Return the fields of a synthetic trace with those of the ones that it names in `same_as` and `memory_as`.
-
-    Args:
-        model: of all of them.
-        data: the fields; returned as it is without both names.
-
-    Raises:
-        ValueError: there is none of that name.
-    """
-    if not isinstance(data, dict):
-        return data
-    merged = {name: value for name, value in data.items() if name not in _OTHERS}
-    for field, parts in _OTHERS.items():
-        if field not in data:
-            continue
-        if data[field] not in available("synthetic_traces"):
-            raise ValueError(
-                f"names in {field} {data[field]!r:.60}, which is none of configs/synthetic_traces"
-            )
-        where, given = read_named(data[field], "synthetic_traces")
-        other = load_config(model, given, "synthetic_traces", where).model_dump(exclude_unset=True)
-        merged = _with_own(_parts(other, parts) if parts else other, merged)
-    return merged
-
-
-def _parts(fields: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return those of the fields, of reads and writes and of the notes that are among the names."""
-    parts = {name: value for name, value in fields.items() if name in names}
-    for name in ("reads", "writes"):
-        parts[name] = {field: value for field, value in fields[name].items() if f"{name}.{field}" in names}
-    for name in _NOTES:
-        parts[name] = {noted: text for noted, text in fields.get(name, {}).items() if noted in names}
-    return parts
-
-
-def _with_own(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of another synthetic trace with one's own, reads, writes and notes field by field."""
-    merged = {**other, **own}
-    for name in ("reads", "writes", *_NOTES):
-        if isinstance(other.get(name), dict) and isinstance(own.get(name), dict):
-            merged[name] = {**other[name], **own[name]}
-    # An own note takes the place of the other's, whichever of the two it was.
-    for name, opposite in (_NOTES, _NOTES[::-1]):
-        for noted in own.get(name, {}):
-            merged.get(opposite, {}).pop(noted, None)
-    return merged
-
-
 #: Columns of `RecordSummary` by the field that gives them.
 _COLUMNS = {
     "reads.requests": "reads",
@@ -97,8 +45,8 @@ _MEMORY = {
     "op_persistence",
     *(f"{part}.{field}" for part in ("reads", "writes") for field in ("replay_share", "replay_requests")),
 }
-#: What a synthetic trace takes from the others that it names, and what of it: all, or what gives it memory.
-_OTHERS = {"memory_as": {"arrivals", "footprint_factor", *_MEMORY}, "same_as": None}
+#: What makes a trace one with memory.
+_WITH_MEMORY = {"arrivals", "footprint_factor", *_MEMORY}
 #: Fields that describe no quantity of the trace.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
@@ -108,11 +56,13 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     """Requests drawn so that they have the published statistics of a trace (`ssdgym.workloads.synthetic`).
 
     Every quantity is named in `sources` or in `assumed`; those of `reads` and `writes` as
-    `reads.requests` and so on. `same_as` names a synthetic trace of `configs/synthetic_traces`
+    `reads.requests` and so on. `base` names a synthetic trace of `configs/synthetic_traces`
     that gives what is not given here, its notes included; `memory_as` one that gives arrivals,
     footprint and memory instead of that.
     """
 
+    folder: ClassVar[str] = "synthetic_traces"
+    by_field: ClassVar[tuple[str, ...]] = ("reads", "writes", *NOTES)
     is_drawn = True
 
     kind: Literal["synthetic"] = "synthetic"
@@ -170,10 +120,10 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         """Reads and writes, by field name."""
         return {"reads": self.reads, "writes": self.writes}
 
-    @model_validator(mode="before")
     @classmethod
-    def _values_of_another(cls, data: Any) -> Any:
-        return with_values_of_another(cls, data)
+    def resolved(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """See `BasedConfig`."""
+        return super().resolved(cls.joined(data, "memory_as", _WITH_MEMORY))
 
     @model_validator(mode="after")
     def _cascades_have_a_dispersion(self) -> SyntheticTraceConfig:

@@ -238,3 +238,20 @@ def test_the_portions_do_not_matter() -> None:
     in_pieces = np.concatenate([pieces.next(portion) for portion in (1, 4095, 17, 6000, 3)])
     in_one = np.concatenate([whole.next(5000) for _ in range(3)])
     np.testing.assert_array_equal(in_pieces, in_one[: len(in_pieces)])
+
+
+def test_base__gives_what_is_not_given_and_a_note_of_its_own_replaces_either_kind() -> None:
+    config = load_workload(
+        {"kind": "small_writes", "base": "tpcc", "theta": 0.5, "sources": {"theta": "measured"}}
+    )
+    base = load_workload("tpcc")
+    assert isinstance(base, SmallWritesConfig) and "theta" in base.assumed
+    assert config == base.model_copy(
+        update={
+            "theta": 0.5,
+            "sources": base.sources | {"theta": "measured"},
+            "assumed": {name: why for name, why in base.assumed.items() if name != "theta"},
+        }
+    )
+    with pytest.raises(SsdgymError, match="names in base 'tpc', which is none of configs/workloads"):
+        small_writes(base="tpc")

@@ -54,17 +54,17 @@ def test_sizes_may_have_units_and_survive_json() -> None:
     assert SyntheticTraceConfig.model_validate_json(config.model_dump_json()) == config
 
 
-def test_same_as__gives_what_is_not_given() -> None:
+def test_base__gives_what_is_not_given() -> None:
     other = load_config(SyntheticTraceConfig, "stg_0", "synthetic_traces")
     for own in ({"name": "mine"}, {"name": "mine", "loops": 2, "layout_seed": 5}):
-        config = load_workload({"kind": "synthetic", "same_as": "stg_0", **own})
+        config = load_workload({"kind": "synthetic", "base": "stg_0", **own})
         assert config == other.model_copy(update=own)
 
 
-def test_same_as__takes_fields_of_reads_and_writes_and_notes_one_by_one() -> None:
+def test_base__takes_fields_of_reads_and_writes_and_notes_one_by_one() -> None:
     other = load_config(SyntheticTraceConfig, "src2_0", "synthetic_traces")
     own = {"writes": {"replay_share": 0.5}, "assumed": {"writes.replay_share": "x", "duration_s": "y"}}
-    config = load_workload({"kind": "synthetic", "name": "mine", "same_as": "src2_0", **own})
+    config = load_workload({"kind": "synthetic", "name": "mine", "base": "src2_0", **own})
     assert config.reads == other.reads
     assert config.writes == other.writes.model_copy(update={"replay_share": 0.5})
     assert "duration_s" in other.sources and "duration_s" not in config.sources
@@ -93,15 +93,15 @@ def test_a_cascade_and_its_dispersion__come_together(changes: dict[str, Any]) ->
         small(**changes)
 
 
-@pytest.mark.parametrize("field", ["same_as", "memory_as"])
+@pytest.mark.parametrize("field", ["base", "memory_as"])
 @pytest.mark.parametrize("name", ["hm_9", "mine.yaml", ["stg_0"]])
 def test_another__no_synthetic_trace_that_comes_with_ssdgym__refused(field: str, name: Any) -> None:
     with pytest.raises(SsdgymError, match=f"names in {field} .*, which is none of configs/synthetic_traces"):
         load_workload({"kind": "synthetic", "name": "mine", field: name})
 
 
-def test_same_as__one_that_has_values_of_another__gives_those_too() -> None:
-    config = load_workload({"kind": "synthetic", "name": "mine", "same_as": "vdi_01"})
+def test_base__one_that_has_values_of_another__gives_those_too() -> None:
+    config = load_workload({"kind": "synthetic", "name": "mine", "base": "vdi_01"})
     named = load_config(SyntheticTraceConfig, "2016021719-LUN0", "synthetic_traces")
     first = load_config(SyntheticTraceConfig, "vdi_02", "synthetic_traces")
     assert config == named.model_copy(update={"name": "mine"})
@@ -109,7 +109,7 @@ def test_same_as__one_that_has_values_of_another__gives_those_too() -> None:
 
 
 def test_memory_as__gives_what_makes_memory_and_nothing_else() -> None:
-    named = {"same_as": "stg_0", "memory_as": "fin1-memory", "footprint_factor": 2.0}
+    named = {"base": "stg_0", "memory_as": "fin1-memory", "footprint_factor": 2.0}
     config = load_workload({"kind": "synthetic", "name": "mine", **named})
     plain, memory = (
         load_config(SyntheticTraceConfig, name, "synthetic_traces") for name in ("stg_0", "fin1-memory")
