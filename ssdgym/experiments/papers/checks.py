@@ -148,7 +148,7 @@ def _check(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
     metrics = (panel.metric, *claim.metrics, *filter(None, (claim.weighing,)))
-    values = [values_of(samples, metric, panel.per_unit) for metric in metrics]
+    values = [values_of(samples, metric, panel.divisor) for metric in metrics]
     claimed = len(claim.measured_on or figure.workloads)
     columns = _columns(figure, claim, values, workloads_of(samples))
     left_out = _without_base(columns) if claim.averages_ratios else ()

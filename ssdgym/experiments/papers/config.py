@@ -144,6 +144,10 @@ class ScaleConfig(Config):
     departures: Texts = Field((), description="Where this scale is not the paper's, and why.")
 
 
+#: Of a metric's own unit, ns or bytes, by the unit that is shown.
+_PER_UNIT = {"ms": 1e6, "s": 1e9, "KB": 1e3, "MiB": 2.0**20}
+
+
 class PanelConfig(Config):
     """One diagram of a figure: a metric, how it is normalised, and what the paper says about it."""
 
@@ -152,8 +156,12 @@ class PanelConfig(Config):
     metric: str = Field(
         description="Name of the metric, nested names joined by '/'; 'A per B': a metric over another."
     )
-    unit: str = Field(description="What is shown is counted in, as the axis names it.")
-    per_unit: float = Field(1.0, gt=0, description="Of the metric's own unit; 1e6 for ns shown as ms.")
+    unit: str = Field("", description="What is shown is counted in, as the axis names it; none of ratios.")
+    per_unit: float | None = Field(
+        None,
+        gt=0,
+        description="Of the metric's own unit; null: 1e6 of ms, 1e9 of s, 1e3 of KB, 2**20 of MiB, 1.",
+    )
     normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
     normalise_at: str = Field(
         "", description="The variant of that series that counts as 1; empty: in each variant its own."
@@ -178,6 +186,17 @@ class PanelConfig(Config):
         if not 0 <= begin < end <= 1:
             raise ValueError(f"shows a window from {begin} to {end}; give two rising shares from 0 to 1")
         return self
+
+    @model_validator(mode="after")
+    def _has_a_unit(self) -> PanelConfig:
+        if not self.unit and self.normalise_to is None:
+            raise ValueError("has neither unit nor normalise_to; say what is counted, or what counts as 1")
+        return self
+
+    @property
+    def divisor(self) -> float:
+        """What the metric is divided by to be in the unit that is shown."""
+        return self.per_unit or _PER_UNIT.get(self.unit, 1.0)
 
     @property
     def base(self) -> str:

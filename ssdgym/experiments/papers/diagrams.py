@@ -59,7 +59,7 @@ class Diagram(ABC):
     def values(self, samples: Sequence[Sample]) -> Values:
         """Return what the panel shows at each place, relative to what counts as 1 where something does."""
         panel = self.panel
-        values = values_of(samples, panel.metric, panel.per_unit)
+        values = values_of(samples, panel.metric, panel.divisor)
         if panel.normalise_to is None:
             return values
         return relative(values, panel.normalise_to, panel.normalise_at)
@@ -224,12 +224,12 @@ class Lines(Bars):
             if not len(pages):
                 continue
             shown = (begin * pages[-1] <= pages) & (pages <= end * pages[-1])
-            values = np.array(result.series[self.panel.metric])[shown] / self.panel.per_unit
+            values = np.array(result.series[self.panel.metric])[shown] / self.panel.divisor
             label = " ".join(filter(None, place)) if several else place.series
             axes.plot(pages[shown], values, linewidth=0.9, color=color_of(number), label=label)
         if self.panel.metric.startswith("free_pages/"):
             for threshold in {result.metric(_THRESHOLD) for result in self._lines.values()} - {0}:
-                axes.axhline(threshold / self.panel.per_unit, color="0.4", linestyle="--")
+                axes.axhline(threshold / self.panel.divisor, color="0.4", linestyle="--")
         if is_last:
             axes.set_xlabel("host pages written")
 
@@ -247,7 +247,7 @@ class Stacked(GroupedDiagram):
                 "give its panel parts and the figure one series, or draw it as bars"
             )
         (series,) = figure.bars
-        of_parts = [values_of(samples, part, panel.per_unit) for part in panel.parts]
+        of_parts = [values_of(samples, part, panel.divisor) for part in panel.parts]
         self.number_columns = panel.parts
         self.rows = []
         for name, variant in self.groups:

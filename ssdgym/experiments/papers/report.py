@@ -88,12 +88,12 @@ def markdown(
 def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[CheckedClaim]) -> list[str]:
     panel = diagram.panel
     title = f": {panel.title}" if panel.title else ""
-    relative = f", relative to {panel.base}" if panel.base else ""
+    shown = f", relative to {panel.base}" if panel.base else f" ({panel.unit})"
     lines = [
         "",
         f"## {figure.number_of(panel)}{title}",
         "",
-        f"Metric: `{panel.metric}` ({panel.unit}){relative}; means over seeds with 95 % intervals.",
+        f"Metric: `{panel.metric}`{shown}; means over seeds with 95 % intervals.",
         "",
         *table_of(figure, diagram, notes=True).to_markdown(),
     ]

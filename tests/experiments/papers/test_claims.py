@@ -158,6 +158,7 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
     [
         ({"panels": ({"metric": "x", "unit": "1", "normalise_to": "huge"},)}, "is normalised to 'huge'"),
         ({"panels": ({"metric": "x", "unit": "1"},) * 2}, "two panels the same name"),
+        ({"panels": ({"metric": "x"},)}, "has neither unit nor normalise_to"),
         (
             {"panels": ({"metric": "x", "unit": "1", "normalise_to": "big", "normalise_at": "c"},)},
             "normalise_at 'c', which is no variant",
