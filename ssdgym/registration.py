@@ -17,8 +17,8 @@ ENVIRONMENTS = {
     "BackgroundGC-v0": "background_gc",
     "SubpageRegion-v0": "subpage_region",
     "MergePlan-v0": "merge_plan",
-    "BlockAllocation-v0": "wear.block_allocation",
-    "WearLevel-v0": "wear.wear_level",
+    "BlockAllocation-v0": "wear",
+    "WearLevel-v0": "wear",
 }
 
 

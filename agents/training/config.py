@@ -12,7 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 
 from ssdgym.agents.card import AgentCard, InputConfig, OrdinalConfig, ScorerConfig
 from ssdgym.config.loading import Config
-from ssdgym.envs.options import Options
+from ssdgym.envs.decisions import Options
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ssdgym.envs.credit import CreditBuffer, Transitions
+from ssdgym.envs.rewards.credit import CreditBuffer, Transitions
 from ssdgym.simulator import Simulator
 
 #: What is observed: of the page, and of each stream. Here: not what any placement would choose.

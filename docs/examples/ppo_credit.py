@@ -16,7 +16,7 @@ from credit_per_page import Curve, QNetwork, arguments, compare, make, seen
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
-from ssdgym.envs.credit import CreditBuffer, Transitions, advantages
+from ssdgym.envs.rewards.credit import CreditBuffer, Transitions, advantages
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from ssdgym.envs.background_gc import BackgroundGCEnv, BackgroundGCVectorEnv
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import EraseDecision
+from ssdgym.envs.decisions import EraseDecision, Options
 from ssdgym.envs.erase_victim import (
     EraseVictimEnv,
     EraseVictimVectorEnv,
@@ -11,12 +11,10 @@ from ssdgym.envs.erase_victim import (
 )
 from ssdgym.envs.joint_gc import JointGCEnv, JointGCVectorEnv
 from ssdgym.envs.merge_plan import MergePlanEnv, MergePlanVectorEnv
-from ssdgym.envs.options import Options
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.vector import DecisionVectorEnv, vectorized
-from ssdgym.envs.wear.block_allocation import BlockAllocationEnv, BlockAllocationVectorEnv
-from ssdgym.envs.wear.wear_level import WearLevelEnv, WearLevelVectorEnv
+from ssdgym.envs.wear import BlockAllocationEnv, BlockAllocationVectorEnv, WearLevelEnv, WearLevelVectorEnv
 
 __all__ = [
     "BackgroundGCEnv",

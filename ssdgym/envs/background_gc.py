@@ -12,9 +12,8 @@ from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import idle_describer
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting
-from ssdgym.envs.options import Options
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.policy import idle_of

@@ -14,8 +14,8 @@ import numpy as np
 
 from ssdgym.config.fields import seed_number
 from ssdgym.engine.decisions import ERASE
+from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
-from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.types import Observation

@@ -11,9 +11,9 @@ from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
 from ssdgym.engine.observation import Shared
 from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
-from ssdgym.envs.credit.settled import Credits
-from ssdgym.envs.options import Options
+from ssdgym.envs.decisions import Options
 from ssdgym.envs.rewards import Reward, Totals
+from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.yardstick import Yardstick
 from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import EraseDecision
-from ssdgym.envs.options import Options
+from ssdgym.envs.decisions import EraseDecision, Options
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 

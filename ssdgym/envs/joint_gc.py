@@ -13,9 +13,8 @@ from ssdgym.engine.decisions import ERASE, IDLE, KINDS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.background_gc import IdleDecision
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, EraseDecision
+from ssdgym.envs.decisions import DescribedDecision, EraseDecision, Options
 from ssdgym.envs.features import Setting
-from ssdgym.envs.options import Options
 from ssdgym.envs.placement import DEFAULT_VICTIMS, StreamDecision
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown

@@ -13,9 +13,8 @@ from ssdgym.engine.block.describing import merge_describer
 from ssdgym.engine.decisions import KINDS, MERGE
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, spec_without_sets
+from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets
 from ssdgym.envs.features import Setting
-from ssdgym.envs.options import Options
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import MergeRule, Policy, get_policy

@@ -12,11 +12,10 @@ from ssdgym.config.page import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
-from ssdgym.envs.credit.settled import credit_tracker, price_of
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting
-from ssdgym.envs.options import Options
+from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
@@ -220,9 +219,9 @@ class PlacementEnv(DecisionEnv):
 
     `info["decision"]` is the number of the decision that is due, from 0 in every episode. `info["credits"]`
     lists what was settled since the last step, each as (`decision`, `cost`, `following`), a
-    `ssdgym.envs.credit.Credit`; `following` is -1 where nothing follows. Each decision is settled once, or is
-    still open at the end of the episode. A vector environment has a list for each device.
-    `ssdgym.envs.credit.CreditBuffer` joins credits to what was seen and done.
+    `ssdgym.envs.rewards.credit.Credit`; `following` is -1 where nothing follows. Each decision is settled
+    once, or is still open at the end of the episode. A vector environment has a list for each device.
+    `ssdgym.envs.rewards.credit.CreditBuffer` joins credits to what was seen and done.
 
     With `pages="host"` a choice pays for all moves of its page by the device's placement until the page dies.
     Copies that the agent has not placed, those from before the episode among them, are not settled. From a

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig, load_device
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.envs.batch import CHUNK
+from ssdgym.envs.decisions import AtEnd
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for
 from ssdgym.requests import REQUEST, WRITE, Requests
@@ -105,10 +106,6 @@ def sized_to_traces(
         f"no room for its GC threshold; {advice}, or set another threshold."
     )
 
-
-#: What happens where a workload ends before the episode does.
-AtEnd = Literal["wrap", "truncate"]
-AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
 
 #: Keeps the seeds of laps apart from other users of an episode's seed.
 _LAPS = 5

@@ -12,8 +12,8 @@ from gymnasium.vector.utils import batch_space
 from ssdgym.config.fields import seed_number
 from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
-from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation

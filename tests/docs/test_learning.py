@@ -175,7 +175,7 @@ def test_learner_from_credit__same_seed__learns_the_same_and_is_compared(
 
 
 def test_ppo_credit__a_stream_that_cost_less_than_expected__is_likelier_afterwards() -> None:
-    script, credit = import_module("ppo_credit"), import_module("ssdgym.envs.credit")
+    script, credit = import_module("ppo_credit"), import_module("ssdgym.envs.rewards.credit")
     torch.manual_seed(0)
     args = script.Args(batch_size=64, epochs=8)
     actor, critic = script.Actor(3, 2, 6, 16), script.critic_of(15, 16)

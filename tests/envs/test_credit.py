@@ -12,7 +12,7 @@ from gymnasium.vector import SyncVectorEnv
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import RELOCATE
 from ssdgym.envs import PlacementEnv, PlacementVectorEnv
-from ssdgym.envs.credit import Credit, CreditBuffer, Transitions, advantages
+from ssdgym.envs.rewards.credit import Credit, CreditBuffer, Transitions, advantages
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device
 from tests.envs.vector.compare import assert_same

@@ -12,9 +12,8 @@ from my_lab.chest import DRAWER, DRAWERS
 from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs import DecisionEnv, vectorized
-from ssdgym.envs.decisions import Decision
+from ssdgym.envs.decisions import Decision, Options
 from ssdgym.envs.features import Features
-from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import reward_term
 from ssdgym.policy import new_choice
 from ssdgym.types import Feature

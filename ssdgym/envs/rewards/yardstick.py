@@ -10,7 +10,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, INPUT_ENDED
-from ssdgym.envs.options import Options
+from ssdgym.envs.decisions import Options
 from ssdgym.envs.rewards.reward import Baseline, Scale, parse_scale
 from ssdgym.envs.rewards.terms import Measure, Totals
 from ssdgym.envs.sources import AtEnd, open_episode, steady_simulator
