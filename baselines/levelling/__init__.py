@@ -1,1 +1,0 @@
-"""Wear levelling: which free block is opened, which block is emptied, one small file each."""
