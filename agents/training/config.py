@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from ssdgym.agents.card import AgentCard, InputConfig, OrdinalConfig, ScorerConfig
-from ssdgym.config.loading import Config
+from ssdgym.config.loading import BasedConfig, Config
 from ssdgym.envs.decisions import Options
 from ssdgym.errors import SsdgymError
 
@@ -179,9 +179,11 @@ _SHAPE = {
 }
 
 
-class TrainConfig(Config):
+class TrainConfig(BasedConfig):
     """One training run."""
 
+    folder: ClassVar[str] = "training"
+    by_field: ClassVar[tuple[str, ...]] = ("environment", "scorer", "evaluation")
     algorithm: Literal["ppo", "fast_ppo"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
@@ -249,7 +251,7 @@ class ValidationConfig(Config):
     warmup: NonNegativeInt | None = Field(None, description="null: that of the suite")
 
 
-class EvolutionConfig(Config):
+class EvolutionConfig(BasedConfig):
     """One evolution: covariance matrix adaptation (Hansen, Ostermeier, 2001), by the package `cmaes`.
 
     A member is a weight vector. Its score on a task is `r = ln(metric / metric of the baseline)` on the same
@@ -257,6 +259,8 @@ class EvolutionConfig(Config):
     is better.
     """
 
+    folder: ClassVar[str] = "training"
+    by_field: ClassVar[tuple[str, ...]] = ("tasks",)
     algorithm: Literal["evolution"] = "evolution"
     description: str = ""
     policy: str = Field(description=f"what is run: {AGENT} stands for the agent")

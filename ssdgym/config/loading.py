@@ -212,7 +212,7 @@ class BasedConfig(Config):
         other = cls.resolved(read_named(data[field], cls.folder)[1])
         taken = (lambda name: True) if names is None else names.__contains__
         merged = {name: value for name, value in other.items() if taken(name)} | own
-        parts = {part: own.get(part, {}) for part in cls.by_field if part in other}
+        parts = {part: own.get(part, {}) for part in cls.by_field if isinstance(other.get(part), dict)}
         for part, given in parts.items():
             if isinstance(given, dict):
                 prefix = "" if part in NOTES else f"{part}."

@@ -11,6 +11,8 @@ from pydantic import Field, TypeAdapter
 
 from ssdgym.config.loading import Config, available, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.training import load_training
+from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.generators.skewed import ZipfConfig
 from ssdgym.workloads.stream import load_workload
@@ -177,3 +179,25 @@ def test_what_is_no_configuration_of_this_kind_is_refused(source: object) -> Non
 def test_a_part_that_is_no_mapping_is_named() -> None:
     text = message({"page_size_bytes": 1, "geometry": 64})
     assert text == "device configuration: field geometry must be a mapping of fields to values, not 64."
+
+
+def test_base__gives_what_a_file_leaves_out_field_by_field_only_where_a_model_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("algorithm: evolution\nbase: placement-v1\nspread: 0.5\ntasks: {count: 7}\n")
+    mine, base = load_training(str(path)), load_training("placement-v1")
+    assert mine == base.model_copy(
+        update={"spread": 0.5, "tasks": base.tasks.model_copy(update={"count": 7})}
+    )
+    grid = load_experiment({"base": "agents-scale", "vary": {"geometry.blocks_per_plane": [300]}})
+    assert grid.vary == {"geometry.blocks_per_plane": (300,)}
+    assert grid.policies == load_experiment("agents-scale").policies
+
+
+def test_base__of_another_model__one_clear_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("algorithm: ppo\nbase: placement-v1\n")
+    with pytest.raises(SsdgymError, match="mine.yaml: field environment must be a mapping"):
+        load_training(str(path))
+    with pytest.raises(SsdgymError, match="mine.yaml: names in base 'nothing', which is none of configs/"):
+        path.write_text("base: nothing\n")
+        load_experiment(str(path))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.experiments.runs.config import (
     EachOnce,
     ExperimentConfig,
@@ -40,9 +40,10 @@ def _as_entry(value: Any) -> Any:
     return {"name": value, "policies": (value,)} if isinstance(value, str) else value
 
 
-class SuiteConfig(Config):
+class SuiteConfig(BasedConfig):
     """Tasks, each a device with a workload, and what scores 0 and 1 on each of them."""
 
+    folder: ClassVar[str] = "suites"
     description: str = ""
     metric: str = Field(
         "write_amplification", description="What is scored; less is better. Nested names with /."

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -16,7 +16,7 @@ from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import DeviceConfig, DeviceFields, Preconditioning, load_device, load_fields
 from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds, with_changes
 from ssdgym.config.geometry import MAX_PAGES
-from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.loading import BasedConfig, Source, load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.spec import FtlOptions, RunSpec, source_name
 from ssdgym.policy.names import import_rules
@@ -91,9 +91,10 @@ Seed = Annotated[int, Field(ge=0, le=LAST_SEED, strict=True)]
 FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
 
-class ExperimentConfig(Config):
+class ExperimentConfig(BasedConfig):
     """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.config.expand`."""
 
+    folder: ClassVar[str] = "experiments"
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
         description="Names in configs/devices, paths of YAML files, or mappings."
