@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,7 @@ class DecidedDevice(OneThread):
                 f"policy {new.label} runs device {self._device.name} another way; make a new Simulator."
             )
         self._policy = new
+        vars(self).pop("_rules", None)
 
     @property
     def state(self) -> State:
@@ -236,9 +238,14 @@ class DecidedDevice(OneThread):
         legal = mask is None and is_whole(number) and 0 <= int(number) < MAX_PLANS
         self._apply(new_choice(), int(number) if legal else MAX_PLANS)
 
-    @property
+    @cached_property
     def _rules(self) -> np.ndarray:
+        """Who takes which decisions inside the engine, looked up once for a policy."""
         return rules_for(self._device, self._policy)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the addresses of compiled rules, which are those of one process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_rules"}
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
         """Call the engine; what a rule raises in it leaves the device in the middle of a step."""
