@@ -120,7 +120,7 @@ class Blocks(Flash):
         return self.config.counts_warm_pages and self.logical[lpn].version <= self.noted[lpn]
 
     def pool_pages(self, plane: int) -> int:
-        return sum(self.free_in_block(block) for block in self.pools[plane])
+        return sum(map(self.free_in_block, self.pools[plane]))
 
     def is_indexed(self, block: int) -> bool:
         return block in self.ages[self.plane_of_block(block)]

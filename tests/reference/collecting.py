@@ -42,8 +42,8 @@ class Collecting(Blocks):
                 "valid pages each; lower logical_pages, the threshold or the barrier"
             )
 
-    def is_usable(self, block: int) -> bool:
-        return block not in self.life.retired
+    def unusable_blocks(self, plane: int) -> list[int]:
+        return [block for block in self.life.retired if self.plane_of_block(block) == plane]
 
     def note_begun(self, sub: int) -> None:
         self.aging.note_begun(sub)
@@ -185,10 +185,8 @@ class Collecting(Blocks):
 
         With aligned rows the one whose row lags most behind that of the first.
         """
-        with_room = [plane for plane in self.planes_from_cursor(die) if self.has_room(plane)]
-        if self.config.aligns:
-            with_room = self.most_lagging_first(with_room)
-        return next(iter(with_room), None)
+        with_room = filter(self.has_room, self.planes_from_cursor(die))
+        return next(iter(self.most_lagging_first(list(with_room)) if self.config.aligns else with_room), None)
 
     def most_lagging_first(self, planes: list[int]) -> list[int]:
         """The planes that have a row for the host, by how far it lags behind the first's; all if none has."""

@@ -161,7 +161,7 @@ class ReferenceConfig:
     def planes(self) -> int:
         return self.dies * self.planes_per_die
 
-    @property
+    @cached_property
     def pages_per_plane(self) -> int:
         return self.blocks_per_plane * self.pages_per_block
 
@@ -169,98 +169,98 @@ class ReferenceConfig:
     def pages_per_sub_block(self) -> int:
         return self.pages_per_block // self.sub_blocks_per_block
 
-    @property
+    @cached_property
     def streams(self) -> int:
         if self.placement in RULES:
             return RULES[self.placement][0]
         return {"sep_gc": 2, "hot_cold": 2}.get(self.placement, 1)
 
-    @property
+    @cached_property
     def open_blocks(self) -> int:
         """Those that a plane may have at once: of each stream, and of pages that level wear."""
         return self.streams + (self.levelling is not None)
 
-    @property
+    @cached_property
     def floor(self) -> int:
         """Blocks of the pool below which GC starts."""
         reserve = 0 if self.endurance is None else self.reserve
         return (3 if self.shares_open_blocks else 2) + reserve
 
-    @property
+    @cached_property
     def programs_fail(self) -> bool:
         """Whether some pages cannot be programmed."""
         return self.program_failure != (0, 0)
 
-    @property
+    @cached_property
     def shares_open_blocks(self) -> bool:
         """Whether relocated pages have several streams, and go to any that is open when the pool is low."""
         both = self.placement == "hot_cold" and self.endurance is not None
         return both or (self.placement in RULES and RULES[self.placement][1] > 1)
 
-    @property
+    @cached_property
     def scatters(self) -> bool:
         """Whether the placement puts pages elsewhere than into streams."""
         return self.placement in SCATTERING
 
-    @property
+    @cached_property
     def pads(self) -> bool:
         """Whether rows are filled up so that writes can join."""
         return self.multi_plane_rows == "pad"
 
-    @property
+    @cached_property
     def aligns(self) -> bool:
         """Whether writes go to planes that lag behind, so that rows are equal more often."""
         return self.multi_plane_rows == "aligned"
 
-    @property
+    @cached_property
     def waits_for_empty_queues(self) -> bool:
         """Whether foreground GC waits for the host's commands, in time and while it is not urgent."""
         return self.timing == "event" and self.gc_start == "queue_empty"
 
-    @property
+    @cached_property
     def row_counters(self) -> int:
         """Counters of a row of the table."""
         if self.pages_per_counter is None:
             return self.counters
         return ceil(self.logical_pages / self.pages_per_counter)
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """Hotness groups, and block groups of a plane: g."""
         return len(self.thresholds)
 
-    @property
+    @cached_property
     def group_limit(self) -> int:
         """The most blocks of a group: m of equation (1) of SpeedupGC."""
         return self.blocks_per_plane // (self.groups - 1) - 1
 
-    @property
+    @cached_property
     def copy_ns(self) -> int:
         """Cost of moving a page, as the benefit of an erase set counts it."""
         return self._copy_ns if self._copy_ns or self.erase_ns else 1
 
-    @property
+    @cached_property
     def erase_cost_ns(self) -> int:
         """Cost of an erase, likewise."""
         return max(self.erase_ns, 1) if self._copy_ns or self.erase_ns else self.pages_per_sub_block
 
-    @property
+    @cached_property
     def _copy_ns(self) -> int:
         transfers_ns = 0 if self.copyback else 2 * self.transfer_ns
         return self.read_ns + self.program_ns + transfers_ns
 
-    @property
+    @cached_property
     def threshold(self) -> int:
         limit = self.threshold_blocks if self.threshold_pages is None else self.threshold_pages
         assert limit is not None
         return limit
 
-    @property
+    @cached_property
     def stop(self) -> int:
         """The level that ends a `barrier` episode."""
         return self.threshold if self.barrier is None else self.barrier
 
-    @property
+    @cached_property
     def max_valid_pages(self) -> int:
         """V_max: the most valid pages of a plane that still leave a victim."""
         unit = 1 if self.threshold_blocks is None else self.pages_per_block

@@ -28,6 +28,12 @@ class Flash:
         self.physical = [(-1, 0)] * (blocks * config.pages_per_block)  # (lpn, version), kept by an erase
         self.written = [0] * sub_blocks
         self.erases = [0] * sub_blocks
+        # The geometry, which is read all the time.
+        planes, size = range(config.planes), config.sub_blocks_per_block
+        self._sub_blocks = [range(size * block, size * (block + 1)) for block in range(blocks)]
+        self._planes = [
+            [plane for plane in planes if self.die_of_plane(plane) == die] for die in range(config.dies)
+        ]
 
     # Geometry
 
@@ -35,7 +41,7 @@ class Flash:
         return plane % self.config.dies
 
     def planes_of_die(self, die: int) -> list[int]:
-        return [plane for plane in range(self.config.planes) if self.die_of_plane(plane) == die]
+        return self._planes[die]
 
     def siblings(self, plane: int) -> list[int]:
         """The other planes of its die."""
@@ -61,8 +67,7 @@ class Flash:
         return range(first, first + self.config.blocks_per_plane)
 
     def sub_blocks_of_block(self, block: int) -> range:
-        first = block * self.config.sub_blocks_per_block
-        return range(first, first + self.config.sub_blocks_per_block)
+        return self._sub_blocks[block]
 
     def sub_blocks_of_set(self, block: int, mask: int) -> list[int]:
         return [sub for bit, sub in enumerate(self.sub_blocks_of_block(block)) if mask >> bit & 1]
@@ -96,8 +101,8 @@ class Flash:
         return self.invalid_in_sub_block(sub_block) == self.config.pages_per_sub_block
 
     def written_in_block(self, block: int) -> int:
-        subs = self.sub_blocks_of_block(block)
-        return sum(self.written[subs.start : subs.stop])
+        size = self.config.sub_blocks_per_block
+        return sum(self.written[size * block : size * (block + 1)])
 
     def valid_in_block(self, block: int) -> int:
         return sum(self.valid_in_sub_block(sub) for sub in self.sub_blocks_of_block(block))
@@ -109,13 +114,17 @@ class Flash:
         return self.written_in_block(block) - self.valid_in_block(block)
 
     def free_in_block(self, block: int) -> int:
-        return self.config.pages_per_block - self.written_in_block(block)
+        size = self.config.sub_blocks_per_block
+        return self.config.pages_per_block - sum(self.written[size * block : size * (block + 1)])
 
     def free_pages(self, plane: int) -> int:
-        return sum(
-            self.free_in_block(block) for block in self.blocks_of_plane(plane) if self.is_usable(block)
-        )
+        c, size = self.config, self.config.blocks_per_plane * self.config.sub_blocks_per_block
+        unwritten = c.pages_per_plane - sum(self.written[size * plane : size * (plane + 1)])
+        return unwritten - sum(map(self.free_in_block, self.unusable_blocks(plane)))
 
     def is_usable(self, block: int) -> bool:
-        """Whether the block has not been retired."""
-        return True
+        return block not in self.unusable_blocks(self.plane_of_block(block))
+
+    def unusable_blocks(self, plane: int) -> list[int]:
+        """Those that have been retired."""
+        return []

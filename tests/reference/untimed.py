@@ -82,6 +82,8 @@ class UntimedLoop(Loop):
 
     def short_plane(self) -> int | None:
         """The plane that has to be collected before it takes what is programmed next."""
+        if not self.device.life.wears:
+            return None
         lpn = self.next_to_program()
         plane = None if lpn is None else self.plane_to_bind(lpn)
         return plane if plane is not None and self.device.life.is_short(plane) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 
 from ..config import ReferenceConfig
 from ..randomness import GOLDEN, WORD, below, mix
@@ -18,8 +19,9 @@ class HotnessTable:
         self.config = config
         self.rows = [[0] * config.row_counters for _ in range(config.hashes)]
         self.updates = 0
+        self.columns = cache(self._columns)
 
-    def columns(self, lpn: int) -> list[int]:
+    def _columns(self, lpn: int) -> list[int]:
         """Where each row counts the page."""
         own = mix(GOLDEN * (lpn + 1) & WORD)
         hashes = [mix((own + GOLDEN * (row + 1)) & WORD) for row in range(self.config.hashes)]
@@ -37,7 +39,8 @@ class HotnessTable:
 
     def group(self, lpn: int) -> int:
         """The page's hotness group, 1 to g; 0 if it is not hot."""
-        return sum(threshold <= self.degree(lpn) for threshold in self.config.thresholds)
+        degree = self.degree(lpn)
+        return sum(threshold <= degree for threshold in self.config.thresholds)
 
 
 Standing = tuple[Fraction, int, int, int]
