@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,16 @@ from tests.reference.config import RULES, BitErrors
 from tests.reference.erase_sets import Pair
 
 
+@functools.lru_cache(maxsize=None, typed=True)
+def _one_of(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
+
+
+def one_of(values: Sequence[Any]) -> st.SearchStrategy[Any]:
+    """One of the values; a strategy made anew for every draw would be checked anew, too."""
+    return _one_of(*values)
+
+
 @st.composite
 def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     """Tiny devices of every kind, able to run full; ``fixed`` fields have these values.
@@ -24,11 +35,11 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     """
 
     def one(name: str, values: Sequence[Any]) -> Any:
-        return fixed.get(name, draw(st.sampled_from(values)))
+        return fixed.get(name, draw(one_of(values)))
 
     # What is new with several planes in a die appears in a good share of all runs, on few dies then.
     multi_plane = one("multi_plane", ["none", "none", "strict", "relaxed"])
-    planes_per_die = draw(st.sampled_from([1, 1, 2] if multi_plane == "none" else [2, 2, 3, 4]))
+    planes_per_die = draw(one_of([1, 1, 2] if multi_plane == "none" else [2, 2, 3, 4]))
     most_chips = 2 if planes_per_die < 3 else 1
     rows = fixed.get("multi_plane_rows")
     pads, aligns = rows == "pad", rows == "aligned"
@@ -38,7 +49,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
     )
     isolation = one("isolation", ["none"] if erase_unit == "block" else ["none", "software", "hardware"])
-    per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
+    per_block = sub_blocks * draw(one_of({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
     only_streams = erase_unit == "block" or "multi_plane_writes" in fixed or "ages" in fixed
@@ -59,14 +70,14 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     # A round goes on before the host's commands only where a threshold has started it.
     preemptible = one("preemptible", [False, True])
     keeps_rounds = background is not None and not preemptible
-    durations = st.sampled_from([0, 1, 3, 10, 50])
+    durations = one_of([0, 1, 3, 10, 50])
     cells = draw(cells_that_wear_out(placement in PLACEMENTS[:3])) if fixed.get("wears_out") else {}
     if cells and placement == "hotness_groups":
         fixed["hotness_scatter"] = "page"
     config = ReferenceConfig(
         channels=draw(st.integers(1, 2)),
         chips_per_channel=draw(st.integers(1, most_chips)),
-        dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
+        dies_per_chip=draw(one_of([1, 1, most_chips])),
         planes_per_die=planes_per_die,
         # For its streams, the open block of pages that level wear, and what is kept for erases that fail.
         blocks_per_plane=blocks
@@ -85,11 +96,11 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
             name: draw(st.integers(min(1, most - 1), most))  # 0 or 1, or what is not below 1
             for name, most in RULE_PARAMETERS.get(placement, {}).items()
         },
-        hashes=draw(st.sampled_from([1, 2, 7])),
+        hashes=draw(one_of([1, 2, 7])),
         counters=draw(st.integers(8, 64)),
         pages_per_counter=one("pages_per_counter", [None, None, 1, 3]),
         decay_period=draw(st.none() | st.integers(1, 100)),
-        thresholds=draw(st.sampled_from([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
+        thresholds=draw(one_of([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
         hotness_counts=one("hotness_counts", ["writes", "updates"]),
         hotness_scatter=one(
             "hotness_scatter", ["page", "block"] if placement == "hotness_groups" else ["page"]
@@ -129,47 +140,47 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         transfer_ns=draw(durations),
         closed_loop=draw(st.booleans()) if timing == "event" else False,
         queue_depth=draw(st.integers(1, 5)),
-        window_pages=draw(st.sampled_from([1, 2, 5, 64])),
+        window_pages=draw(one_of([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
         **cells,
         bit_errors=draw(bit_errors_of_reads()) if fixed.get("ages") else None,
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
-    pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
+    pages = draw(one_of([most, max(most - 1, 1), max(most // 2, 1)]))
     held = min(config.write_buffer_pages, pages - 1)  # some of them have to leave for others
-    least = max(pages // draw(st.sampled_from([2, 8])), 1) if cells else 1
+    least = max(pages // draw(one_of([2, 8])), 1) if cells else 1
     return replace(config, logical_pages=pages, write_buffer_pages=held, least_capacity=least)
 
 
 @st.composite
 def cells_that_wear_out(draw: st.DrawFn, programs_fail: bool) -> dict[str, Any]:
     """How, so soon that small runs come to the end of a device."""
-    chances = st.sampled_from([(0.0, 0.0), (0.0, 0.1), (0.02, 0.3)])
+    chances = one_of([(0.0, 0.0), (0.0, 0.1), (0.02, 0.3)])
     return {
-        "endurance": draw(st.sampled_from([2, 5, 15])),
-        "endurance_spread": draw(st.sampled_from([0.0, 0.2, 0.5])),
-        "endurance_distribution": draw(st.sampled_from(["normal", "weibull"])),
+        "endurance": draw(one_of([2, 5, 15])),
+        "endurance_spread": draw(one_of([0.0, 0.2, 0.5])),
+        "endurance_distribution": draw(one_of(["normal", "weibull"])),
         "program_failure": draw(chances) if programs_fail else (0.0, 0.0),
         "erase_failure": draw(chances),
         "reserve": draw(st.integers(0, 2)),
-        "capacity": draw(st.sampled_from(["fixed", "variant", "variant"])),
+        "capacity": draw(one_of(["fixed", "variant", "variant"])),
     }
 
 
 @st.composite
 def bit_errors_of_reads(draw: st.DrawFn) -> BitErrors:
     """Rates that reach the limits within some erases, days and reads, and in the times of small devices."""
-    limits = draw(st.sampled_from([(2e-3,), (2e-3, 3e-3), (1e-3, 2e-3, 3e-3, 5e-3)]))
+    limits = draw(one_of([(2e-3,), (2e-3, 3e-3), (1e-3, 2e-3, 3e-3, 5e-3)]))
     return BitErrors(
-        base=draw(st.sampled_from([0.0, 5e-4, 1.5e-3])),
-        wear=(draw(st.sampled_from([0.0, 1e-4])), draw(st.sampled_from([0.5, 1.0]))),
-        retention=(draw(st.sampled_from([0.0, 3e-4, 2e-3])), 0.2, draw(st.sampled_from([0.05, 0.5]))),
-        disturb=(draw(st.sampled_from([0.0, 1e-5, 3e-4])), 0.3, draw(st.sampled_from([0.7, 1.5]))),
-        time_unit=draw(st.sampled_from(["hour", "day"])),
-        reads_of=draw(st.sampled_from(["block", "page"])),
-        cycles_before=draw(st.sampled_from([0, 1, 100])),
+        base=draw(one_of([0.0, 5e-4, 1.5e-3])),
+        wear=(draw(one_of([0.0, 1e-4])), draw(one_of([0.5, 1.0]))),
+        retention=(draw(one_of([0.0, 3e-4, 2e-3])), 0.2, draw(one_of([0.05, 0.5]))),
+        disturb=(draw(one_of([0.0, 1e-5, 3e-4])), 0.3, draw(one_of([0.7, 1.5]))),
+        time_unit=draw(one_of(["hour", "day"])),
+        reads_of=draw(one_of(["block", "page"])),
+        cycles_before=draw(one_of([0, 1, 100])),
         limits=limits,
-        refresh_above=draw(st.sampled_from([None, 8e-4, 2e-3, 2.5e-3])),
+        refresh_above=draw(one_of([None, 8e-4, 2e-3, 2.5e-3])),
     )
 
 
@@ -194,21 +205,19 @@ def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator)
 def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tuple[int, ...]]:
     """Requests that overwrite a small device several times; Hypothesis picks the kind, a seed the rest."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 5, 1, 1), (1, 8, 1, 0), (8, 2, 0, 1)]))
+    weights = draw(one_of([(0, 1, 0, 0), (5, 5, 1, 1), (1, 8, 1, 0), (8, 2, 0, 1)]))
     ops = rng.choice([READ, WRITE, TRIM, FLUSH], length, p=np.array(weights) / sum(weights))
-    hot = max(1, int(logical_pages * draw(st.sampled_from([0.1, 0.5, 1.0]))))
-    largest = draw(st.sampled_from([1, 4]))
-    gap = draw(st.sampled_from([0, 5, 100]))
+    hot = max(1, int(logical_pages * draw(one_of([0.1, 0.5, 1.0]))))
+    largest = draw(one_of([1, 4]))
+    gap = draw(one_of([0, 5, 100]))
     flags = draw(st.booleans())
     arrival = np.cumsum(rng.integers(0, gap + 1, length))
-    requests = []
-    for k in range(length):
-        pages = min(int(rng.integers(1, largest + 1)), logical_pages)
-        lpn = int(rng.integers(0, hot if rng.random() < 0.7 else logical_pages))
-        lpn = min(lpn, logical_pages - pages)
-        if ops[k] == FLUSH:
-            requests.append((int(arrival[k]), 0, 0, FLUSH, 0))
-        else:
-            bits = int(rng.integers(0, 4)) if flags else 0
-            requests.append((int(arrival[k]), lpn, pages, int(ops[k]), bits, lpn % 11))
-    return requests
+    count = np.minimum(rng.integers(1, largest + 1, length), logical_pages)
+    lpns = rng.integers(0, np.where(rng.random(length) < 0.7, hot, logical_pages))
+    lpns = np.minimum(lpns, logical_pages - count)
+    bits = rng.integers(0, 4, length) * flags
+    columns = (column.tolist() for column in (arrival, lpns, count, ops, bits))
+    return [
+        (time, 0, 0, FLUSH, 0) if op == FLUSH else (time, lpn, pages, op, partial, lpn % 11)
+        for time, lpn, pages, op, partial in zip(*columns, strict=True)
+    ]
