@@ -221,12 +221,15 @@ def _stream_faults(d: Device, plane: int, valid: np.ndarray) -> Iterator[str]:
     """Check what each stream says of its blocks: those open, and those with written pages."""
     block = d.block[d.of_plane(plane)]
     is_open = (block["status"] & OPEN) != 0
-    for number in range(MAX_STREAMS):
-        own = (block["stream"] == number) & ((block["written"] > 0) | is_open)
-        found = own.sum(), valid[own].sum(), block["closed_at"][own & ~is_open].sum()
-        record = d.stream[plane * MAX_STREAMS + number]
-        if found != (record["blocks"], record["valid"], record["closed_sum"]):
-            yield STREAMS
+    own = (block["written"] > 0) | is_open
+    of_stream = own & (block["stream"] == np.arange(MAX_STREAMS)[:, None])
+    record = d.stream[plane * MAX_STREAMS : (plane + 1) * MAX_STREAMS]
+    closed_at = np.where(is_open, 0, block["closed_at"])
+    found = of_stream.sum(axis=1), of_stream @ valid, of_stream @ closed_at
+    if any(
+        (record[name] != of).any() for name, of in zip(("blocks", "valid", "closed_sum"), found, strict=True)
+    ):
+        yield STREAMS
 
 
 def _held_faults(d: Device) -> Iterator[str]:

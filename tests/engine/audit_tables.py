@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -23,9 +24,9 @@ HEAPS = "the heaps of a group are broken"
 def tables_fault(d: Any, plane: int) -> Iterator[str]:
     """Yield the faults of a plane's tables; blocks on the dirty list may be out of date."""
     params = d.params[0]
-    for block in range(plane * d.blocks, (plane + 1) * d.blocks):
-        if (params["groups"] or not d.best["dirty"][block]) and not _is_best(d, plane, block):
-            yield BEST_SETS
+    is_due = (params["groups"] != 0) | (d.best["dirty"][d.of_plane(plane)] == 0)
+    if (is_due & ~_are_best(d, plane)).any():
+        yield BEST_SETS
     if params["tree_leaves"] and d.plane["dirty_head"][plane] < 0:
         trees = (VICTIMS, TARGETS) if params["placement"] == HOT_TO_VICTIMS else (VICTIMS,)
         for tree in trees:
@@ -40,36 +41,43 @@ def _benefit(d: Any, gain: int, moves: int) -> Fraction:
     return Fraction(int(gain), int(moves) * int(params["copy_cost"]) + int(params["erase_cost"]))
 
 
-def _is_best(d: Any, plane: int, block: int) -> bool:
-    """Return whether the set kept for a block is the best one; every run is tried."""
-    best, status = d.best[block], d.block["status"][block]
-    mask = int(best["mask"])
-    if d.params["groups"][0] and not status & (INDEXED | OPEN | POOLED) and mask:
-        return True  # a victim keeps the set it had
-    if not status & INDEXED or d.block["invalid"][block] == 0:
-        return mask == 0
-    subs = slice(block * d.sub_blocks, (block + 1) * d.sub_blocks)
-    invalid = d.sub_block["invalid"][subs].astype(np.int64)
-    valid = d.sub_block["written"][subs] - invalid
+@functools.cache
+def _runs(sub_blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last sub-block of every run."""
+    return np.triu_indices(sub_blocks)
 
-    bits = np.array([mask >> k & 1 for k in range(d.sub_blocks)], bool)
-    moved, beside = bits.copy(), d.params["isolation"][0] == SOFTWARE
+
+def _are_best(d: Any, plane: int) -> np.ndarray:
+    """Return of each block of a plane whether the set kept for it is the best one; every run is tried."""
+    params, own = d.params[0], d.of_plane(plane)
+    best, status = d.best[own], d.block["status"][own]
+    mask, invalid = best["mask"].astype(np.uint64), d.subs(plane, "invalid")
+    valid = d.subs(plane, "written") - invalid
+
+    bits = (mask[:, None] >> np.arange(d.sub_blocks, dtype=np.uint64) & np.uint64(1)) != 0
+    moved, beside = bits.copy(), params["isolation"] == SOFTWARE
     if beside:
-        moved[1:] |= bits[:-1]
-        moved[:-1] |= bits[1:]
-    gain, moves = int(invalid[bits].sum()), int(valid[moved].sum())
-    if (gain, moves) != (best["gain"], best["moves"]):
-        return False
+        moved[:, 1:] |= bits[:, :-1]
+        moved[:, :-1] |= bits[:, 1:]
+    gain, moves = (invalid * bits).sum(axis=1), (valid * moved).sum(axis=1)
+    is_counted = (gain == best["gain"]) & (moves == best["moves"])
     # Sums of the sub-blocks in front of each, so that those of a run are differences.
-    won, left = (np.concatenate([[0], np.cumsum(pages)]) for pages in (invalid, valid))
-    first, last = np.triu_indices(d.sub_blocks)
-    if d.params["erase_unit"][0] != SUB_BLOCK_RUN:
+    won, left = (np.pad(np.cumsum(pages, axis=1), ((0, 0), (1, 0))) for pages in (invalid, valid))
+    first, last = _runs(d.sub_blocks)
+    if params["erase_unit"] != SUB_BLOCK_RUN:
         first, last = np.array([0]), np.array([d.sub_blocks - 1])
-    gains = won[last + 1] - won[first]
-    moved_of_runs = left[np.minimum(last + 1 + beside, d.sub_blocks)] - left[np.maximum(first - beside, 0)]
-    costs = moved_of_runs * int(d.params["copy_cost"][0]) + int(d.params["erase_cost"][0])
-    benefit = _benefit(d, gain, moves)
-    return bool((gains * benefit.denominator <= costs * benefit.numerator).all())
+    gains = won[:, last + 1] - won[:, first]
+    moved_of_runs = (
+        left[:, np.minimum(last + 1 + beside, d.sub_blocks)] - left[:, np.maximum(first - beside, 0)]
+    )
+    costs, cost = (
+        pages * int(params["copy_cost"]) + int(params["erase_cost"]) for pages in (moved_of_runs, moves)
+    )
+    is_best = (gains * cost[:, None] <= costs * gain[:, None]).all(axis=1)
+    can_win = (status & INDEXED != 0) & (d.block["invalid"][own] > 0)
+    right = np.where(can_win, is_counted & is_best, mask == 0)
+    # With groups a victim keeps the set it had.
+    return right | ((params["groups"] != 0) & (status & (INDEXED | OPEN | POOLED) == 0))
 
 
 def _winner(d: Any, plane: int, tree: int) -> int:
