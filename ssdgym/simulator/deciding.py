@@ -119,6 +119,10 @@ def begin_period(state: State, i: int, rule: PlacementRule, future: Future | Non
     control["period_at"] = control["clock"] + int(pages)
 
 
+#: What is made anew where it is needed.
+_NOT_COPIED = ("state", "_rules")
+
+
 class DecidedDevice(OneThread):
     """One device and its policy.
 
@@ -168,7 +172,7 @@ class DecidedDevice(OneThread):
         self._policy = new
         vars(self).pop("_rules", None)
 
-    @property
+    @cached_property
     def state(self) -> State:
         """The device: views of its arrays that cannot be written to, with one device as their first axis."""
         return read_only(self.arrays)
@@ -244,8 +248,8 @@ class DecidedDevice(OneThread):
         return rules_for(self._device, self._policy)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the addresses of compiled rules, which are those of one process."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_rules"}
+        """Leave out what belongs to this one: views of its arrays, and addresses of rules in this process."""
+        return {name: value for name, value in super().__getstate__().items() if name not in _NOT_COPIED}
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
         """Call the engine; what a rule raises in it leaves the device in the middle of a step."""

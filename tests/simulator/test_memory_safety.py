@@ -179,6 +179,15 @@ def test_copies_and_pickles__do_not_hold_the_lock() -> None:
         sim.restore(saved)
 
 
+def test_copies_and_pickles__of_a_simulator_whose_state_was_read__show_their_own() -> None:
+    sim = used()
+    before = sim.state.control["clock"].copy()
+    for again in (copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))):
+        again.run(random_writes(100, sim.logical_pages))
+        assert again.state.control["clock"] > before
+        assert sim.state.control["clock"] == before
+
+
 def test_policy__replaced_by_one_that_runs_another_device__is_refused() -> None:
     sim = used()
     sim.policy = get_policy("cost_benefit")
