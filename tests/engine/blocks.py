@@ -14,7 +14,7 @@ from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, INPU
 from ssdgym.engine.decisions import MERGE
 from ssdgym.simulator import Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.drawing import cells_that_wear_out
+from tests.engine.drawing import cells_that_wear_out, one_of
 from tests.engine.oracle import (
     RECORDING,
     assert_same_in,
@@ -77,22 +77,22 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
     """Tiny devices of two planes, able to run full; `fixed` fields have these values."""
 
     def one(name: str, values: Any) -> Any:
-        return fixed.get(name, draw(st.sampled_from(values)))
+        return fixed.get(name, draw(one_of(values)))
 
     kind = one("kind", KINDS)
-    m, n = (1, 2) if kind == NFTL else draw(st.sampled_from([(2, 3), (2, 4)]))
-    channels, dies, planes = draw(st.sampled_from([(1, 1, 2), (2, 1, 1), (1, 2, 1)]))
+    m, n = (1, 2) if kind == NFTL else draw(one_of([(2, 3), (2, 4)]))
+    channels, dies, planes = draw(one_of([(1, 1, 2), (2, 1, 1), (1, 2, 1)]))
     levels, blocks = draw(st.integers(0, 3)), draw(st.integers(8, 12))
     kept = draw(st.integers(1, 3))
     most = (blocks - kept - 1) // m
-    logical_pages = 2 * PAGES_PER_BLOCK * m * draw(st.sampled_from([most, most, max(most // 2, 1)]))
+    logical_pages = 2 * PAGES_PER_BLOCK * m * draw(one_of([most, most, max(most // 2, 1)]))
     cells = draw(cells_that_wear_out(programs_fail=True)) if fixed.get("wears_out") else {}
     if cells:
         blocks += cells["reserve"] + draw(st.integers(0, 3))
         cells["disturbance_wears"] = draw(st.booleans())
-        cells["least_capacity"] = max(logical_pages // draw(st.sampled_from([2, 8])), 1)
-    durations, erases = st.sampled_from([0, 1, 3, 10, 50]), st.sampled_from([0, 1, 7, 30, 200])
-    transfer_ns = draw(st.sampled_from([0, 1, 8]))
+        cells["least_capacity"] = max(logical_pages // draw(one_of([2, 8])), 1)
+    durations, erases = one_of([0, 1, 3, 10, 50]), one_of([0, 1, 7, 30, 200])
+    transfer_ns = draw(one_of([0, 1, 8]))
     by_pages = {PAGES_PER_BLOCK >> level: draw(erases) for level in range(1, 4)}
     return BlockConfig(
         kind=kind,
@@ -108,8 +108,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
         logical_pages=logical_pages,
         free_share=(kept + 0.5) / blocks if kept > 1 else 0.0,
         merges=one("merges", ["at_once", "spread"] if kind == NFTL else ["at_once"]),
-        mmerge_limit=draw(st.sampled_from([0, 1, 3, 100])),
-        disturb_tolerance=draw(st.sampled_from([None, 0, 1, 2])),
+        mmerge_limit=draw(one_of([0, 1, 3, 100])),
+        disturb_tolerance=draw(one_of([None, 0, 1, 2])),
         disturb_care=draw(st.booleans()),
         u_block_search=one("u_block_search", ["timed", "free"]) if kind == NFTL else "timed",
         partial_erase_ns=draw(st.sampled_from([{}, by_pages])),
@@ -123,7 +123,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
         spare_transfer_ns=min(transfer_ns, 2),
         closed_loop=draw(st.booleans()),
         queue_depth=draw(st.integers(1, 5)),
-        window_pages=draw(st.sampled_from([1, 2, 5, 64])),
+        window_pages=draw(one_of([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
         **cells,
     )

@@ -19,7 +19,7 @@ from ssdgym.policy.lookup import rules_for
 from ssdgym.requests import FLUSH, READ, SYNC, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.drawing import cells_that_wear_out
+from tests.engine.drawing import cells_that_wear_out, one_of
 from tests.engine.oracle import (
     POLICIES,
     RECORDING,
@@ -83,15 +83,15 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     """Tiny devices of every kind, able to run full; `fixed` fields have these values."""
 
     def one(name: str, values: Any) -> Any:
-        return fixed.get(name, draw(st.sampled_from(values)))
+        return fixed.get(name, draw(one_of(values)))
 
-    kind, n = one("kind", KINDS), draw(st.sampled_from([2, 4]))
+    kind, n = one("kind", KINDS), draw(one_of([2, 4]))
     region = draw(st.integers(3, 6)) if kind in (SECTOR_LOG, SUBFTL) else 0
     threshold = draw(st.integers(1, 3))
     barrier = draw(st.none() | st.just(threshold + 1))
-    durations, transfer_ns = st.sampled_from([0, 1, 3, 10, 50]), draw(st.sampled_from([0, 1, 8]))
+    durations, transfer_ns = one_of([0, 1, 3, 10, 50]), draw(one_of([0, 1, 8]))
     program_ns = draw(durations)
-    days = st.sampled_from([1, 2, 5, 30])
+    days = one_of([1, 2, 5, 30])
     advance = one("advance", ["always", "never"])
     may_fail = kind != SUBFTL or advance == "never"
     cells = draw(cells_that_wear_out(may_fail)) if fixed.get("wears_out") else {}
@@ -111,12 +111,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         logical_pages=n,
-        buffer_groups=draw(st.sampled_from([1, 2, 5])),
+        buffer_groups=draw(one_of([1, 2, 5])),
         rule=(rule := one("rule", ["fewest_valid", "printed"])),
         collect_blocks=draw(st.none() | st.integers(1, region - 1)) if rule == "printed" and region else None,
         advance=advance,
-        wear_gap=draw(st.sampled_from([0, 0, 1, 3])),
-        evict_after_h=24 * draw(st.sampled_from([0, 1, 15])),
+        wear_gap=draw(one_of([0, 0, 1, 3])),
+        evict_after_h=24 * draw(one_of([0, 1, 15])),
         retention_h=tuple(24 * draw(days) for _ in range(n)),
         full_retention_h=24 * draw(days),
         timing=one("timing", ["none", "event"]),
@@ -129,13 +129,13 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         subpage_bytes=1,
         closed_loop=draw(st.booleans()),
         queue_depth=draw(st.integers(1, 5)),
-        window_pages=draw(st.sampled_from([4 * (n + 1), 4 * (n + 1) + 3, 64])),
+        window_pages=draw(one_of([4 * (n + 1), 4 * (n + 1) + 3, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
     )
     most = config.planes * (config.max_valid_pages - config.units_per_page + 1) - 1
     sectors = most * config.slots_per_unit // n * n
-    sectors = draw(st.sampled_from([sectors, max(sectors // 2 // n, 1) * n]))
-    least = max(sectors // draw(st.sampled_from([2, 8])), 1) if cells else 1
+    sectors = draw(one_of([sectors, max(sectors // 2 // n, 1) * n]))
+    least = max(sectors // draw(one_of([2, 8])), 1) if cells else 1
     return replace(config, logical_pages=sectors, least_capacity=least)
 
 
@@ -143,12 +143,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
 def request_lists(draw: st.DrawFn, sectors: int, n: int, start_ns: int, length: int) -> list[tuple[int, ...]]:
     """Requests of a kind that Hypothesis picks; a seed draws the rest."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 8, 1, 1), (1, 8, 1, 0), (8, 4, 0, 1)]))
+    weights = draw(one_of([(0, 1, 0, 0), (5, 8, 1, 1), (1, 8, 1, 0), (8, 4, 0, 1)]))
     ops = rng.choice([READ, WRITE, TRIM, FLUSH], length, p=np.array(weights) / sum(weights))
-    hot = max(1, int(sectors * draw(st.sampled_from([0.1, 0.3, 1.0]))))
-    largest = draw(st.sampled_from([1, n, 2 * n + 1]))
-    flags = draw(st.sampled_from([(0,), (SYNC,), (0, SYNC), (0, SYNC, 1, SYNC | 3)]))
-    arrival = start_ns + np.cumsum(rng.integers(0, draw(st.sampled_from([0, 5, 100])) + 1, length))
+    hot = max(1, int(sectors * draw(one_of([0.1, 0.3, 1.0]))))
+    largest = draw(one_of([1, n, 2 * n + 1]))
+    flags = draw(one_of([(0,), (SYNC,), (0, SYNC), (0, SYNC, 1, SYNC | 3)]))
+    arrival = start_ns + np.cumsum(rng.integers(0, draw(one_of([0, 5, 100])) + 1, length))
     requests = []
     for k in range(length):
         pages = min(int(rng.integers(1, largest + 1)), sectors)
