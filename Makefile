@@ -77,6 +77,7 @@ figures: $(INSTALLED)
 	$(BIN)/python docs/examples/demo_picture.py --out docs/pictures
 	$(BIN)/python docs/examples/td_lifetime.py --out docs/pictures/td_lifetime.svg
 	$(BIN)/python docs/examples/credit_curves.py
+	$(BIN)/python docs/examples/search_settings.py
 	$(BIN)/python docs/examples/tuned.py
 	if test -d results/learning; then \
 	  $(BIN)/python docs/examples/learning_curves.py && cp results/learning/learning.svg docs/pictures/; \

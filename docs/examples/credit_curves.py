@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ LABELS = {
 }
 #: How many each has, where not six.
 STREAMS = {"sep_gc": "2", "td_lifetime": "8"}
+#: Decisions of a training, and what it is at then.
+Point = tuple[int, float]
 #: What is drawn as a line.
 LINES = ("random", "sep_gc", "sepbit", "fadac(inclusive=1)", "td_lifetime")
 
@@ -132,40 +135,58 @@ def _in_words(found: np.ndarray) -> str:
     return f"{found.mean():.3f}" + f" [{low:.3f}, {high:.3f}]" * (len(found) > 2)
 
 
-def _draw_panel(axes: Axes, rows: list[Row], grey: str, colours: tuple[str, ...]) -> None:
-    """Draw one workload: lines of placements, curves of the decisions drawn, and points of test seeds."""
-    levels = {name.partition("(")[0]: _ends(rows, rows[0].workload, name).mean() for name in LINES}
+@contextmanager
+def drawing(look: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Draw text and axes inside in the colour of a look; yield those of lines and of methods."""
+    ink, grey, colours = LOOKS[look]
+    names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    with styled(), matplotlib.rc_context(dict.fromkeys(names, ink)):
+        yield grey, colours
+
+
+def draw_levels(axes: Axes, levels: Mapping[str, float], near: float, grey: str) -> None:
+    """Draw lines with names at their right; those of which none is farther than `near` share a label."""
     beside: dict[str, float] = {}
     for name, level in sorted(levels.items(), key=lambda item: item[1]):
         axes.axhline(level, color=grey, linestyle="--", linewidth=0.8)
-        near = next((label for label, other in beside.items() if level - other < 0.04 * levels["random"]), "")
-        beside[f"{near}, {name}".removeprefix(", ")] = beside.pop(near, level)
+        close = next((label for label, other in beside.items() if level - other < near), "")
+        beside[f"{close}, {name}".removeprefix(", ")] = beside.pop(close, level)
     for label, level in beside.items():
         axes.text(1.01, level, label, va="center", fontsize=7, transform=axes.get_yaxis_transform())
+
+
+def draw_trainings(axes: Axes, curves: Sequence[Point], ends: Sequence[float], **look: Any) -> None:
+    """Draw the mean of trainings over decisions with its 95 % interval, and points of what they end at."""
+    at = sorted({decisions for decisions, _ in curves})
+    values = [np.array([value for decisions, value in curves if decisions == one]) for one in at]
+    axes.plot(at, [value.mean() for value in values], **look)
+    if min(map(len, values)) > 2:
+        low, high = zip(*map(interval, values), strict=True)
+        axes.fill_between(at, low, high, color=look["color"], alpha=0.25, linewidth=0)
+    if ends:
+        axes.plot([max(at)] * len(ends), ends, "o", color=look["color"], markersize=3.5)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:.0f}k")
+
+
+def _draw_panel(axes: Axes, rows: list[Row], grey: str, colours: tuple[str, ...]) -> None:
+    """Draw one workload: lines of placements, curves of the decisions drawn, and points of test seeds."""
+    levels = {name.partition("(")[0]: _ends(rows, rows[0].workload, name).mean() for name in LINES}
+    draw_levels(axes, levels, 0.04 * levels["random"], grey)
     axes.set_ylim(0.9 * min(levels.values()), 1.15 * levels["random"])
     for name, colour in zip(METHODS, colours, strict=True):
         own = [row for row in rows if row.name == name]
-        at = sorted({row.decisions for row in own if row.decisions})
-        values = [np.array([row[4] for row in own if row.decisions == one]) for one in at]
-        axes.plot(at, [value.mean() for value in values], color=colour, label=name)
-        if min(map(len, values)) > 2:
-            low, high = zip(*map(interval, values), strict=True)
-            axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0)
-        ends = [row[4] for row in own if not row.decisions]
-        if ends:
-            axes.plot([max(at)] * len(ends), ends, "o", color=colour, markersize=3.5)
+        curves = [(row.decisions, row.write_amplification) for row in own if row.decisions]
+        ends = [row.write_amplification for row in own if not row.decisions]
+        draw_trainings(axes, curves, ends, color=colour, label=name)
 
 
 def draw(rows: list[Row], look: str, path: Path) -> Path:
     """Draw the curves on a transparent ground; return the path."""
-    ink, grey, colours = LOOKS[look]
-    names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-    with styled(), matplotlib.rc_context(dict.fromkeys(names, ink)):
+    with drawing(look) as (grey, colours):
         figure = Figure(figsize=(8, 3.4), layout="constrained", facecolor="none")
         for number, workload in enumerate(PRICES):
             axes = figure.add_subplot(1, len(PRICES), number + 1, facecolor="none")
             _draw_panel(axes, [row for row in rows if row.workload == workload], grey, colours)
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:.0f}k")
             axes.set(title=workload, xlabel="decisions", ylabel="" if number else "write amplification")
         axes.legend(frameon=False)
         return save_figure(figure, path)

@@ -1,23 +1,28 @@
 """Write the table of tuned settings and what was measured with them: `python tuned.py`.
 
-Settings are those of `configs/training` and of the scripts; what they reach, and what heuristics reach on the
-same seeds, is read from the tables beside the one that is written.
+Settings are those of `configs/training`, of the scripts, and found by `search_settings.py`; what they reach,
+and what heuristics reach on the same seeds, is read from the tables beside the one that is written, and from
+the file of that script.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import credit_per_page
+import numpy as np
 import ppo_credit
+import search_settings
 from credit_curves import PRICES
+from learning_curves import interval
 
-from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig, default_of
 from ssdgym.config.loading import load_config
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"
@@ -33,7 +38,7 @@ SCRIPTS = {
 }
 HEAD = (
     *("settings", "environment", "workload", "decisions", "environments", "batch", "epochs", "learning rate"),
-    *("discount", "λ", "write amplification", "best heuristic", "random action"),
+    *("discount", "λ", "measured", "result", "best heuristic", "random action", "over heuristic", "CPU s"),
 )
 #: Rows of results that are no heuristics: what learns, and random actions.
 _OTHERS = re.compile(r"\*\*|`td_lifetime`|`random_action`|a stream at random|`\w+\.py`|$")
@@ -75,11 +80,12 @@ def rows() -> Iterator[tuple[object, ...]]:
         settings = (ppo.batch_decisions, ppo.epochs, ppo.learning_rate, ppo.gamma, ppo.gae_lambda)
         about = (f"`{name}`", "`EraseVictim-v0`", workload, f"{config.total_decisions:,}", config.n_envs)
         ends = (
+            "write amplification",
             results.row(label, workload),
             results.best(workload),
             results.row("`random_action`", workload),
         )
-        yield (*about, *settings, *ends)
+        yield (*about, *settings, *ends, "", "")
     results = Results.read("reach-credit")
     for name, (kind, label) in SCRIPTS.items():
         for workload, price in PRICES.items():
@@ -94,7 +100,42 @@ def rows() -> Iterator[tuple[object, ...]]:
             about = (f"`{name} --price {price:g}`", "`Placement-v0`", workload)
             about += (f"{args.total_steps * args.num_envs:,}", args.num_envs)
             random = results.row("a stream at random", workload)
-            yield (*about, *settings, results.row(label, workload), results.best(workload), random)
+            ends = ("write amplification", results.row(label, workload), results.best(workload), random)
+            yield (*about, *settings, *ends, "", "")
+
+
+def searched() -> Iterator[tuple[object, ...]]:
+    """Yield the rows of environments whose settings have been searched; what is measured there is the return.
+
+    Intervals are over trainings; of heuristics, and of what trainings are over the best one, over seeds.
+    """
+    measured = search_settings.read(search_settings.FILE)
+    for name in dict.fromkeys(row.environment for row in measured):
+        trainings = search_settings.of(measured, name, "training")
+        (random,) = search_settings.of(measured, name, "random_action")
+        rule, found = search_settings.best_rule(measured, name), json.loads(trainings[0].name)
+        returns = np.array([row.returns for row in trainings])
+        start = f"a clone of `{found['rule']}`" if found["cloned"] else "scratch"
+        yield (
+            f"`fast_ppo` from {start}, entropy {found['entropy_coefficient']:g}",
+            *(f"`{name}-v0`", default_of(f"ssdgym/{name}-v0", "workload"), f"{trainings[0].decisions:,}"),
+            *(
+                search_settings.N_ENVS,
+                *(search_settings.COMMON[part] for part in ("batch_decisions", "epochs")),
+            ),
+            *(*(found[part] for part in ("learning_rate", "gamma", "gae_lambda")), "return"),
+            _in_words(returns.mean(axis=1)),
+            *(f"`{rule.name}` {_in_words(np.array(rule.returns))}", _in_words(np.array(random.returns))),
+            _in_words(returns.mean(axis=0) - rule.returns),
+            f"{np.mean([row.cpu_seconds for row in trainings]):.0f}",
+        )
+
+
+def _in_words(values: np.ndarray) -> str:
+    """Return a mean with its 95 % interval."""
+    digits = 1 if abs(values.mean()) < 1000 else 0
+    mean, low, high = (round(float(one), digits) + 0.0 for one in (values.mean(), *interval(values)))
+    return f"{mean:,.{digits}f} [{low:,.{digits}f}, {high:,.{digits}f}]"
 
 
 def main() -> None:
@@ -103,7 +144,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=TABLES / "tuned.csv")
     out = parser.parse_args().out
     with out.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows()])
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows(), *searched()])
     print(out)
 
 

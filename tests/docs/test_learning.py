@@ -21,6 +21,7 @@ from ssdgym.cli import main
 
 pytest.importorskip("sb3_contrib")
 torch = pytest.importorskip("torch")
+pytest.importorskip("optuna")
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 #: So small that nothing is learned, with episodes that end.
@@ -230,6 +231,37 @@ def test_credit_curves__table_and_pictures_show_what_the_file_has(
         assert drawn.read_bytes() == path.read_bytes(), "draw it again: make figures"
 
 
+def test_search_settings__does_what_the_file_lacks__and_draws_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script, file = import_module("search_settings"), tmp_path / "settings.tsv"
+    small = {"N_ENVS": 2, "CLONED": 64, "DECISIONS": 64, "UNSEEN": range(2), "VALIDATION": range(2, 4)}
+    small["COMMON"] = {"rollout_steps": 32, "batch_decisions": 32, "epochs": 1}
+    small["TASKS"] = {"SubpageRegion": script.TASKS["SubpageRegion"]._replace(horizon=96)}
+    for name, value in small.items():
+        monkeypatch.setattr(script, name, value)
+    monkeypatch.setattr(sys, "argv", ["search_settings.py", "--trials=2", "--seeds=1", f"--file={file}"])
+    for _ in range(2):  # the second time it lacks nothing
+        script.main()
+        rows = script.read(file)
+        kinds = ["rule"] * 3 + ["random_action"] + ["trial"] * 2 + ["training"] + ["validation"] * 4
+        assert [row.kind for row in rows] == kinds
+    tried, (training,) = (script.of(rows, "SubpageRegion", kind) for kind in ("trial", "training"))
+    assert training.name == max(tried, key=lambda row: row.mean).name
+    assert len({row.name for row in tried}) == 2
+    rule, main_area, region, random = (row.returns for row in rows[:4])
+    assert len({rule, main_area, region, random}) == 4 and max(region) < min(main_area)
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"settings-light.svg", "settings-dark.svg"}
+
+
+def test_search_settings__pictures_show_what_the_file_has(tmp_path: Path) -> None:
+    script = import_module("search_settings")
+    for look in script.LOOKS:
+        path = script.FILE.with_name(f"settings-{look}.svg")
+        drawn = script.draw(script.read(script.FILE), look, tmp_path / path.name)
+        assert drawn.read_bytes() == path.read_bytes(), "draw it again: make figures"
+
+
 def test_tuned__the_table_has_the_settings_and_results_of_today(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,11 +270,14 @@ def test_tuned__the_table_has_the_settings_and_results_of_today(
     tuned.main()
     assert out.read_bytes() == (tuned.TABLES / "tuned.csv").read_bytes(), "write it again: make figures"
     with out.open(newline="", encoding="utf-8") as file:
-        rows = {row["settings"]: row for row in csv.DictReader(file)}
+        every = list(csv.DictReader(file))
+    rows = {row["settings"]: row for row in every}
     wide = rows["`fast_ppo-hot90-wide`"]
     assert (wide["learning rate"], wide["discount"]) == ("0.012", "0.9998")
     assert wide["best heuristic"].startswith("`cost_benefit(exponent=0.7)` 3.396")
     assert rows["`ppo_credit.py --price 15`"]["best heuristic"].startswith("`fadac(inclusive=1)`")
+    shown = {row["environment"].strip("`") for row in every}
+    assert shown >= {f"{name}-v0" for name in tuned.search_settings.TASKS}
 
 
 def test_pretrained__a_card_says_how_far_behind_the_best_heuristic_the_agent_is(

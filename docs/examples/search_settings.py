@@ -1,0 +1,298 @@
+"""Search settings of `fast_ppo` in environments by Optuna, train with the best, and hold that against rules.
+
+`python search_settings.py` draws what `docs/pictures/settings.tsv` has, as `make figures` does. With
+`--trials 8` it first does what the file lacks: measures rules, tries settings in short trainings, trains with
+the best by validation from other seeds, and measures on seeds that nothing was chosen by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import optuna
+import torch
+from credit_curves import LOOKS, draw_levels, draw_trainings, drawing
+from improve_on_heuristics import UNSEEN
+from matplotlib.figure import Figure
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.playing.agents import Agent as AnyAgent
+from ssdgym.agents.playing.agents import RandomAction, play
+from ssdgym.agents.training.config import EnvironmentConfig, TrainConfig, make_environment
+from ssdgym.agents.training.train import TrainingRun, train
+from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.experiments.report.style import save_figure
+from ssdgym.types import Observation
+
+FILE = Path(__file__).resolve().parents[1] / "pictures" / "settings.tsv"
+VALIDATION = range(1_000_000, 1_000_004)
+UNTIMED = {"timing": "none"}
+
+
+class Task(NamedTuple):
+    """What is done in an environment.
+
+    Attributes:
+        rules: arguments with which a rule of that name is what the environment proposes first.
+        horizon: host pages of a measured episode, after half as many that are not.
+    """
+
+    rules: Mapping[str, Mapping[str, Any]]
+    horizon: int
+
+
+def _idle(rule: str) -> dict[str, Any]:
+    return {"ftl": {"gc": {"idle": rule}}}
+
+
+MERGES = ("mmerge", "merge", "mmerge_fixed", "cheapest_plan")
+ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
+LEVELLING = (
+    *(f"dual_pool(threshold={number})" for number in (1, 2, 4, 16)),
+    *(f"greedy_mp(threshold={number})" for number in (1, 2, 4)),
+    *(f"rejuvenator(tau={number})" for number in (1, 2, 4)),
+    *(f"wear_threshold(threshold={number})" for number in (1, 2, 4)),
+)
+#: Rules that give the same answer always, which nothing proposes.
+ALWAYS = {"action 0": 0, "action 1": 1}
+TASKS = {
+    "BackgroundGC": Task(
+        {name: _idle(name) for name in ("blocking", *(f"threshold(blocks={n})" for n in range(3, 13)))}, 8192
+    ),
+    "SubpageRegion": Task({"region_rule": {}, **{name: {} for name in ALWAYS}}, 2048),
+    "MergePlan": Task({name: {"proposers": [name]} for name in MERGES}, 8192),
+    "WearLevel": Task({name: {"ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384),
+    "BlockAllocation": Task(
+        {name: {"ftl": {**UNTIMED, "block_allocation": name}} for name in ALLOCATIONS}, 16_384
+    ),
+}
+#: Environments, decisions that a clone learns from, and those of a trial's training and between validations.
+N_ENVS, CLONED, DECISIONS = 16, 8192, 16_384
+COMMON = {"rollout_steps": 256, "batch_decisions": 1024, "epochs": 3}
+
+
+class Row(NamedTuple):
+    """A measurement: of a `rule`, of `random_action`, of a `trial`, in `validation`, or of a `training`.
+
+    Attributes:
+        name: the rule, or the settings as JSON.
+        returns: of episodes on the unseen seeds; in validation their mean; of a trial that of two trainings.
+    """
+
+    environment: str
+    kind: str
+    name: str
+    seed: int
+    decisions: int
+    cpu_seconds: float
+    returns: tuple[float, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return sum(self.returns) / len(self.returns)
+
+
+class Proposed:
+    """Play what the environment proposes first, or one answer always; where that may not be, what may."""
+
+    def __init__(self, env: SB3VecEnv, always: int | None) -> None:
+        self.env, self.always = env, always
+
+    def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the picks, int64 (n,)."""
+        if self.always is not None:
+            return np.full(len(mask), self.always)
+        picks = self.env.last_infos["proposed"][:, 0]
+        return np.where(picks < 0, mask.argmax(axis=1), picks)
+
+
+def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int) -> TrainConfig:
+    """Return the training with some settings."""
+    ppo = {**COMMON, **settings}
+    rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
+    if cloned:
+        with closing(environment_of(name, rule, 1)) as env:
+            policy = env.vector_env.metadata["proposers"][0]
+        ppo["prior"] = {"policy": policy, "clone_decisions": CLONED, "kl": 0.01}
+    kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
+    return TrainConfig.model_validate(
+        {
+            "algorithm": "fast_ppo",
+            "environment": {"id": f"ssdgym/{name}-v0", "kwargs": kwargs},
+            "n_envs": N_ENVS,
+            "total_decisions": decisions,
+            "checkpoint_decisions": DECISIONS,
+            "seed": seed,
+            "scorer": {"start": "none", "sharpness": 1.0},
+            "fast_ppo": ppo,
+            "evaluation": {
+                "episodes": len(VALIDATION),
+                "first_seed": VALIDATION[0],
+                "kwargs": lengths(name),
+            },
+        }
+    )
+
+
+def lengths(name: str) -> dict[str, int]:
+    """Return the lengths of a measured episode."""
+    return {"horizon": TASKS[name].horizon, "warmup": TASKS[name].horizon // 2}
+
+
+def environment_of(name: str, rule: str, number: int) -> SB3VecEnv:
+    """Return so many environments that propose what a rule does first, with episodes to measure."""
+    kwargs = {**TASKS[name].rules[rule], **lengths(name)}
+    return make_environment(EnvironmentConfig(id=f"ssdgym/{name}-v0", kwargs=kwargs), number)
+
+
+def returns(name: str, rule: str, agent: AnyAgent | None, seeds: range) -> tuple[float, ...]:
+    """Return what episodes return by an agent; without one by the rule."""
+    with closing(environment_of(name, rule, len(seeds))) as env:
+        player = Proposed(env, ALWAYS.get(rule)) if agent is None else agent
+        return tuple(float(episode["episode"]["r"]) for episode in play(player, env, seeds[0]))
+
+
+def trained(
+    name: str, settings: Mapping[str, Any], seed: int, decisions: int
+) -> tuple[list[Row], Agent, float]:
+    """Train; return validations of PPO, the best agent of all, its start too, and CPU seconds."""
+    begun, curve = time.process_time(), []
+
+    def note(run: TrainingRun) -> None:
+        curve[:] = [
+            Row(name, "validation", "", seed, row["decisions"], 0.0, (row["return_mean"],))
+            for row in run.validations.rows
+            if row["stage"] == "fast_ppo"
+        ]
+
+    with TemporaryDirectory() as folder:
+        file = train(config_of(name, settings, seed, decisions), Path(folder), progress=False, report=note)
+        return curve, Agent.load(file), time.process_time() - begun
+
+
+def search(path: Path, name: str, trials: int, seeds: int) -> None:
+    """Measure rules, try settings and train with the best; add to the file what it lacks."""
+    task = TASKS[name]
+    if not of(read(path), name, "trial"):
+        rules = [rule for rule in task.rules if rule not in ALWAYS]
+        best = max(rules, key=lambda rule: sum(returns(name, rule, None, VALIDATION)))
+        for rule in task.rules:
+            _add(path, [Row(name, "rule", rule, 0, 0, 0.0, returns(name, rule, None, UNSEEN))])
+        _add(path, [Row(name, "random_action", best, 0, 0, 0.0, returns(name, best, RandomAction(), UNSEEN))])
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(n_startup_trials=3, seed=0))
+        for number in range(trials):
+            trial, first = study.ask(), 100 + 2 * number
+            settings = {"rule": best, **drawn(trial)}
+            both = [trained(name, settings, seed, DECISIONS) for seed in (first, first + 1)]
+            found = tuple(curve[-1].mean for curve, *_ in both)
+            seconds = sum(seconds for *_, seconds in both)
+            row = Row(name, "trial", json.dumps(settings), first, DECISIONS, seconds, found)
+            study.tell(trial, -row.mean)
+            _add(path, [row])
+    for seed in range(1, seeds + 1):
+        rows = read(path)
+        if all(row.seed != seed for row in of(rows, name, "training")):
+            settings = best_settings(rows, name)
+            curve, agent, seconds = trained(name, settings, seed, 4 * DECISIONS)
+            found = returns(name, settings["rule"], agent, UNSEEN)
+            about = (json.dumps(settings), seed, 4 * DECISIONS, seconds, found)
+            _add(path, [Row(name, "training", *about), *curve])
+
+
+def drawn(trial: optuna.Trial) -> dict[str, Any]:
+    """Return the settings that a trial tries."""
+    return {
+        "cloned": trial.suggest_categorical("cloned", [True, False]),
+        "learning_rate": float(f"{trial.suggest_float('learning_rate', 3e-4, 1e-2, log=True):.2g}"),
+        "gamma": trial.suggest_categorical("gamma", [0.9, 0.99, 0.998]),
+        "gae_lambda": trial.suggest_categorical("gae_lambda", [0.9, 0.98]),
+        "entropy_coefficient": trial.suggest_categorical("entropy_coefficient", [0.0, 0.003]),
+    }
+
+
+def best_settings(rows: Sequence[Row], name: str) -> dict[str, Any]:
+    """Return the settings of the trial that is best in validation."""
+    found: dict[str, Any] = json.loads(max(of(rows, name, "trial"), key=lambda row: row.mean).name)
+    return found
+
+
+def of(rows: Sequence[Row], name: str, kind: str) -> list[Row]:
+    """Return the rows of a kind of an environment."""
+    return [row for row in rows if (row.environment, row.kind) == (name, kind)]
+
+
+def read(path: Path) -> list[Row]:
+    """Return what was measured up to now."""
+    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+    rows = [line.split("\t") for line in lines]
+    return [
+        Row(*row[:3], int(row[3]), int(row[4]), float(row[5]), tuple(map(float, row[6].split())))
+        for row in rows
+    ]
+
+
+def _add(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows at the end of the file."""
+    lines = [] if path.exists() else ["\t".join(Row._fields)]
+    for row in rows:
+        found = " ".join(f"{value:.6g}" for value in row.returns)
+        lines.append("\t".join([*map(str, row[:5]), f"{row.cpu_seconds:.1f}", found]))
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def best_rule(rows: Sequence[Row], name: str) -> Row:
+    """Return the rule that is best on the unseen seeds."""
+    return max(of(rows, name, "rule"), key=lambda row: row.mean)
+
+
+def draw(rows: Sequence[Row], look: str, path: Path) -> Path:
+    """Draw the trainings of all environments beside the best rule and random actions; return the path."""
+    names = list(dict.fromkeys(row.environment for row in rows))
+    columns = -(-len(names) // 2)
+    with drawing(look) as (grey, colours):
+        figure = Figure(figsize=(8, 4.6), layout="constrained", facecolor="none")
+        for number, name in enumerate(names):
+            axes = figure.add_subplot(2, columns, number + 1, facecolor="none")
+            curves = [(row.decisions, row.mean) for row in of(rows, name, "validation")]
+            ends = [row.mean for row in of(rows, name, "training")]
+            draw_trainings(axes, curves, ends, color=colours[0])
+            rule, (random,) = best_rule(rows, name), of(rows, name, "random_action")
+            levels = {rule.name.partition("(")[0]: rule.mean, "random": random.mean}
+            span = np.ptp([*axes.get_ylim(), *levels.values()])
+            draw_levels(axes, levels, 0.08 * span, grey)
+            axes.yaxis.set_major_formatter(
+                lambda y, _: f"{y:,.0f}" if abs(y) < 10_000 else f"{y / 1000:,.0f}k"
+            )
+            axes.set(title=name, xlabel="decisions", ylabel="" if number % columns else "return")
+        return save_figure(figure, path)
+
+
+def main() -> None:
+    """Do what the file lacks, and draw both pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--file", type=Path, default=FILE, help="what was measured")
+    parser.add_argument("--only", choices=list(TASKS), help="one environment")
+    parser.add_argument("--trials", type=int, default=0, help="settings that are tried in each environment")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings with the best")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if chosen.trials:
+        for name in [chosen.only] if chosen.only else TASKS:
+            search(chosen.file, name, chosen.trials, chosen.seeds)
+    for look in LOOKS:
+        print(draw(read(chosen.file), look, chosen.file.with_name(f"{chosen.file.stem}-{look}.svg")))
+
+
+if __name__ == "__main__":
+    main()
