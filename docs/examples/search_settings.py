@@ -270,9 +270,7 @@ def draw(rows: Sequence[Row], look: str, path: Path) -> Path:
             levels = {rule.name.partition("(")[0]: rule.mean, "random": random.mean}
             span = np.ptp([*axes.get_ylim(), *levels.values()])
             draw_levels(axes, levels, 0.08 * span, grey)
-            axes.yaxis.set_major_formatter(
-                lambda y, _: f"{y:,.0f}" if abs(y) < 10_000 else f"{y / 1000:,.0f}k"
-            )
+            axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if abs(y) < 10_000 else f"{y / 1000:,g}k")
             axes.set(title=name, xlabel="decisions", ylabel="" if number % columns else "return")
         return save_figure(figure, path)
 
