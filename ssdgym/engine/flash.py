@@ -84,6 +84,13 @@ def valid_in(dev, block, mask):
 
 
 @inlined
+def is_valid(dev, ppn):
+    """Return whether a logical page is mapped to a page, or a sector to a slot of one."""
+    lpn = np.int64(dev.physical[ppn].lpn)
+    return lpn >= 0 and dev.logical[lpn].ppn == ppn
+
+
+@inlined
 def check_page(dev, lpn, ppn):
     """Read a page: does it hold the newest version of the logical page, or is that lost."""
     dev.counters[0].flash_reads += 1

@@ -88,13 +88,6 @@ def is_erased(dev, ppn):
 
 
 @inlined
-def is_valid(dev, ppn):
-    """Return whether a logical page is mapped to a page."""
-    lpn = np.int64(dev.physical[ppn].lpn)
-    return lpn >= 0 and dev.logical[lpn].ppn == ppn
-
-
-@inlined
 def erased_pages(dev, block):
     """Count the erased pages of a block."""
     return np.int64(dev.params[0].pages_per_block - dev.block[block].written)

@@ -6,7 +6,6 @@ from ssdgym.engine.block.bundles import (
     block_at,
     erased_pages,
     is_given_up,
-    is_valid,
     locate,
     valid_pages,
 )
@@ -16,7 +15,7 @@ from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.core.bits import NONE, ONE, has
 from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel
 from ssdgym.engine.core.records import FULL
-from ssdgym.engine.flash import leaves_of, level_of
+from ssdgym.engine.flash import is_valid, leaves_of, level_of
 
 #: Candidates: Merge; from this one on M-Merge at a depth; the last one is the plan of least cost.
 MERGE_BLOCKS, AT_DEPTH = 0, 1

@@ -10,7 +10,6 @@ from ssdgym.engine.block.bundles import (
     first_room,
     forget,
     free_slot,
-    is_valid,
     page_at,
     plane_of_bundle,
     program,
@@ -35,10 +34,10 @@ from ssdgym.engine.block.state import (
     UPDATE,
 )
 from ssdgym.engine.blocks.wear import is_worn
-from ssdgym.engine.core.bits import has, remainder
+from ssdgym.engine.core.bits import has, lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
-from ssdgym.engine.flash import check_page, leaves_of, level_of
+from ssdgym.engine.flash import check_page, is_valid, leaves_of, level_of
 from ssdgym.engine.time.events import note_touched
 
 #: What a step was: a scan of spare areas; a page copied; an erase.
@@ -68,15 +67,6 @@ def erase_now(dev, plane, bundle, block, node):
         note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
-
-
-@inlined
-def lowest_of(slots):
-    """Return the lowest of some slots, a bit each."""
-    slot = np.int64(0)
-    while not slots >> slot & 1:
-        slot += 1
-    return slot
 
 
 @inlined

@@ -179,10 +179,10 @@ def writable_sub_block(dev, plane, stream):
 
 
 @inlined
-def is_pooled(dev, plane, block):
-    """Return whether a block is of the pool of a plane."""
+def is_in(dev, plane, block, status):
+    """Return whether a block is one of a plane, and in its pool (POOLED) or in its index (INDEXED)."""
     first = plane * np.int64(dev.params[0].blocks)
-    return first <= block < first + dev.params[0].blocks and dev.block[block].status & POOLED != 0
+    return first <= block < first + dev.params[0].blocks and dev.block[block].status & status != 0
 
 
 @inlined
@@ -197,7 +197,7 @@ def _block_to_open(dev, plane, stream):
     if is_external(dev, ALLOCATE):
         return np.int64(PENDING)
     block = block_by(dev, plane, stream)
-    return block if is_pooled(dev, plane, block) else np.int64(NOT_FREE)
+    return block if is_in(dev, plane, block, POOLED) else np.int64(NOT_FREE)
 
 
 @kernel

@@ -34,43 +34,35 @@ def erases_left(view, block):
     return least
 
 
+@inlined
+def _first_free(view, plane, by_left, sign):
+    """Return the free block of a plane with the least `sign` times erases, done or left; -1 for none."""
+    best, least = np.int64(-1), np.int64(0)
+    block = np.int64(view.plane[plane].pool_head)
+    while block >= 0:
+        score = sign * (erases_left(view, block) if by_left else erases_of(view, block))
+        if best < 0 or score < least:
+            best, least = block, score
+        block = np.int64(view.block[block].next_pool)
+    return best
+
+
 @helper
 def least_worn_free(view, plane):
     """Return the block of a plane's pool that was erased least, of equals the first one; -1 for none."""
-    best, fewest = np.int64(-1), np.int64(0)
-    block = np.int64(view.plane[plane].pool_head)
-    while block >= 0:
-        erases = erases_of(view, block)
-        if best < 0 or erases < fewest:
-            best, fewest = block, erases
-        block = np.int64(view.block[block].next_pool)
-    return best
+    return _first_free(view, plane, False, 1)
 
 
 @helper
 def most_worn_free(view, plane):
     """Return the block of a plane's pool that was erased most, of equals the first one; -1 for none."""
-    best, most = np.int64(-1), np.int64(0)
-    block = np.int64(view.plane[plane].pool_head)
-    while block >= 0:
-        erases = erases_of(view, block)
-        if best < 0 or erases > most:
-            best, most = block, erases
-        block = np.int64(view.block[block].next_pool)
-    return best
+    return _first_free(view, plane, False, -1)
 
 
 @helper
 def nearest_end_free(view, plane):
     """Return the block of a plane's pool that has least erases left, of equals the first; -1 for none."""
-    best, fewest = np.int64(-1), np.int64(0)
-    block = np.int64(view.plane[plane].pool_head)
-    while block >= 0:
-        left = erases_left(view, block)
-        if best < 0 or left < fewest:
-            best, fewest = block, left
-        block = np.int64(view.block[block].next_pool)
-    return best
+    return _first_free(view, plane, True, 1)
 
 
 @helper

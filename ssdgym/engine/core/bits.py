@@ -25,6 +25,15 @@ def has(mask, s):
 
 
 @inlined
+def lowest_of(mask):
+    """Return the number of the lowest set bit of an int64 that is not 0."""
+    s = np.int64(0)
+    while not mask >> s & 1:
+        s += 1
+    return s
+
+
+@inlined
 def is_run(mask):
     """Return whether the set bits of a non-zero mask are consecutive."""
     lowest = mask & (~mask + ONE)

@@ -8,12 +8,12 @@ from numba import types
 from ssdgym.engine import cells, entries, loop, rounds
 from ssdgym.engine.blocks import manager, victims
 from ssdgym.engine.blocks.index import add_block, format_plane
-from ssdgym.engine.blocks.manager import is_pooled, open_block, return_open_block
+from ssdgym.engine.blocks.manager import is_in, open_block, return_open_block
 from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.records import BY_RULE
+from ssdgym.engine.core.records import BY_RULE, INDEXED, POOLED
 from ssdgym.engine.core.status import NOT_CLOSED, NOT_FREE, OK
 from ssdgym.engine.decisions import (
     ALLOCATE,
@@ -35,7 +35,6 @@ from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page import aging, host, lifetime
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
-from ssdgym.engine.page.levelling import is_closed
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
 from ssdgym.engine.page.writes import forget, host_read, host_trim, is_written, prefetch_requests
@@ -129,14 +128,14 @@ def _apply_action(dev, chosen, action):
         return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     if control.decision_kind == ALLOCATE:
         block, plane = np.int64(chosen[0].block), np.int64(control.decision_plane)
-        if not is_pooled(dev, plane, block):
+        if not is_in(dev, plane, block, POOLED):
             return np.int64(NOT_FREE)
         # Opened at once: kept, the answer would be taken for that of the page's PLACE, which is due again.
         open_block(dev, plane, np.int64(control.decision_subject), block)
         return np.int64(OK)
     if control.decision_kind == LEVEL:
         block = np.int64(chosen[0].block if chosen[0].mask != NONE else -1)
-        if block >= 0 and not is_closed(dev, np.int64(control.decision_plane), block):
+        if block >= 0 and not is_in(dev, np.int64(control.decision_plane), block, INDEXED):
             return np.int64(NOT_CLOSED)
         control.answer = block + 1
         return np.int64(OK)

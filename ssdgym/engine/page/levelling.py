@@ -6,6 +6,7 @@ own, in foreground, but behind the collection of other planes of the die.
 
 import numpy as np
 
+from ssdgym.engine.blocks.manager import is_in
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS, LEVELS
@@ -13,13 +14,6 @@ from ssdgym.engine.core.status import AGAIN, NOT_CLOSED, OK
 from ssdgym.engine.decisions import LEVEL, PENDING, decision_code, is_external, level_by, request_action
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.rounds import begin_round
-
-
-@inlined
-def is_closed(dev, plane, block):
-    """Return whether a block of a plane is in its index, so that it can be emptied."""
-    first = plane * np.int64(dev.params[0].blocks)
-    return first <= block < first + dev.params[0].blocks and dev.block[block].status & INDEXED != 0
 
 
 @inlined
@@ -69,7 +63,7 @@ def start_levelling(dev, number):
     if block == -1:
         plane.levelling = 0
         return np.int64(AGAIN)
-    if not is_closed(dev, number, block):
+    if not is_in(dev, number, block, INDEXED):
         return np.int64(NOT_CLOSED)
     plane.levelling = LEVELLING_RUNS
     pairs = dev.decider.pairs

@@ -11,16 +11,10 @@ from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import entry, inlined, kernel
 from ssdgym.engine.core.records import INDEXED, LEVELS, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import CLOSED, OPENED, WRITTEN, block_event, page_event
-from ssdgym.engine.flash import block_of, check_page, sub_block_of
+from ssdgym.engine.flash import block_of, check_page, is_valid, sub_block_of
 from ssdgym.engine.page.lifetime import empty_block, settle
 from ssdgym.engine.rounds import has_round
 from ssdgym.engine.time.events import make_ready
-
-
-@inlined
-def _is_valid(dev, ppn):
-    lpn = np.int64(dev.physical[ppn].lpn)
-    return lpn >= 0 and dev.logical[lpn].ppn == ppn
 
 
 @kernel
@@ -31,7 +25,7 @@ def _tell_rules(dev, block, is_open):
         block_event(dev, OPENED, plane, block)
     first = block * params.pages_per_block
     for ppn in range(first, first + params.pages_per_block):
-        if _is_valid(dev, np.int64(ppn)):
+        if is_valid(dev, np.int64(ppn)):
             page_event(dev, WRITTEN, plane, np.int64(dev.physical[ppn].lpn), np.int64(-1), np.int64(ppn))
     if dev.block[block].written == params.pages_per_block:
         block_event(dev, CLOSED, plane, block)
@@ -84,7 +78,7 @@ def _collect(dev, plane, block):
     moves = np.int64(dev.block[block].written - dev.block[block].invalid)
     withdraw_block(dev, block, moves)
     for ppn in range(block * params.pages_per_block, (block + 1) * params.pages_per_block):
-        if _is_valid(dev, np.int64(ppn)):
+        if is_valid(dev, np.int64(ppn)):
             lpn, version = np.int64(dev.physical[ppn].lpn), np.int64(dev.physical[ppn].version)
             check_page(dev, lpn, np.int64(ppn))
             target = np.int64(program(dev, plane, _stream_with_block(dev, plane), lpn, version, True))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ssdgym.engine.core.bits import list_kernels, quotient
+from ssdgym.engine.core.bits import list_kernels, lowest_of, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import ASK_FLUSHES, PENDING, REGION, request_action
-from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask, lowest_of
+from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask
 from ssdgym.engine.subpage.state import CGM, FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG, SUBPAGE_WRITE
 
 _append, _remove = list_kernels("head", "tail", "next", "previous")

@@ -7,6 +7,7 @@ such a decision is described.
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, plane_from_cursor
+from ssdgym.engine.core.bits import lowest_of
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import REGION
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
@@ -16,7 +17,6 @@ from ssdgym.engine.subpage.pages import (
     age_h,
     count_sectors,
     in_region,
-    lowest_of,
     mapped_of,
     page_of,
     together,

@@ -11,9 +11,9 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash import Phases, may_stop, stops_now
+from ssdgym.engine.flash import Phases, is_valid, may_stop, stops_now
 from ssdgym.engine.subpage.lifetime import ensure_page, settle
-from ssdgym.engine.subpage.pages import check_slot, holds, put, take_page, waste, wipe_pages
+from ssdgym.engine.subpage.pages import check_slot, put, take_page, waste, wipe_pages
 
 
 @inlined
@@ -37,7 +37,7 @@ def _find_page(dev, plane_number):
             page = first + plane.round_page // slots
             if dev.page_valid[page] == 0:
                 plane.round_page += slots - plane.round_page % slots
-            elif holds(dev, first * slots + plane.round_page):
+            elif is_valid(dev, first * slots + plane.round_page):
                 return page
             else:
                 plane.round_page += 1
@@ -64,7 +64,7 @@ def _move_page(dev, plane_number, page):
         return np.int64(OUT_OF_SPACE)
     for s in range(slots):
         slot = page * slots + s
-        if holds(dev, slot):
+        if is_valid(dev, slot):
             check_slot(dev, slot)
             put(dev, target * slots + s, np.int64(dev.physical[slot].lpn))
         else:
@@ -84,7 +84,7 @@ def _sources_left(dev, plane_number):
     count = np.int64(0)
     place = np.int64(plane.round_page)
     while count < slots and place < dev.subpage[0].block_pages * slots:
-        count += holds(dev, first + place)
+        count += is_valid(dev, first + place)
         place += 1
     return count
 
@@ -104,7 +104,7 @@ def _gather(dev, plane_number):
     k = np.int64(0)
     while k < count:
         slot = first + np.int64(plane.round_page)
-        if holds(dev, slot):
+        if is_valid(dev, slot):
             page = slot // slots
             pages += page != before
             before = page

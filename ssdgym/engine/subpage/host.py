@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.cells import is_over
+from ssdgym.engine.core.bits import lowest_of
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import PENDING, status_of
@@ -21,7 +22,7 @@ from ssdgym.engine.subpage.buffer import (
     waiting_of,
     way_out,
 )
-from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of, read_page, together
+from ssdgym.engine.subpage.pages import count_sectors, full_mask, read_page, together
 from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
 from ssdgym.engine.subpage.queues import (
     bind_region,

@@ -11,7 +11,7 @@ from ssdgym.engine.blocks.manager import (
     note_program,
     writable_sub_block,
 )
-from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.bits import lowest_of, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.flash import program_page
@@ -34,15 +34,6 @@ def count_sectors(mask):
         mask &= mask - 1
         count += 1
     return count
-
-
-@inlined
-def lowest_of(mask):
-    """Return the number of the lowest sector of a mask that is not 0."""
-    s = np.int64(0)
-    while not mask >> s & 1:
-        s += 1
-    return s
 
 
 # -- addresses
@@ -85,13 +76,6 @@ def unit_of(dev, slot):
 
 
 # -- what slots hold
-
-
-@inlined
-def holds(dev, slot):
-    """Return whether a slot is valid, so that a sector is mapped to it."""
-    lpn = np.int64(dev.physical[slot].lpn)
-    return lpn >= 0 and dev.logical[lpn].ppn == slot
 
 
 @inlined

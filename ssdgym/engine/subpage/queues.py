@@ -3,13 +3,12 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor
-from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.bits import lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
 from ssdgym.engine.subpage.pages import (
     count_sectors,
     die_of_page,
-    lowest_of,
     page_of,
     together,
     wake_collection,

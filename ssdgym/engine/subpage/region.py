@@ -6,7 +6,7 @@ from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
 from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
-from ssdgym.engine.flash import erase_cells
+from ssdgym.engine.flash import erase_cells, is_valid
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.lifetime import member_after
 from ssdgym.engine.subpage.pages import (
@@ -15,7 +15,6 @@ from ssdgym.engine.subpage.pages import (
     check_slot,
     count_page,
     forget,
-    holds,
     in_region,
     mapped_of,
     mapped_version,
@@ -149,7 +148,7 @@ def _next_valid(dev, plane):
         page = page_of(dev, np.int64(region.slot))
         if dev.page_valid[page] == 0:
             region.slot = (page + 1) * slots
-        elif holds(dev, np.int64(region.slot)):
+        elif is_valid(dev, np.int64(region.slot)):
             return np.int64(region.slot)
         else:
             region.slot += 1
@@ -270,7 +269,7 @@ def sweep_step(dev):
                 buffer.sweep_slot += slots - buffer.sweep_slot % slots
             else:
                 buffer.sweep_slot += 1
-                if holds(dev, slot):
+                if is_valid(dev, slot):
                     dev.tally[0].retention_evictions += 1
                     group = group_of(dev, np.int64(dev.physical[slot].lpn))
                     return evict_now(dev, group, np.int64(buffer.sweep_plane))

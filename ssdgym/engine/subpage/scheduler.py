@@ -4,7 +4,7 @@ import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
 from ssdgym.engine.cells import is_over, with_failures
-from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.bits import lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PENDING, status_of
@@ -14,7 +14,6 @@ from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_com
 from ssdgym.engine.subpage.pages import (
     count_sectors,
     die_of_page,
-    lowest_of,
     mapped_of,
     page_of,
     read_page,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, emptiest_plane, pass_die, pass_plane
-from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.bits import lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.loop import lpn_of
@@ -15,7 +15,6 @@ from ssdgym.engine.subpage.pages import (
     count_sectors,
     forget,
     full_mask,
-    lowest_of,
     mapped_of,
     mapped_version,
     put,
