@@ -264,7 +264,7 @@ def playing(trace: Path) -> Work:
 def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurement]:
     """Measure the time to the first step of an environment, with an empty and with a full cache."""
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
-        announce_next("the cold compile, about half a minute")
+        announce_next("the cold compile, a minute or two")
         cold = _seconds_to_first_step(cache)
         announce_next("the warm start")
         warm = [_seconds_to_first_step(cache) for _ in range(repeats)]

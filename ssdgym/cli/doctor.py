@@ -180,7 +180,7 @@ def _cache() -> Iterator[CheckResult]:
 
 
 def _compiler() -> Iterator[CheckResult]:
-    """Compile and run a kernel of a few lines; the engine's own may take half a minute."""
+    """Compile and run a kernel of a few lines; the engine's own may take a minute or two."""
     from ssdgym.engine.core.kernel import helper
 
     started = time.perf_counter()

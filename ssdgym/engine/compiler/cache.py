@@ -46,7 +46,7 @@ _started: dict[str, float] = {}
 def begin(function: str) -> None:
     """Note that the compile of an entry begins, and say so before the first one of the process."""
     if say is not None and not _started:
-        say("ssdgym compiles its engine, once per machine and version: about half a minute")
+        say("ssdgym compiles its engine, once per machine and version: a minute or two")
     _started[function] = time.perf_counter()
 
 
@@ -209,7 +209,7 @@ def _is_writable(folder: Path) -> bool:
     except OSError as error:
         warnings.warn(
             f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
-            "process, which takes about half a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
+            "process, which takes a minute or two; set SSDGYM_CACHE_DIR to a folder that can be written",
             RuntimeWarning,
             stacklevel=2,
         )
