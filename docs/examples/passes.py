@@ -1,6 +1,6 @@
 """Write the table of recorded traces on their first pass and on the three behind it: `python passes.py`.
 
-`SSDGYM_TRACES` names the folder of the traces, which are no part of ssdgym. Takes two minutes.
+`SSDGYM_TRACES` names the folder of the traces, which are no part of ssdgym. Takes a minute.
 """
 
 from __future__ import annotations

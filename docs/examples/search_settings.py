@@ -1,7 +1,7 @@
 """Search settings of `fast_ppo` in environments by Optuna, train with the best, and hold that against rules.
 
 `python search_settings.py` draws what `docs/pictures/settings.tsv` has, as `make figures` does. With
-`--trials 8` it first does what the file lacks: measures rules, tries settings in short trainings, trains with
+`--trials 5` it first does what the file lacks: measures rules, tries settings in short trainings, trains with
 the best by validation from other seeds, and measures on seeds that nothing was chosen by.
 """
 
