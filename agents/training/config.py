@@ -111,11 +111,17 @@ class PpoConfig(Config):
     target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
 
 
+#: The policy of a prior that is the first proposer that picks something, of whatever kind the decision is.
+FIRST_PROPOSER = "first_proposer"
+
+
 class PriorConfig(Config):
     """What an agent starts from before it learns from rewards, and how tightly it is held to that."""
 
     policy: str | None = Field(
-        None, description="cloned before PPO, one of the environment's proposers; None: the scorer's start"
+        None,
+        description="cloned before PPO: one of the environment's proposers, or `first_proposer`, in each "
+        "decision the first that picks something; None: the scorer's start",
     )
     clone_decisions: int = Field(0, ge=0, description="decisions to clone it from; 0: none")
     clone_learning_rate: float = Field(3e-3, gt=0)

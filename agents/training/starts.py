@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from ssdgym.agents.networks import MASKED_SCORE, CandidateScorer
-from ssdgym.agents.training.config import CrossEntropyConfig, PriorConfig
+from ssdgym.agents.training.config import FIRST_PROPOSER, CrossEntropyConfig, PriorConfig
 from ssdgym.agents.training.ppo_network import Minibatch, Network
 from ssdgym.agents.training.ppo_rollout import Collector
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -141,7 +141,7 @@ def clone(
     Raises:
         SsdgymError: the environment does not propose what the policy would do.
     """
-    number = _proposer(env, prior)
+    columns = _columns(env, prior)
     generator = torch.Generator().manual_seed(seed)
     collector = Collector(env, network, _STEPS)
     collector.begin(seed)
@@ -152,7 +152,7 @@ def clone(
         labels: list[np.ndarray] = []
 
         def choose(drawn: np.ndarray, infos: dict[str, Any], labels: list[np.ndarray] = labels) -> np.ndarray:
-            picks = infos["proposed"][:, number].astype(np.int64)
+            picks = first_picks(infos["proposed"][:, columns]).astype(np.int64)
             labels.append(picks)
             played = (np.arange(len(picks)) % 2 == 0) & (picks != _NONE)
             return np.where(played, picks, drawn)
@@ -201,13 +201,21 @@ def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
         scorer.score_layer.bias *= high
 
 
-def _proposer(env: VectorEnv, prior: PriorConfig) -> int:
-    """Return the place of the policy among the proposers of the environment."""
+def first_picks(proposed: np.ndarray) -> np.ndarray:
+    """Return the first pick of each row of `info["proposed"]`, (n, proposers); -1 in rows without one."""
+    return proposed[np.arange(len(proposed)), (proposed != _NONE).argmax(axis=1)]
+
+
+def _columns(env: VectorEnv, prior: PriorConfig) -> slice:
+    """Return the places of the policy among the proposers of the environment."""
     proposers = tuple(env.metadata.get("proposers", ()))
+    if prior.policy == FIRST_PROPOSER and "proposers" in env.metadata:
+        return slice(None)
     if prior.policy not in proposers:
-        proposals = f"proposes {', '.join(proposers)}" if proposers else "shows no policy's choice"
+        proposals = f"proposes {', '.join(proposers)}" if proposers else "shows no policy's choice by name"
         raise SsdgymError(
             f"fast_ppo.prior.policy: {prior.policy!r} cannot be cloned, since the environment {proposals}; "
-            "name it in environment.kwargs.proposers."
+            f"name it in environment.kwargs.proposers, or set policy to {FIRST_PROPOSER}."
         )
-    return proposers.index(prior.policy)
+    place = proposers.index(prior.policy)
+    return slice(place, place + 1)

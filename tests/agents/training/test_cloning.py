@@ -8,7 +8,7 @@ import torch
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import PriorConfig, TrainConfig
+from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig, TrainConfig
 from ssdgym.agents.training.ppo_network import Network
 from ssdgym.agents.training.starts import clone
 from ssdgym.config.loading import load_config
@@ -60,9 +60,42 @@ def test_clone__is_drawn_from_with_the_confidence_asked_for(env) -> None:
     assert np.mean(sure) == pytest.approx(0.5, abs=0.1)
 
 
+def test_clone__first_proposer_of_victims_and_streams__is_followed_in_both() -> None:
+    torch.manual_seed(0)
+    env = gym.make_vec(
+        "ssdgym/JointGC-v0",
+        num_envs=8,
+        vectorization_mode="vector_entry_point",
+        ftl={"timing": "none", "placement": "fadac(inclusive=1)"},
+        proposers=["cost_benefit", "fifo"],
+        streams=6,
+        horizon=2048,
+    )
+    names = FeatureNames.of(env)
+    network = Network(
+        CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
+    )
+    clone(network, env, PriorConfig(policy=FIRST_PROPOSER, clone_decisions=16_384), 3)
+    observation, info = env.reset(seed=5)
+    erases, placed = [], []
+    for _ in range(400):
+        parts = (torch.from_numpy(observation[key]) for key in ("candidates", "context", "action_mask"))
+        choices = network.scorer(*parts).argmax(-1).numpy()
+        cost_benefit, _, placement = info["proposed"].T
+        assert ((cost_benefit < 0) != (placement < 0)).all()
+        erases += (choices == cost_benefit)[cost_benefit >= 0].tolist()
+        placed += (choices == placement)[placement >= 0].tolist()
+        observation, _, _, _, info = env.step(choices)
+    assert min(len(erases), len(placed)) > 100
+    assert min(np.mean(erases), np.mean(placed)) > 0.9
+    env.close()
+
+
 def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
     scorer = CandidateScorer(("a",), ("b",), ScorerConfig(start="none"))
-    with pytest.raises(SsdgymError, match="'dac' cannot be cloned.*proposes greedy, cost_benefit"):
+    with pytest.raises(
+        SsdgymError, match="'dac' cannot be cloned.*proposes greedy, cost_benefit.*first_proposer"
+    ):
         clone(Network(scorer), env, PriorConfig(policy="dac", clone_decisions=1), 0)
 
 
