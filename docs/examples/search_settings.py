@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -26,8 +27,10 @@ from matplotlib.figure import Figure
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.playing.agents import Agent as AnyAgent
 from ssdgym.agents.playing.agents import RandomAction, play
-from ssdgym.agents.training.config import EnvironmentConfig, TrainConfig, make_environment
+from ssdgym.agents.training.config import FIRST_PROPOSER, EnvironmentConfig, TrainConfig, make_environment
+from ssdgym.agents.training.starts import first_picks
 from ssdgym.agents.training.train import TrainingRun, train
+from ssdgym.envs.placement import DEFAULT_VICTIMS
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.experiments.report.style import save_figure
 from ssdgym.types import Observation
@@ -61,6 +64,13 @@ LEVELLING = (
     *(f"rejuvenator(tau={number})" for number in (1, 2, 4)),
     *(f"wear_threshold(threshold={number})" for number in (1, 2, 4)),
 )
+PARALLEL = (
+    *("greedy", "cost_benefit", "cost_benefit(exponent=0.5)"),
+    *(f"ippbe(limit={number}, tau=0.75)" for number in (2, 4, 8)),
+)
+PLACEMENTS = ("sep_gc", "sepbit", "dac", "sfs", "fadac(inclusive=1)")
+#: Of all pairs of rules: rewards against one baseline, and as many streams as the placement with most has.
+JOINT = {"streams": 6, "reward": {"baseline": f"{DEFAULT_VICTIMS}+sep_gc"}}
 #: Rules that give the same answer always, which nothing proposes.
 ALWAYS = {"action 0": 0, "action 1": 1}
 TASKS = {
@@ -72,6 +82,19 @@ TASKS = {
     "WearLevel": Task({name: {"ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384),
     "BlockAllocation": Task(
         {name: {"ftl": {**UNTIMED, "block_allocation": name}} for name in ALLOCATIONS}, 16_384
+    ),
+    "ParallelErase": Task({name: {"proposers": [name]} for name in PARALLEL}, 8192),
+    "JointGC": Task(
+        {
+            f"{victims}+{placement}": {
+                **JOINT,
+                "proposers": [victims],
+                "ftl": {**UNTIMED, "placement": placement},
+            }
+            for victims in ("greedy", DEFAULT_VICTIMS)
+            for placement in PLACEMENTS
+        },
+        8192,
     ),
 }
 #: Environments, decisions that a clone learns from, and those of a trial's training and between validations.
@@ -102,7 +125,7 @@ class Row(NamedTuple):
 
 
 class Proposed:
-    """Play what the environment proposes first, or one answer always; where that may not be, what may."""
+    """Play the first proposal, or one answer always; where nothing is proposed, what may be."""
 
     def __init__(self, env: SB3VecEnv, always: int | None) -> None:
         self.env, self.always = env, always
@@ -111,7 +134,7 @@ class Proposed:
         """Return the picks, int64 (n,)."""
         if self.always is not None:
             return np.full(len(mask), self.always)
-        picks = self.env.last_infos["proposed"][:, 0]
+        picks = first_picks(self.env.last_infos["proposed"])
         return np.where(picks < 0, mask.argmax(axis=1), picks)
 
 
@@ -120,9 +143,7 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
     ppo = {**COMMON, **settings}
     rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
     if cloned:
-        with closing(environment_of(name, rule, 1)) as env:
-            policy = env.vector_env.metadata["proposers"][0]
-        ppo["prior"] = {"policy": policy, "clone_decisions": CLONED, "kl": 0.01}
+        ppo["prior"] = {"policy": FIRST_PROPOSER, "clone_decisions": CLONED, "kl": 0.01}
     kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
     return TrainConfig.model_validate(
         {
@@ -258,20 +279,20 @@ def best_rule(rows: Sequence[Row], name: str) -> Row:
 def draw(rows: Sequence[Row], look: str, path: Path) -> Path:
     """Draw the trainings of all environments beside the best rule and random actions; return the path."""
     names = list(dict.fromkeys(row.environment for row in rows))
-    columns = -(-len(names) // 2)
+    across, down = 3, -(-len(names) // 3)
     with drawing(look) as (grey, colours):
-        figure = Figure(figsize=(8, 4.6), layout="constrained", facecolor="none")
+        figure = Figure(figsize=(8, 2.2 * down), layout="constrained", facecolor="none")
         for number, name in enumerate(names):
-            axes = figure.add_subplot(2, columns, number + 1, facecolor="none")
+            axes = figure.add_subplot(down, across, number + 1, facecolor="none")
             curves = [(row.decisions, row.mean) for row in of(rows, name, "validation")]
             ends = [row.mean for row in of(rows, name, "training")]
             draw_trainings(axes, curves, ends, color=colours[0])
             rule, (random,) = best_rule(rows, name), of(rows, name, "random_action")
-            levels = {rule.name.partition("(")[0]: rule.mean, "random": random.mean}
+            levels = {re.sub(r"\(.*?\)", "", rule.name): rule.mean, "random": random.mean}
             span = np.ptp([*axes.get_ylim(), *levels.values()])
             draw_levels(axes, levels, 0.08 * span, grey)
             axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if abs(y) < 10_000 else f"{y / 1000:,g}k")
-            axes.set(title=name, xlabel="decisions", ylabel="" if number % columns else "return")
+            axes.set(title=name, xlabel="decisions", ylabel="" if number % across else "return")
         return save_figure(figure, path)
 
 
