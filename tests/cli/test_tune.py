@@ -24,7 +24,7 @@ from tests.cli.conftest import Run
 ray = pytest.importorskip("ray")
 
 AGENT = {
-    "base": {
+    "trial": {
         "kind": "agent",
         "agent": "ppo-smoke",
         "changes": {
@@ -116,7 +116,7 @@ def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"metric": "erases"}', "holds a sweep with another base"),
+        ('{"metric": "erases"}', "holds a sweep with another trial"),
         ('"text"', "not the record of a sweep"),
         ("[", "not the record of a sweep"),
     ],
@@ -180,7 +180,7 @@ def test_tune__asha_and_heuristics__every_trial_ends_and_the_best_ran_to_its_end
     cluster: None, write_sweep: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = write_sweep(
-        base={"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
+        trial={"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
         space={"ftl.gc.free_blocks": {"grid": [2, 4, 3, 5]}},
         evaluation={"workloads": ["zipf99"], "seeds": 5, "host_pages": 2000},
         scheduler={"kind": "asha", "grace_percent": 20, "reduction_factor": 2},

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.fields import LAST_SEED
-from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.errors import SsdgymError
 
 Parameters = dict[str, Any]
@@ -72,7 +72,7 @@ FIRST_HELD_OUT_SEED = 2**32
 Size = Literal["smoke", "full"]
 
 
-class AgentBaseConfig(Config):
+class AgentTrialConfig(Config):
     """An agent is trained by every trial. Fields of the space are those of `configs/training`."""
 
     kind: Literal["agent"]
@@ -82,7 +82,7 @@ class AgentBaseConfig(Config):
     )
 
 
-class PolicyBaseConfig(Config):
+class PolicyTrialConfig(Config):
     """A heuristic is measured by every trial.
 
     The space has `policy`, `policy.PARAMETER` (of any of its rules), `device` and `ftl.OPTION`.
@@ -160,14 +160,16 @@ class OptunaConfig(Config):
     startup_trials: int = Field(10, ge=1, description="drawn at random before it begins to learn from them")
 
 
-class SweepConfig(Config):
+class SweepConfig(BasedConfig):
     """One sweep."""
 
+    folder: ClassVar[str] = "sweeps"
+    by_field: ClassVar[tuple[str, ...]] = ("trial", "evaluation")
     description: str = Field("", description="heading of the table of trials")
-    base: Annotated[AgentBaseConfig | PolicyBaseConfig, Field(discriminator="kind")] = Field(
+    trial: Annotated[AgentTrialConfig | PolicyTrialConfig, Field(discriminator="kind")] = Field(
         description="what every trial has"
     )
-    space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the base: its values")
+    space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the trials: its values")
     evaluation: HeldOutConfig = Field(description="the held-out runs that the metric comes from")
     metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
     mode: Literal["min", "max"] = Field("min", description="`min` or `max` of the metric is best")
@@ -195,7 +197,7 @@ class SweepConfig(Config):
             raise ValueError("trials is above 1, but the space has only grids, whose trials would be alike")
         for name in self.space:
             for other in self.space:
-                if other.startswith(f"{name}.") and self.base.kind == "agent":
+                if other.startswith(f"{name}.") and self.trial.kind == "agent":
                     raise ValueError(f"space has {name} and {other}; give either the whole or its fields")
         return self
 
@@ -207,8 +209,8 @@ class SweepConfig(Config):
         if grid and (self.search or self.is_population):
             part = "search optuna" if self.search else "scheduler pbt"
             raise ValueError(f"has {part}, which cannot use the grid of {grid}; give a choice")
-        if self.is_population and self.base.kind != "agent":
-            raise ValueError("has scheduler pbt, which copies what is trained; give a base of kind agent")
+        if self.is_population and self.trial.kind != "agent":
+            raise ValueError("has scheduler pbt, which copies what is trained; give a trial of kind agent")
         if self.is_population and self.trials < 2:
             raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
         return self
@@ -249,9 +251,9 @@ def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
 
 
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace fields; within `base` and `evaluation`, only those that are named."""
+    """Replace fields; within `trial` and `evaluation`, only those that are named."""
     merged = {**fields, **changes}
-    for name in ("base", "evaluation"):
+    for name in SweepConfig.by_field:
         if isinstance(changes.get(name), Mapping):
             merged[name] = {**fields[name], **changes[name]}
     return merged

@@ -189,7 +189,7 @@ class SweepOutcome:
 
     @property
     def _trains(self) -> bool:
-        return self.sweep.base.kind == "agent"
+        return self.sweep.trial.kind == "agent"
 
 
 def _with_interval(found: Measurement | None) -> Entry:

@@ -19,9 +19,9 @@ from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label
 from ssdgym.experiments.sweeps.config import (
     FIRST_HELD_OUT_SEED,
-    AgentBaseConfig,
+    AgentTrialConfig,
     Parameters,
-    PolicyBaseConfig,
+    PolicyTrialConfig,
     SweepConfig,
 )
 from ssdgym.files import writable_folder, write_bytes
@@ -71,9 +71,9 @@ class Trial:
 def plan_trial(sweep: SweepConfig, parameters: Parameters, member: int = 0) -> Trial:
     """Return one trial of a sweep."""
     with _naming(parameters):
-        if isinstance(sweep.base, AgentBaseConfig):
-            return _agent_trial(sweep, sweep.base, parameters, member)
-        return _policy_trial(sweep, sweep.base, parameters)
+        if isinstance(sweep.trial, AgentTrialConfig):
+            return _agent_trial(sweep, sweep.trial, parameters, member)
+        return _policy_trial(sweep, sweep.trial, parameters)
 
 
 def in_words(parameters: Parameters) -> str:
@@ -95,12 +95,12 @@ def _naming(parameters: Parameters) -> Iterator[None]:
         raise SsdgymError(f"trial with {in_words(parameters)}: {error}") from None
 
 
-def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, parameters: Parameters, member: int) -> Trial:
+def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Parameters, member: int) -> Trial:
     from ssdgym.agents.training.config import TrainConfig
 
-    fields = load_config(TrainConfig, base.agent, "training").model_dump()
+    fields = load_config(TrainConfig, common.agent, "training").model_dump()
     # one after the other, since a swept field may lie inside of one that all trials change
-    fields = with_changes(with_changes(fields, base.changes), parameters)
+    fields = with_changes(with_changes(fields, common.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
     population = sweep.is_population
     if population:
@@ -130,13 +130,13 @@ def _check_changeable(training: TrainConfig, parameters: Parameters) -> None:
             )
 
 
-def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, parameters: Parameters) -> Trial:
+def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Parameters) -> Trial:
     from ssdgym.policy import get_policy
 
     of_policy: dict[str, Any] = {}
-    top: dict[str, Any] = {"policy": base.policy, "device": base.device}
-    # all names dotted, so that a swept option replaces that of the base
-    ftl = dict(dotted(base.ftl))
+    top: dict[str, Any] = {"policy": common.policy, "device": common.device}
+    # all names dotted, so that a swept option replaces the common one
+    ftl = dict(dotted(common.ftl))
     for name, value in parameters.items():
         first, _, rest = name.partition(".")
         if name in top:
@@ -152,7 +152,7 @@ def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, parameters: Parame
             )
     policy = get_policy(top["policy"]).with_parameters(of_policy)
     runs = _runs(
-        sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=base.preconditioning
+        sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=common.preconditioning
     )
     return Trial(parameters, policy.label, runs)
 

@@ -13,7 +13,7 @@ from ssdgym.experiments.sweeps.config import load_sweep
 def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A sweep over a heuristic; keyword arguments replace fields."""
     return {
-        "base": {"kind": "policy", "policy": "greedy", "device": "tiny"},
+        "trial": {"kind": "policy", "policy": "greedy", "device": "tiny"},
         "space": space,
         "evaluation": {"workloads": ["zipf99"], "host_pages": 100},
         **fields,
@@ -65,7 +65,7 @@ def test_points__have_every_combination_of_grids_with_every_listed_value_and_eve
         ({"scheduler": {"kind": "pbt"}}, "has scheduler pbt, which cannot use the grid of a"),
         (
             {"scheduler": {"kind": "pbt"}, "space": {"a": {"choice": [1, 2]}}},
-            "has scheduler pbt, which copies what is trained; give a base of kind agent",
+            "has scheduler pbt, which copies what is trained; give a trial of kind agent",
         ),
         (
             {"scheduler": {"kind": "pbt"}, "search": {"kind": "optuna"}},
@@ -75,7 +75,7 @@ def test_points__have_every_combination_of_grids_with_every_listed_value_and_eve
             {"scheduler": {"kind": "pbt", "factors": [1.2, 0.8]}},
             "field scheduler must have factors of which the first lies between 0 and 1",
         ),
-        ({"base": {"kind": "device"}}, "field base.kind must be one of 'agent', 'policy'"),
+        ({"trial": {"kind": "device"}}, "field trial.kind must be one of 'agent', 'policy'"),
         ({"trails": 3}, "field trails is unknown"),
     ],
 )
@@ -85,13 +85,13 @@ def test_wrong_sweep__is_one_sentence_with_the_field(changes: dict[str, Any], sa
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_size__replaces_fields_and_keeps_the_rest_of_base_and_evaluation() -> None:
+def test_size__replaces_fields_and_keeps_the_rest_of_trial_and_evaluation() -> None:
     sizes = {"smoke": {"evaluation": {"host_pages": 7}, "space": {"b": {"grid": [1]}}}}
     source = sweep_of({"a": {"grid": [1, 2]}}, sizes=sizes)
     full, smoke = load_sweep(source), load_sweep(source, "smoke")
     assert (full.evaluation.host_pages, smoke.evaluation.host_pages) == (100, 7)
     assert smoke.evaluation.workloads == full.evaluation.workloads
-    assert list(smoke.space) == ["b"] and smoke.base == full.base
+    assert list(smoke.space) == ["b"] and smoke.trial == full.trial
 
 
 def test_size__with_an_error__is_named() -> None:

@@ -14,13 +14,13 @@ HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}
 
 
 def policy_sweep(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    base = {"kind": "policy", "policy": "d_choices", "device": "tiny", "ftl": {"gc": {"free_blocks": 2}}}
-    return {"base": base, "space": space, "evaluation": HELD_OUT, **fields}
+    trial = {"kind": "policy", "policy": "d_choices", "device": "tiny", "ftl": {"gc": {"free_blocks": 2}}}
+    return {"trial": trial, "space": space, "evaluation": HELD_OUT, **fields}
 
 
 def agent_sweep(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    base = {"kind": "agent", "agent": "ppo-smoke"}
-    return {"base": base, "space": space, "evaluation": HELD_OUT, **fields}
+    trial = {"kind": "agent", "agent": "ppo-smoke"}
+    return {"trial": trial, "space": space, "evaluation": HELD_OUT, **fields}
 
 
 def plan(source: dict[str, Any]) -> list[Any]:

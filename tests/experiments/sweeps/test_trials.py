@@ -25,7 +25,7 @@ class Stopped(Exception):
 def policy_trial(seeds: int = 3) -> Trial:
     sweep = load_sweep(
         {
-            "base": {"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
+            "trial": {"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
             "space": {"ftl.gc.free_blocks": {"grid": [3]}},
             "evaluation": {"workloads": ["zipf99", "hot90"], "seeds": seeds, "host_pages": 500},
         }
@@ -50,7 +50,7 @@ def agent_trial(algorithm: str = "ppo", rate: float = 0.01, member: int | None =
     name = f"{algorithm}.learning_rate"
     sweep = load_sweep(
         {
-            "base": {"kind": "agent", "agent": "ppo-smoke", "changes": changes},
+            "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": changes},
             "space": {name: {"loguniform": [1e-12, 0.1]}},
             "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
             "scheduler": None if member is None else {"kind": "pbt"},

@@ -40,7 +40,7 @@ CHANGES: dict[str, Any] = {
 def population(**fields: Any) -> SweepConfig:
     return load_sweep(
         {
-            "base": {"kind": "agent", "agent": "ppo-smoke", "changes": CHANGES},
+            "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": CHANGES},
             "space": {
                 "ppo.learning_rate": {"loguniform": [0.001, 0.5]},
                 "ppo.gamma": {"choice": [0.9, 0.99]},
@@ -65,8 +65,8 @@ def test_population__the_worse_copies_the_better_and_changes(tmp_path: Path) -> 
     lines: list[str] = []
     counts: list[tuple[int, int]] = []
     # one at a time, so that all are compared at the same number of decisions
-    base = {"kind": "agent", "agent": "ppo-smoke", "changes": {**CHANGES, "total_decisions": 320}}
-    sweep = population(base=base, cpus_per_trial=2)
+    trial = {"kind": "agent", "agent": "ppo-smoke", "changes": {**CHANGES, "total_decisions": 320}}
+    sweep = population(trial=trial, cpus_per_trial=2)
     outcome = run_sweep(sweep, tmp_path, progress=lambda *done: counts.append(done), say=lines.append)
     assert [trial.state for trial in outcome.trials] == ["finished"] * 2
     copies = [json.loads(line) for line in (tmp_path / "ray/pbt_global.txt").read_text().splitlines()]
@@ -94,7 +94,7 @@ def test_failed_trial__stops_no_other_and_is_tried_again_when_resumed(tmp_path: 
     (tmp_path / "trace.yaml").write_text(f"kind: trace\npath: {trace}\nformat: msr\n")
     sweep = load_sweep(
         {
-            "base": {"kind": "agent", "agent": "ppo-smoke", "changes": CHANGES},
+            "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": CHANGES},
             "space": {"environment.kwargs.workload": {"grid": ["zipf99", str(tmp_path / "trace.yaml")]}},
             "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
         }
@@ -116,7 +116,7 @@ def test_optuna__one_trial_at_a_time__same_seed_same_trials_also_under_asha(tmp_
 
     pytest.importorskip("optuna")
     sweep = {
-        "base": {"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
+        "trial": {"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
         "space": {
             "ftl.gc.free_blocks": {"qrandint": [2, 4, 1]},
             "policy": {"choice": ["greedy", "fifo", "cost_benefit"]},
@@ -140,7 +140,7 @@ def test_draws__same_seed_same_trials_other_seed_others(tmp_path: Path) -> None:
     from ssdgym.experiments.sweeps.tuner import run_sweep
 
     sweep = {
-        "base": {"kind": "policy", "policy": "cost_benefit", "device": "tiny", "ftl": {"timing": "none"}},
+        "trial": {"kind": "policy", "policy": "cost_benefit", "device": "tiny", "ftl": {"timing": "none"}},
         "space": {"policy.exponent": {"loguniform": [0.1, 2]}},
         "evaluation": {"workloads": ["zipf99"], "seeds": 1, "host_pages": 100},
         "trials": 3,
