@@ -202,14 +202,18 @@ class BasedConfig(Config):
             names: what is taken of the other, those of a mapping as `reads.bytes`; `None`: everything.
 
         Raises:
-            ValueError: there is none of that name.
+            ValueError: there is none of that name, or it leads back to itself.
         """
         if field not in data:
             return data
         if data[field] not in available(cls.folder):
             raise ValueError(f"names in {field} {data[field]!r:.60}, which is none of configs/{cls.folder}")
         own = {name: value for name, value in data.items() if name != field}
-        other = cls.resolved(read_named(data[field], cls.folder)[1])
+        where, fields = read_named(data[field], cls.folder)
+        try:
+            other = cls.resolved(fields)
+        except RecursionError:
+            raise ValueError(f"names in {field} {where}, which leads back to itself; correct that") from None
         taken = (lambda name: True) if names is None else names.__contains__
         merged = {name: value for name, value in other.items() if taken(name)} | own
         parts = {part: own.get(part, {}) for part in cls.by_field if isinstance(other.get(part), dict)}

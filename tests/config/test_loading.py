@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from ssdgym.config.loading import Config, available, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.training import load_training
 from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.workloads.base import WorkloadConfig
@@ -201,3 +203,22 @@ def test_base__of_another_model__one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(SsdgymError, match="mine.yaml: names in base 'nothing', which is none of configs/"):
         path.write_text("base: nothing\n")
         load_experiment(str(path))
+
+
+@pytest.mark.parametrize("names", [("one", "one"), ("one", "two")])
+def test_base__that_leads_back_to_itself__names_the_file(
+    names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "shipped_configs" / "suites"
+    shipped.mkdir(parents=True)
+    (shipped.parent / "__init__.py").touch()
+    for name, base in (names, names[::-1]):
+        (shipped / f"{name}.yaml").write_text(f"base: {base}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("ssdgym.config.loading._PACKAGE", "shipped_configs")
+    with pytest.raises(SsdgymError) as error:
+        load_suite({"base": "one"})
+    culprit = (
+        f"names in base configs/suites/({'|'.join(names)}).yaml, which leads back to itself; correct that."
+    )
+    assert re.fullmatch(f"suite configuration: {culprit}", str(error.value))
