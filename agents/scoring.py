@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.blocks.wear import mean_erases
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.handle import number_of, scratch_of
 from ssdgym.engine.core.kernel import inlined
@@ -33,7 +34,7 @@ from ssdgym.engine.decisions import (
 )
 from ssdgym.engine.erase.features import count_candidate
 from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_stream
-from ssdgym.policy import blocks_of, choose_block, eligible, erases_of, is_closed
+from ssdgym.policy import blocks_of, choose_block, eligible, is_closed
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
 #: What a feature of the context is a function of.
@@ -327,10 +328,7 @@ def _look_at_wear(network, kind, view, plane, decision, shared):
     """Write what a decision about wear is about as a whole; return where the weights of candidates begin."""
     page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
     _look_at_decision(kind, plane, decision)
-    erases = np.int64(0)
-    for block in blocks_of(view, plane):
-        erases += erases_of(view, block)
-    decision.mean_erases = erases / np.float64(view.params[0].blocks * view.params[0].sub_blocks)
+    decision.mean_erases = mean_erases(view, plane)
     at = np.int64(0)
     if network.layers > 0:
         at = _share(network, number_of(view), decision, page, die, shared)

@@ -20,6 +20,16 @@ def erases_of(view, block):
     return erases
 
 
+@inlined
+def mean_erases(view, plane):
+    """Return the erases of a sub-block of a plane, on average."""
+    params = view.params[0]
+    total = np.int64(0)
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+        total += erases_of(view, block)
+    return total / np.float64(params.blocks * params.sub_blocks)
+
+
 @helper
 def erases_left(view, block):
     """Return the erases that a block has left: those of the sub-block that reaches its limit first.

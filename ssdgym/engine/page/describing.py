@@ -7,7 +7,7 @@ among write streams for a page; IDLE chooses how far an idle die goes; ALLOCATE 
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.wear import erases_of, most_worn_free
+from ssdgym.engine.blocks.wear import erases_of, mean_erases, most_worn_free
 from ssdgym.engine.core.bits import NONE, full_mask, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_PAIRS, MAX_STREAMS, POOLED
@@ -249,16 +249,6 @@ def _list_by_wear(dev, plane, sets, count, status):
 
 
 @inlined
-def _mean_erases(dev, plane):
-    """Return the erases of a sub-block of a plane, on average."""
-    params = dev.params[0]
-    total = np.int64(0)
-    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
-        total += erases_of(dev, block)
-    return total / np.float64(params.blocks * params.sub_blocks)
-
-
-@inlined
 def _pick_of_rule(dev, plane, kind):
     """Return the block that the device's own rule names, -1 for none."""
     if kind == LEVEL:
@@ -288,7 +278,7 @@ def _observe_block(dev, spec, view, plane):
         count = _list_block(dev, view.sets, count, np.int64(most_worn_free(dev, plane)))
     count = np.int64(_list_by_wear(dev, plane, view.sets, count, INDEXED if kind == LEVEL else POOLED))
     note_decision(dev, kind, plane, max(count, 1), view.taken, spec.decision[0])
-    spec.decision[0].mean_erases = _mean_erases(dev, plane)
+    spec.decision[0].mean_erases = mean_erases(dev, plane)
     for k in range(first, count):
         view.mask[k] = 1
         count_candidate(dev, view.sets[k], 1, 0, spec.tallies[k])
