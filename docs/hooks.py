@@ -222,13 +222,13 @@ def _suite(name: str) -> tuple[object, ...]:
     return f"`{name}`", suite.description, ", ".join(f"`{test}`" for test in tests)
 
 
-def _feature_decorators() -> str:
+def _feature_kinds() -> str:
     """Return what functions of features are called with: of a candidate with what it is a candidate for."""
     rows = (
-        (f"`{kind}_feature`", f"`{', '.join(words)}`", "candidates" if len(words) == 3 else "context")
+        (f"`{kind}`", f"`{', '.join(words)}`", "candidates" if len(words) == 3 else "context")
         for kind, words in CALLED_WITH.items()
     )
-    return _table("decorator | called with | a column of", rows)
+    return _table("a feature of a | has the arguments | is a column of", rows)
 
 
 def _trace_formats() -> str:
@@ -376,7 +376,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "verdicts": _meanings("verdict", VERDICTS),
     "scripts": _scripts,
     "suites": _suites,
-    "feature decorators": _feature_decorators,
+    "feature kinds": _feature_kinds,
     "trace formats": _trace_formats,
     "reward terms": _reward_terms,
     "metrics": lambda: (inspect.getdoc(metrics_of) or "").partition("\n\n")[2],

@@ -17,7 +17,7 @@ import pytest
 
 import ssdgym  # noqa: F401
 from ssdgym.cli import main
-from ssdgym.envs.features import candidate_feature, decision_feature
+from ssdgym.envs.features import feature
 from ssdgym.envs.rewards import reward_measure
 from ssdgym.workloads import page_writes
 
@@ -87,12 +87,12 @@ def test_agent__beside_random_actions_and_a_policy__is_measured_as_they_are(
 
 
 def test_feature__single_and_vector__the_same_values(own_registrations: None) -> None:
-    @candidate_feature(high=8)
+    @feature(high=8)
     def won(view, candidate, decision):
         """Return the invalid pages, in blocks."""
         return candidate.invalid / view.params[0].pages_per_block
 
-    @decision_feature(high=1000)
+    @feature(high=1000)
     def rounds(view, decision):
         """Return the rounds of collection so far; clipped."""
         return min(view.counters[0].gc_invocations, 1000)

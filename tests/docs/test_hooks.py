@@ -14,7 +14,6 @@ from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import PRECONDITIONING, PreconditioningKind
 from ssdgym.config.page import PageFtl
 from ssdgym.config.subpage import SubpageFtl
-from ssdgym.envs import features
 from ssdgym.envs.features import registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.leaderboard.text import _COLUMNS, MEANINGS
@@ -56,9 +55,9 @@ def test_features_and_terms__are_those_registered(hooks: ModuleType) -> None:
     assert first_cells(hooks.on_page_markdown(marker("reward terms"))) == set(TERMS)
 
 
-def test_feature_decorators__are_those_that_exist(hooks: ModuleType) -> None:
-    named = first_cells(hooks.on_page_markdown(marker("feature decorators")))
-    assert named == {name for name in features.__all__ if name.endswith("_feature")}
+def test_feature_kinds__are_those_of_features(hooks: ModuleType) -> None:
+    named = first_cells(hooks.on_page_markdown(marker("feature kinds")))
+    assert named == {one.kind for one in registered_features()}
 
 
 def test_meanings__every_verdict_has_one_and_every_column_of_standings(hooks: ModuleType) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym.engine.core.status import MERGE_DECISION
 from ssdgym.envs import EraseVictimEnv, MergePlanEnv, MergePlanVectorEnv
-from ssdgym.envs.features import bundle_feature, plan_feature
+from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
 from ssdgym.requests import REQUEST, WRITE
@@ -160,15 +160,15 @@ def test_horizon__nothing_planned_yet__a_merge_and_no_numbers() -> None:
 
 @pytest.mark.usefixtures("own_registrations")
 def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
-    @plan_feature(high=1e6)
+    @feature(high=1e6)
     def erased_first(view, plan, bundle):
         return plan.erases
 
-    @bundle_feature(high=1e6)
+    @feature(high=1e6)
     def worn(view, bundle):
         return view.sub_block[bundle.plane * view.params[0].blocks * view.params[0].sub_blocks].erases
 
-    @bundle_feature(high=1e6)
+    @feature(high=1e6)
     def streams(view, bundle):
         return view.stream[0].blocks
 

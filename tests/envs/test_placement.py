@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import PlacementEnv, PlacementVectorEnv
-from ssdgym.envs.features import page_feature, stream_feature
+from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import tracker
 from ssdgym.requests import REQUEST, WRITE
@@ -108,11 +108,11 @@ def test_own_features__read_the_records_of_an_own_tracker() -> None:
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
-    @page_feature(high=1e6, tracker="counted_for_test")
+    @feature(high=1e6, tracker="counted_for_test")
     def writes(view, page):
         return view.page_memory[page.lpn].writes
 
-    @stream_feature(high=1e6)
+    @feature(high=1e6)
     def valid_pages(view, stream, page):
         return stream.valid
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import EraseVictimEnv, SubpageRegionEnv, SubpageRegionVectorEnv
-from ssdgym.envs.features import sector_feature, way_feature
+from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
 from tests.engine.devices import device
@@ -139,11 +139,11 @@ def test_columns__are_what_the_arrays_of_the_device_say() -> None:
 
 @pytest.mark.usefixtures("own_registrations")
 def test_own_features__of_the_places_and_of_the_data() -> None:
-    @way_feature(high=1e6)
+    @feature(high=1e6)
     def left(view, way, sector):
         return way.room
 
-    @sector_feature(high=1e6)
+    @feature(high=1e6)
     def kept(view, sector):
         return sector.kept
 

@@ -1,9 +1,9 @@
 """How the pages of a candidate compare with the plane's, and how far its collection has got."""
 
-from ssdgym.envs.features import candidate_feature, decision_feature
+from ssdgym.envs.features import feature
 
 
-@candidate_feature(low=-1, high=8)
+@feature(low=-1, high=8)
 def surplus(view, candidate, decision):
     """Return the invalid pages above the plane's mean block, in blocks."""
     params, plane = view.params[0], view.plane[decision.plane]
@@ -12,7 +12,7 @@ def surplus(view, candidate, decision):
     return candidate.invalid / params.pages_per_block - mean * candidate.pairs
 
 
-@decision_feature()
+@feature()
 def collected(view, decision):
     """Return the rounds of collection so far, of one for each block; clipped."""
     return min(view.counters[0].gc_invocations / view.params[0].blocks, 1.0)

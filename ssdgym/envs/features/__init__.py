@@ -15,18 +15,8 @@ import ssdgym.envs.features.streams  # noqa: F401 - these register the features 
 from ssdgym.envs.features.registry import (
     ENTRY_POINT_GROUP,
     Setting,
-    answer_feature,
-    bundle_feature,
-    candidate_feature,
-    decision_feature,
-    device_feature,
-    die_feature,
-    page_feature,
-    plan_feature,
+    feature,
     registered_features,
-    sector_feature,
-    stream_feature,
-    way_feature,
 )
 from ssdgym.envs.features.selection import PROPOSED_BY, Features, Selection, select
 
@@ -36,17 +26,7 @@ __all__ = [
     "Features",
     "Selection",
     "Setting",
-    "answer_feature",
-    "bundle_feature",
-    "candidate_feature",
-    "decision_feature",
-    "device_feature",
-    "die_feature",
-    "page_feature",
-    "plan_feature",
+    "feature",
     "registered_features",
-    "sector_feature",
     "select",
-    "stream_feature",
-    "way_feature",
 ]

@@ -12,7 +12,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.blocks.wear import erases_of, most_worn_free
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.envs.features.registry import Setting, always, candidate_feature, clip
+from ssdgym.envs.features.registry import Setting, always, clip, feature
 
 _LOG = "factors of four"
 
@@ -35,13 +35,13 @@ def _separated(device: DeviceConfig) -> bool:
     return getattr(device.ftl, "placement", "") == "sep_gc"
 
 
-@candidate_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def valid_fraction(view, candidate, decision):
     """Return the valid share u of the set's written pages, as 2 u - 1."""
     return 2.0 * candidate.valid / max(candidate.written, 1) - 1.0
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
+@feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_benefit(view, candidate, decision):
     """Return log4(invalid / (valid + 0.5)) + 1."""
     return clip(log2(max(candidate.invalid, 0.5) / (candidate.valid + 0.5)) / 2.0 + 1.0, -8.0, 8.0)
@@ -54,19 +54,19 @@ def _log_age(view, since, part):
     return clip(log2(part * age) / 2.0, -8.0, 8.0)
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
+@feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age(view, candidate, decision):
     """Return log4 of the host pages since the last invalidation in it, in hundredths of the logical pages."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
+@feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age_closed(view, candidate, decision):
     """Return log4 of the host pages since the last of its blocks closed, in tenths of the logical pages."""
     return _log_age(view, candidate.closed_at, 10.0)
 
 
-@candidate_feature(low=-1.0)
+@feature(low=-1.0)
 def block_stream(view, candidate, decision):
     """Return the number k of the stream of its first block, of S streams, as 2 k / (S - 1) - 1."""
     return 2.0 * view.block[candidate.block[0]].stream / max(view.params[0].streams - 1, 1) - 1.0
@@ -79,7 +79,7 @@ def _log_rate(view, updates, pages):
     return clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
 
 
-@candidate_feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
+@feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
     """Return log4 of how often the host has written its valid pages (a sample), in times of the mean page.
 
@@ -88,7 +88,7 @@ def log_update_rate(view, candidate, decision):
     return _log_rate(view, candidate.updates, candidate.sampled) if candidate.sampled > 0 else 0.0
 
 
-@candidate_feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
+@feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
     """Return the same of the pages that share an aligned group of four logical pages with them.
 
@@ -98,7 +98,7 @@ def log_neighbour_rate(view, candidate, decision):
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
 
 
-@candidate_feature(unit="ratio", low=-2.0, high=2.0, default=always)
+@feature(unit="ratio", low=-2.0, high=2.0, default=always)
 def wear(view, candidate, decision):
     """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate.
 
@@ -113,7 +113,7 @@ def _wears_out(setting: Setting) -> bool:
     return not setting.has(lambda device: device.cells is None)
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
+@feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
 def log_wear_gap(view, candidate, decision):
     """Return log4 of the erases that the most worn free block has more than it, of those which that has left.
 
@@ -128,31 +128,31 @@ def log_wear_gap(view, candidate, decision):
     return clip(log2(max(gap, 1e-6) / max(left, params.mean_endurance / 40.0)) / 2.0, -8.0, 8.0)
 
 
-@candidate_feature(low=-1.0, default=lambda setting: setting.has(_separated))
+@feature(low=-1.0, default=lambda setting: setting.has(_separated))
 def gc_stream(view, candidate, decision):
     """Return the share of its blocks that hold relocated pages alone, as 2 s - 1."""
     return 2.0 * candidate.relocated / candidate.pairs - 1.0
 
 
-@candidate_feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
+@feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def moves(view, candidate, decision):
     """Return the pages of the set to relocate, in blocks."""
     return candidate.valid / view.params[0].pages_per_block
 
 
-@candidate_feature(unit="blocks", high=MAX_PAIRS)
+@feature(unit="blocks", high=MAX_PAIRS)
 def gain(view, candidate, decision):
     """Return the invalid pages of the set, in blocks."""
     return candidate.invalid / view.params[0].pages_per_block
 
 
-@candidate_feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
+@feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def share(view, candidate, decision):
     """Return the sub-blocks of the set, in blocks."""
     return candidate.sub_blocks / view.params[0].sub_blocks
 
 
-@candidate_feature(
+@feature(
     unit="blocks",
     high=MAX_PAIRS,
     default=lambda setting: setting.has(lambda device: device.isolation == "software"),
@@ -162,13 +162,13 @@ def neighbour_moves(view, candidate, decision):
     return candidate.beside / view.params[0].pages_per_block
 
 
-@candidate_feature(default=lambda setting: setting.has(_sub_blocks))
+@feature(default=lambda setting: setting.has(_sub_blocks))
 def spent(view, candidate, decision):
     """Return the share of the set's sub-blocks whose pages are all invalid."""
     return candidate.spent / candidate.sub_blocks
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=lambda setting: setting.has(_sub_blocks))
+@feature(unit=_LOG, low=-8.0, high=8.0, default=lambda setting: setting.has(_sub_blocks))
 def log_recycle_benefit(view, candidate, decision):
     """Return log4(invalid pages per time to win them, in those one move takes) + 1."""
     params = view.params[0]

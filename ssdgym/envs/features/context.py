@@ -6,7 +6,7 @@ from math import log2
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
-from ssdgym.envs.features.registry import Setting, clip, decision_feature, device_feature
+from ssdgym.envs.features.registry import Setting, clip, feature
 from ssdgym.simulator.families import family_of
 
 
@@ -55,38 +55,38 @@ def _joint(setting: Setting) -> bool:
     return "ERASE" in setting.kinds and len(setting.kinds) > 1
 
 
-@decision_feature(default=_joint)
+@feature(default=_joint)
 def asks_erase(view, decision):
     """Return 1 if the decision is what to erase."""
     return 1.0 if decision.kind == ERASE else 0.0
 
 
-@decision_feature(default=_joint)
+@feature(default=_joint)
 def asks_place(view, decision):
     """Return 1 if it is where a page of the host goes."""
     return 1.0 if decision.kind == PLACE else 0.0
 
 
-@decision_feature(default=_joint)
+@feature(default=_joint)
 def asks_relocate(view, decision):
     """Return 1 if it is where a relocated page goes."""
     return 1.0 if decision.kind == RELOCATE else 0.0
 
 
-@decision_feature(default=lambda setting: _joint(setting) and "IDLE" in setting.kinds)
+@feature(default=lambda setting: _joint(setting) and "IDLE" in setting.kinds)
 def asks_idle(view, decision):
     """Return 1 if it is how far an idle die collects."""
     return 1.0 if decision.kind == IDLE else 0.0
 
 
-@decision_feature(low=-1.0, default=_whole_blocks)
+@feature(low=-1.0, default=_whole_blocks)
 def host_pages(view, decision):
     """Return log2(host pages since the last decision + 1), of what a block holds, as 2 x - 1 and clipped."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
     return clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 
 
-@decision_feature(
+@feature(
     unit="factors of 1.4",
     low=-8.0,
     high=8.0,
@@ -99,7 +99,7 @@ def elapsed(view, decision):
     return clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
 
 
-@decision_feature(low=-1.0, default=_always, fits=_victims_are_blocks)
+@feature(low=-1.0, default=_always, fits=_victims_are_blocks)
 def open_room(view, decision):
     """Return the free share f of the plane's open blocks, as 2 f - 1."""
     params, plane = view.params[0], view.plane[decision.plane]
@@ -107,7 +107,7 @@ def open_room(view, decision):
     return clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
 
 
-@decision_feature(unit="erases", low=0.0, high=64.0, default=_of_wear, fits=_victims_are_blocks)
+@feature(unit="erases", low=0.0, high=64.0, default=_of_wear, fits=_victims_are_blocks)
 def wear_spread(view, decision):
     """Return how many erases more the most worn sub-block of the plane has than the least worn, clipped."""
     params = view.params[0]
@@ -120,20 +120,20 @@ def wear_spread(view, decision):
     return clip(most - fewest, 0.0, 64.0)
 
 
-@decision_feature(default=_of_wear)
+@feature(default=_of_wear)
 def pool(view, decision):
     """Return the share of the plane's pages that are free in its pool."""
     params = view.params[0]
     return view.plane[decision.plane].pool_pages / (params.blocks * params.pages_per_block)
 
 
-@decision_feature(default=lambda setting: setting.has(_open_loop))
+@feature(default=lambda setting: setting.has(_open_loop))
 def queue(view, decision):
     """Return the requests outstanding: log2(requests + 1) / 16."""
     return clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
 
 
-@decision_feature(default=lambda setting: setting.has(_open_loop))
+@feature(default=lambda setting: setting.has(_open_loop))
 def queued_writes(view, decision):
     """Return the share of the outstanding requests that are writes.
 
@@ -144,14 +144,14 @@ def queued_writes(view, decision):
     return min(control.outstanding_writes, control.outstanding) / max(control.outstanding, 1)
 
 
-@decision_feature()
+@feature()
 def free(view, decision):
     """Return the free share of the plane's pages."""
     params = view.params[0]
     return view.plane[decision.plane].free_pages / (params.blocks * params.pages_per_block)
 
 
-@decision_feature(fits=_whole_pages)
+@feature(fits=_whole_pages)
 def invalid(view, decision):
     """Return the invalid share of the plane's pages."""
     params, plane = view.params[0], view.plane[decision.plane]
@@ -159,20 +159,20 @@ def invalid(view, decision):
     return (pages - plane.free_pages - plane.valid) / pages
 
 
-@decision_feature(fits=_victims_are_blocks)
+@feature(fits=_victims_are_blocks)
 def indexed(view, decision):
     """Return the share of the plane's blocks that may be victims."""
     return view.plane[decision.plane].indexed_blocks / view.params[0].blocks
 
 
-@device_feature(default=_differ, fits=_whole_pages)
+@feature(default=_differ, fits=_whole_pages)
 def utilisation(view):
     """Return logical pages / pages that can be written (isolation pages left out)."""
     params = view.params[0]
     return params.logical_pages / (params.planes * params.blocks * params.pages_per_block)
 
 
-@device_feature(unit="factors of two", low=-16.0, high=16.0)
+@feature(unit="factors of two", low=-16.0, high=16.0)
 def log_spare(view):
     """Return log2 of the spare pages per logical page, 4 more."""
     params = view.params[0]
@@ -180,19 +180,19 @@ def log_spare(view):
     return clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)
 
 
-@device_feature(default=_differ)
+@feature(default=_differ)
 def log_pages_per_block(view):
     """Return log2(pages per block) / 16."""
     return log2(view.params[0].pages_per_block) / 16.0
 
 
-@device_feature(default=_differ)
+@feature(default=_differ)
 def log_blocks(view):
     """Return log2(blocks per plane) / 32."""
     return log2(view.params[0].blocks) / 32.0
 
 
-@device_feature(default=_differ)
+@feature(default=_differ)
 def log_logical_pages(view):
     """Return log2(logical pages) / 32."""
     return log2(view.params[0].logical_pages) / 32.0

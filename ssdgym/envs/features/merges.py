@@ -9,7 +9,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import POOL
 from ssdgym.enums import BlockKind, MergePace
-from ssdgym.envs.features.registry import Setting, always, bundle_feature, clip, plan_feature
+from ssdgym.envs.features.registry import Setting, always, clip, feature
 
 
 @inlined
@@ -57,73 +57,73 @@ def _levels_differ(setting: Setting) -> bool:
     return len({device.geometry.sub_blocks_per_block for device in setting.devices}) > 1
 
 
-@plan_feature(unit="factors of two", low=-8.0, high=24.0, default=always)
+@feature(unit="factors of two", low=-8.0, high=24.0, default=always)
 def plan_cost(view, plan, bundle):
     """Return log2 of its nominal time, in page programs."""
     return clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
 
 
-@plan_feature(unit="factors of two", low=-16.0, high=16.0, default=_has_superblocks)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=_has_superblocks)
 def plan_cost_ratio(view, plan, bundle):
     """Return log2 of its nominal time, in that of a Merge."""
     return _ratio(plan.cost_ns, bundle.merge_ns)
 
 
-@plan_feature(unit="blocks", high=64.0, default=always)
+@feature(unit="blocks", high=64.0, default=always)
 def plan_copies(view, plan, bundle):
     """Return the pages copied, in blocks."""
     return clip(plan.copies / bundle.block_pages, 0.0, 64.0)
 
 
-@plan_feature(unit="blocks", high=64.0, default=always)
+@feature(unit="blocks", high=64.0, default=always)
 def plan_out_copies(view, plan, bundle):
     """Return the pages copied to make room for erases in place, in blocks."""
     return clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
-@plan_feature(unit="factors of two", low=-16.0, high=16.0)
+@feature(unit="factors of two", low=-16.0, high=16.0)
 def plan_copy_ratio(view, plan, bundle):
     """Return log2 of the bytes it programs, in those of a Merge."""
     return _ratio(plan.copies, bundle.merge_copies)
 
 
-@plan_feature(unit="factors of two", high=16.0, default=always)
+@feature(unit="factors of two", high=16.0, default=always)
 def plan_erases(view, plan, bundle):
     """Return log2 of its erases, one more counted."""
     return clip(log2(plan.erases + 1.0), 0.0, 16.0)
 
 
-@plan_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plan_erase_time(view, plan, bundle):
     """Return log2 of the time of its erases, in that of a block."""
     return _ratio(plan.erase_ns, bundle.block_erase_ns)
 
 
-@plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
+@feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_restored(view, plan, bundle):
     """Return log2 of the smallest parts that are erased only because of disturbance, one more counted."""
     return clip(log2(plan.restored + 1.0), 0.0, 16.0)
 
 
-@plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
+@feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_at_tolerance(view, plan, bundle):
     """Return log2 of those that will lose their data if a neighbour is erased once more, one more counted."""
     return clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
 
 
-@plan_feature(default=always)
+@feature(default=always)
 def plan_is_merge(view, plan, bundle):
     """Return 1 for a Merge, 0 for an M-Merge."""
     return 1.0 if plan.number == 0 else 0.0
 
 
-@plan_feature(default=always)
+@feature(default=always)
 def plan_is_cheapest(view, plan, bundle):
     """Return 1 for the M-Merge of least cost, of parts of any size."""
     return 1.0 if plan.number == bundle.levels + 2 else 0.0
 
 
-@plan_feature(default=always)
+@feature(default=always)
 def plan_depth(view, plan, bundle):
     """Return the halvings of a block down to the parts that an M-Merge of one size erases, of all.
 
@@ -132,19 +132,19 @@ def plan_depth(view, plan, bundle):
     return max(plan.depth, 0) / max(bundle.levels, 1)
 
 
-@bundle_feature(default=always)
+@feature(default=always)
 def cause_pool(view, bundle):
     """Return 1 if a free block is wanted, 0 if the bundle is full."""
     return 1.0 if bundle.cause == POOL else 0.0
 
 
-@bundle_feature(default=_levels_differ)
+@feature(default=_levels_differ)
 def bundle_levels(view, bundle):
     """Return how often a block can be halved, in 6."""
     return bundle.levels / 6.0
 
 
-@bundle_feature(default=always)
+@feature(default=always)
 def bundle_m_merges(view, bundle):
     """Return the M-Merges since its last Merge, of those allowed.
 
@@ -153,46 +153,46 @@ def bundle_m_merges(view, bundle):
     return clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
 
-@bundle_feature(low=-1.0, default=_has_superblocks)
+@feature(low=-1.0, default=_has_superblocks)
 def bundle_valid(view, bundle):
     """Return the share v of the pages of its blocks that are valid, as 2 v - 1."""
     pages = max(bundle.blocks, 1) * bundle.block_pages
     return clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
 
 
-@bundle_feature(default=always)
+@feature(default=always)
 def bundle_invalid(view, bundle):
     """Return the share of the pages of its blocks that are invalid."""
     return clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
 
 
-@bundle_feature(default=_pools_vary)
+@feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
     """Return log2 of the bundles of the plane that could be merged, too, in 16."""
     return clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 
-@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
     """Return log2 of the free blocks of the plane, in those that the host leaves."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 
-@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear(view, bundle):
     """Return log2 of the mean erases of the smallest parts of its blocks, in those of the plane."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.mean_erases, mean)
 
 
-@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
     """Return log2 of the spread of the erases of the smallest parts of its blocks, in the plane's mean."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 
 
-@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
+@feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plane_wear_spread(view, bundle):
     """Return log2 of the spread of the erases of the smallest parts of the plane's blocks, in their mean."""
     mean, spread = _erases_of_plane(view, bundle.plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.registry import Setting, always, clip, page_feature
+from ssdgym.envs.features.registry import Setting, always, clip, feature
 from ssdgym.policy.page_history import GROUP, faded, log_age, log_pages, slowly_faded
 
 _LOG = "factors of four"
@@ -26,13 +26,13 @@ def _log_pages(view, pages):
     return clip(log_pages(view, pages), -16.0, 16.0)
 
 
-@page_feature(default=_host_and_relocated)
+@feature(default=_host_and_relocated)
 def page_relocated(view, page):
     """Return 1 if garbage collection moves the page, 0 if the host writes it."""
     return float(page.relocated)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
+@feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_age(view, page):
     """Return log4 of the host pages since the host wrote it last.
 
@@ -41,41 +41,41 @@ def page_age(view, page):
     return clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
+@feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval(view, page):
     """Return log4 of the host pages between its last two host writes; 8 without."""
     interval = view.page_memory[page.lpn].interval
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
+@feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
     """Return the same of the interval before that."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(unit="factors of two", high=32.0, default=always)
+@feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
     """Return log2 of its host writes, 1 more; they count half after as many host pages as logical pages."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0, default=always)
+@feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
     """Return the same of the mean page of the aligned group of 16 logical pages that it is in."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0, default=always)
+@feature(unit="factors of two", high=32.0, default=always)
 def page_moves(view, page):
     """Return log2 of how often it was relocated since the host wrote it last, 1 more."""
     return log2(1.0 + view.page_memory[page.lpn].moves)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
+@feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_block_age(view, page):
     """Return log4 of the host pages since the block that holds it was closed.
 
@@ -85,13 +85,13 @@ def page_block_age(view, page):
     return _log_pages(view, view.control[0].clock - closed + 1.0)
 
 
-@page_feature(unit="stream", low=-1.0, high=15.0, default=always)
+@feature(unit="stream", low=-1.0, high=15.0, default=always)
 def page_stream(view, page):
     """Return the number of the stream that holds it; -1 without."""
     return float(page.stream)
 
 
-@page_feature()
+@feature()
 def page_new(view, page):
     """Return 1 if the host has not written the page since the device was made ready."""
     return 1.0 if view.page_memory[page.lpn].written == 0 else 0.0
@@ -107,33 +107,33 @@ def _interval_or_age(view, own):
     )
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0)
+@feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_interval(view, page):
     """Return log4 of its last interval; without one, of its age or twice the logical pages."""
     return _interval_or_age(view, view.page_memory[page.lpn])
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0)
+@feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_before(view, page):
     """Return the same of the interval before that, or of the last one where there is none."""
     own = view.page_memory[page.lpn]
     return _log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
 
 
-@page_feature(unit="factors of two", high=32.0)
+@feature(unit="factors of two", high=32.0)
 def page_slow_updates(view, page):
     """Return log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0)
+@feature(unit="factors of two", high=32.0)
 def page_net_updates(view, page):
     """Return log2 of its host writes less its relocations, never below 0, 1 more."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0)
+@feature(unit=_LOG, low=-16.0, high=16.0)
 def page_group_age(view, page):
     """Return log4 of the host pages since a host write to its aligned group of 16 logical pages.
 
@@ -142,25 +142,25 @@ def page_group_age(view, page):
     return clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0)
+@feature(unit=_LOG, low=-16.0, high=16.0)
 def intervals_mean(view, page):
     """Return log4 of the intervals of all pages, mean of the last ones."""
     return clip(view.memory[0].interval, -16.0, 16.0)
 
 
-@page_feature(unit=_LOG, high=32.0)
+@feature(unit=_LOG, high=32.0)
 def intervals_differ(view, page):
     """Return the mean difference of log4 of the last intervals from that of the interval before."""
     return clip(view.memory[0].surprise, 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0)
+@feature(unit="factors of two", high=32.0)
 def request_pages(view, page):
     """Return log2 of the pages of its request, of a host page; else 0."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))
 
 
-@page_feature()
+@feature()
 def request_offset(view, page):
     """Return the place of the page in its request, 0 for the first and below 1; 0 of a relocated page."""
     control = view.control[0]
@@ -169,13 +169,13 @@ def request_offset(view, page):
     return clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
 
 
-@page_feature()
+@feature()
 def request_sequential(view, page):
     """Return 1 if the page follows the one that the host wrote last; 0 of a relocated page."""
     return 1.0 if page.relocated == 0 and page.lpn == view.memory[0].next else 0.0
 
 
-@page_feature(unit="hint", high=255.0)
+@feature(unit="hint", high=255.0)
 def request_hint(view, page):
     """Return the hint of its request, of a host page; else 0."""
     return 0.0 if page.relocated else float(view.control[0].request_hint)

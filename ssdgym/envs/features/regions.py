@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.envs.features.registry import Setting, always, clip, sector_feature, way_feature
+from ssdgym.envs.features.registry import Setting, always, clip, feature
 from ssdgym.simulator.families import family_of
 
 
@@ -25,43 +25,43 @@ def _differ(setting: Setting) -> bool:
     return len({family_of(device).region_pages(device) for device in setting.devices}) > 1
 
 
-@way_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def way_number(view, way, sector):
     """Return 1 for the region, -1 for the main area."""
     return 2.0 * way.number - 1.0
 
 
-@way_feature(unit="programs", high=16.0, default=always)
+@feature(unit="programs", high=16.0, default=always)
 def way_time(view, way, sector):
     """Return the nominal time of what it takes now, in page programs."""
     return clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
 
 
-@way_feature(default=always)
+@feature(default=always)
 def way_bytes(view, way, sector):
     """Return the bytes that are programmed now, in pages."""
     return clip(way.programmed / sector.slots, 0.0, 1.0)
 
 
-@way_feature(default=always)
+@feature(default=always)
 def way_reads(view, way, sector):
     """Return the pages that are read first, in those that a group can be spread over."""
     return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
-@way_feature()
+@feature()
 def way_wasted(view, way, sector):
     """Return the share of the page that would be left empty."""
     return clip(way.wasted / sector.slots, 0.0, 1.0)
 
 
-@way_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def way_room(view, way, sector):
     """Return the share f of the open block that is left to this pass, as 2 f - 1."""
     return clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
-@way_feature(default=always)
+@feature(default=always)
 def way_in_the_way(view, way, sector):
     """Return the share of these pages that hold a valid subpage, which has to be advanced.
 
@@ -70,43 +70,43 @@ def way_in_the_way(view, way, sector):
     return clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 
-@way_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
     """Return the share u of the area's pages with valid data, of those that may, as 2 u - 1."""
     return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
-@sector_feature(default=_both)
+@feature(default=_both)
 def asks_collected(view, sector):
     """Return 1 if a subpage of a collected block is decided, 0 if a group that leaves the buffer."""
     return 1.0 if sector.collected else 0.0
 
 
-@sector_feature(default=_flushes)
+@feature(default=_flushes)
 def sector_leaving(view, sector):
     """Return the share of the group that leaves the buffer; 0 of a collected block."""
     return 0.0 if sector.collected else sector.sectors / sector.slots
 
 
-@sector_feature()
+@feature()
 def sector_others(view, sector):
     """Return the share of the group that is on flash besides."""
     return sector.others / sector.slots
 
 
-@sector_feature(default=always)
+@feature(default=always)
 def sector_in_region(view, sector):
     """Return the share of the group that is in a region besides."""
     return sector.in_region / sector.slots
 
 
-@sector_feature(default=always)
+@feature(default=always)
 def sector_updated(view, sector):
     """Return the share of the sectors whose data was in a region already when they were written."""
     return clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
 
 
-@sector_feature(unit="factors of four", low=-8.0, high=8.0, default=always)
+@feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def sector_writes(view, sector):
     """Return log4 of how often the host has written them, in times of the mean sector."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
@@ -114,7 +114,7 @@ def sector_writes(view, sector):
     return clip(log2(own / mean) / 2.0, -8.0, 8.0)
 
 
-@sector_feature()
+@feature()
 def sector_age(view, sector):
     """Return the days since the page that holds it was programmed: log2(days + 1) / 16.
 
@@ -123,38 +123,38 @@ def sector_age(view, sector):
     return clip(log2(sector.age_h / 24.0 + 1.0) / 16.0, 0.0, 1.0)
 
 
-@sector_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def region_passes(view, sector):
     """Return the share p of its passes that the region allows until all is collected, as 2 p - 1."""
     return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 
-@sector_feature(unit="factors of two", low=-8.0, high=8.0)
+@feature(unit="factors of two", low=-8.0, high=8.0)
 def main_room(view, sector):
     """Return log2 of the free pages of the plane's pool, of those below which it collects."""
     pool = view.plane[sector.plane].pool_pages
     return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
-@sector_feature()
+@feature()
 def buffer_fill(view, sector):
     """Return the share of the write buffer's places that are taken."""
     return clip(sector.waiting / max(sector.places, 1), 0.0, 1.0)
 
 
-@sector_feature(default=_collected)
+@feature(default=_collected)
 def collection_kept(view, sector):
     """Return the share of those that this collection may keep that it has kept."""
     return clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 
-@sector_feature(default=_collected)
+@feature(default=_collected)
 def collection_left(view, sector):
     """Return the share of the collected block that is still valid."""
     return clip(sector.left / sector.block_pages, 0.0, 1.0)
 
 
-@sector_feature(default=_differ)
+@feature(default=_differ)
 def log_region_pages(view, sector):
     """Return log2(pages of the plane's region) / 32."""
     return log2(sector.region_pages + 1.0) / 32.0

@@ -102,7 +102,10 @@ class RegisteredFeature:
             ) from error
 
 
-#: The kinds of features, each with what its functions are called with.
+#: The tracker of ssdgym: what has happened to each page, and what went to each stream.
+PAGE_HISTORY = "page_history"
+#: The kinds of features, each with what its functions are called with: `view` is what rules see, with the
+#: records of the tracker where there is one; the others are records of `ssdgym.engine.core.observed`.
 CALLED_WITH = {
     "candidate": ("view", "candidate", "decision"),
     "stream": ("view", "stream", "page"),
@@ -154,98 +157,73 @@ def _never(setting: Setting) -> bool:
     return False
 
 
-class FeatureDecorator:
-    """Registers functions as features of one kind.
+def feature(
+    *,
+    unit: str = "share",
+    low: float = 0.0,
+    high: float = 1.0,
+    default: When = _never,
+    fits: When = always,
+    samples_pages: bool = False,
+    tracker: str = "",
+) -> Callable[[Function], Function]:
+    """Register the decorated function as a feature.
 
     The feature has the name of the function, and its meaning is the first paragraph of the docstring without
-    "Return".
+    "Return". Its kind is that of `CALLED_WITH` whose arguments the function has.
 
     Args:
-        kind: one of `CALLED_WITH`, which has what functions are called with.
-        tracker: the rule whose records functions read unless another one is named.
+        unit: of its values.
+        low: smallest value.
+        high: largest value.
+        default: in which settings it is observed without being named; never, unless said.
+        fits: in which settings it is what its meaning says.
+        samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
+            `neighbour_updates`, for which updates of sampled pages are counted.
+        tracker: of a stream or a page, the rule whose records it reads, `PAGE_HISTORY` unless said;
+            environments attach it.
+
+    Raises:
+        SsdgymError: another module has registered a feature of this name, or arguments or bounds are wrong.
     """
 
-    def __init__(self, kind: str, tracker: str = "") -> None:
-        self.kind = kind
-        self.tracker = tracker
-
-    def __call__(
-        self,
-        *,
-        unit: str = "share",
-        low: float = 0.0,
-        high: float = 1.0,
-        default: When = _never,
-        fits: When = always,
-        samples_pages: bool = False,
-        tracker: str = "",
-    ) -> Callable[[Function], Function]:
-        """Register the decorated function as a feature.
-
-        Args:
-            unit: of its values.
-            low: smallest value.
-            high: largest value.
-            default: in which settings it is observed without being named; never, unless said.
-            fits: in which settings it is what its meaning says.
-            samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
-                `neighbour_updates`, for which updates of sampled pages are counted.
-            tracker: of a stream or a page, the rule whose records it reads; environments attach it.
-
-        Raises:
-            SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-        """
-
-        def add(function: Function) -> Function:
-            name = function.__name__
-            if not low < high:
-                raise SsdgymError(f"feature {name} has the bounds {low} and {high}; give low below high.")
-            known = _FEATURES.get(name)
-            if known is not None and known.function.__module__ != function.__module__:
-                raise SsdgymError(
-                    f"feature {name} is registered already by {known.function.__module__}; choose another "
-                    "name."
-                )
-            feature = Feature(name, _meaning(function), unit, low, high)
-            _FEATURES[name] = RegisteredFeature(
-                feature, self.kind, function, default, samples_pages, tracker or self.tracker, fits
+    def add(function: Function) -> Function:
+        name = function.__name__
+        if not low < high:
+            raise SsdgymError(f"feature {name} has the bounds {low} and {high}; give low below high.")
+        known = _FEATURES.get(name)
+        if known is not None and known.function.__module__ != function.__module__:
+            raise SsdgymError(
+                f"feature {name} is registered already by {known.function.__module__}; choose another name."
             )
-            return function
+        kind = _kind_of(function)
+        _FEATURES[name] = RegisteredFeature(
+            Feature(name, _meaning(function), unit, low, high),
+            kind,
+            function,
+            default,
+            samples_pages,
+            tracker or (PAGE_HISTORY if kind in ("stream", "page") else ""),
+            fits,
+        )
+        return function
 
-        return add
+    return add
+
+
+def _kind_of(function: Function) -> str:
+    """Return the kind of feature whose arguments a function has."""
+    arguments = tuple(inspect.signature(function).parameters)
+    for kind, called_with in CALLED_WITH.items():
+        if arguments == called_with:
+            return kind
+    those = " or ".join(f"({', '.join(called_with)})" for called_with in CALLED_WITH.values())
+    raise SsdgymError(
+        f"feature {function.__name__} has the arguments ({', '.join(arguments)}); name them {those}."
+    )
 
 
 def _meaning(function: Function) -> str:
     """Return what a feature says: the first paragraph of its docstring, or its name."""
     first = (inspect.getdoc(function) or function.__name__).partition("\n\n")[0]
     return " ".join(first.split()).removeprefix("Return ").rstrip(".")
-
-
-# In what functions are called with, `view` is what rules see, with the records of the tracker where there is
-# one; the others are records of `ssdgym.engine.core.observed`.
-
-#: The tracker of ssdgym: what has happened to each page, and what went to each stream.
-PAGE_HISTORY = "page_history"
-
-#: Of every candidate: `(view, candidate, decision)`, a CANDIDATE and a DECISION.
-candidate_feature = FeatureDecorator("candidate")
-#: Of the context, changing from decision to decision: `(view, decision)`.
-decision_feature = FeatureDecorator("decision")
-#: Of the context, telling devices apart: `(view)`.
-device_feature = FeatureDecorator("device")
-#: Of every write stream that a page can go to: `(view, stream, page)`, a STREAM_SEEN and a PAGE_SEEN.
-stream_feature = FeatureDecorator("stream", PAGE_HISTORY)
-#: Of the context, telling about the page that is placed: `(view, page)`.
-page_feature = FeatureDecorator("page", PAGE_HISTORY)
-#: Of how far an idle die may go: `(view, answer, die)`, an ANSWER_SEEN and a DIE_SEEN.
-answer_feature = FeatureDecorator("answer")
-#: Of the context, telling about the die that is idle: `(view, die)`.
-die_feature = FeatureDecorator("die")
-#: Of the two places that data of a region can go to: `(view, way, sector)`, a WAY_SEEN and a SECTOR_SEEN.
-way_feature = FeatureDecorator("way")
-#: Of the context, telling about this data: `(view, sector)`.
-sector_feature = FeatureDecorator("sector")
-#: Of every way to merge blocks: `(view, plan, bundle)`, a PLAN_SEEN and a BUNDLE_SEEN.
-plan_feature = FeatureDecorator("plan")
-#: Of the context, telling about the bundle whose blocks are merged: `(view, bundle)`.
-bundle_feature = FeatureDecorator("bundle")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.envs.features.registry import always, clip, stream_feature
+from ssdgym.envs.features.registry import always, clip, feature
 from ssdgym.policy.page_history import log_age
 
 
-@stream_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def stream_number(view, stream, page):
     """Return its number k of S streams, as 2 k / (S - 1) - 1."""
     return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
 
 
-@stream_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def stream_fill(view, stream, page):
     """Return written share f of its open block, as 2 f - 1; -1 if none is open."""
     if stream.open == 0:
@@ -22,7 +22,7 @@ def stream_fill(view, stream, page):
     return clip(1.0 - 2.0 * stream.room / view.params[0].pages_per_block, -1.0, 1.0)
 
 
-@stream_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def stream_valid(view, stream, page):
     """Return the valid share u of the written pages of its blocks, as 2 u - 1.
 
@@ -33,13 +33,13 @@ def stream_valid(view, stream, page):
     return clip(2.0 * stream.valid / stream.written - 1.0, -1.0, 1.0)
 
 
-@stream_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def stream_blocks(view, stream, page):
     """Return the share b of the plane's blocks that are its own, as 2 b - 1."""
     return clip(2.0 * stream.blocks / view.params[0].blocks - 1.0, -1.0, 1.0)
 
 
-@stream_feature(unit="factors of four", low=-8.0, high=8.0, default=always)
+@feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def stream_age(view, stream, page):
     """Return log4 of the mean host pages since its full blocks closed, in tenths of the logical pages.
 
@@ -52,33 +52,33 @@ def stream_age(view, stream, page):
     return clip(log2(max(10.0 * age / view.params[0].logical_pages, 1e-6)) / 2.0, -8.0, 8.0)
 
 
-@stream_feature(unit="factors of four", low=-16.0, high=16.0, default=always)
+@feature(unit="factors of four", low=-16.0, high=16.0, default=always)
 def stream_intake(view, stream, page):
     """Return log4 of the age of the pages that went there lately, in tenths of the logical pages."""
     return clip(view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
-@stream_feature(low=-1.0, default=always)
+@feature(low=-1.0, default=always)
 def stream_relocated(view, stream, page):
     """Return the share r of the pages that went there lately that were relocated, as 2 r - 1."""
     return clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
 
 
-@stream_feature(unit="factors of four", low=-16.0, high=16.0)
+@feature(unit="factors of four", low=-16.0, high=16.0)
 def stream_distance(view, stream, page):
     """Return log4 of the age of the page, of that of the pages that went there lately."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return clip(age - view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
-@stream_feature(unit="factors of four", high=16.0, default=always)
+@feature(unit="factors of four", high=16.0, default=always)
 def stream_gap(view, stream, page):
     """Return the same without its sign: how unlike the page is to what goes there."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 
 
-@stream_feature(default=always)
+@feature(default=always)
 def stream_holds_page(view, stream, page):
     """Return 1 if the data of the page are in a block of it now."""
     return 1.0 if stream.number == page.stream else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
-from ssdgym.envs.features import candidate_feature, decision_feature, device_feature, registry
+from ssdgym.envs.features import feature, registry
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Feature
 from tests.engine.devices import full_device
@@ -31,15 +31,15 @@ def make(features: Any, **changes: Any) -> EraseVictimEnv:
 
 
 def test_own_features__single_and_vector__the_same_values() -> None:
-    @candidate_feature(high=1000)
+    @feature(high=1000)
     def block(view, candidate, decision):
         return candidate.block[0]
 
-    @decision_feature(high=1e9)
+    @feature(high=1e9)
     def written(view, decision):
         return view.control[0].clock
 
-    @device_feature(high=64)
+    @feature(high=64)
     def planes(view):
         return view.params[0].planes
 
@@ -157,7 +157,7 @@ def test_features__that_do_not_exist__refused(features: Any, message: str) -> No
 
 
 def test_meaning__first_paragraph_of_the_docstring() -> None:
-    @candidate_feature(unit="blocks", high=8)
+    @feature(unit="blocks", high=8)
     def blocks(view, candidate, decision):
         """Return the blocks of the set,
         open ones included.
@@ -173,7 +173,7 @@ def test_meaning__first_paragraph_of_the_docstring() -> None:
 
 
 def test_value_outside_its_bounds__named() -> None:
-    @candidate_feature()
+    @feature()
     def ten(view, candidate, decision):
         return 10.0 + candidate.invalid
 
@@ -184,7 +184,7 @@ def test_value_outside_its_bounds__named() -> None:
 
 
 def test_value_that_is_no_number__named() -> None:
-    @decision_feature()
+    @feature()
     def nothing(view, decision):
         return np.nan
 
@@ -193,7 +193,7 @@ def test_value_that_is_no_number__named() -> None:
 
 
 def test_index_out_of_range__named() -> None:
-    @candidate_feature()
+    @feature()
     def far(view, candidate, decision):
         return view.block[10**7].invalid
 
@@ -202,7 +202,7 @@ def test_index_out_of_range__named() -> None:
 
 
 def test_function_that_changes_the_device__refused() -> None:
-    @candidate_feature()
+    @feature()
     def sly(view, candidate, decision):
         view.control[0].clock = 0
         return 0.0
@@ -212,7 +212,7 @@ def test_function_that_changes_the_device__refused() -> None:
 
 
 def test_function_without_end__named() -> None:
-    @decision_feature()
+    @feature()
     def endless(view, decision):
         k = 0
         while k >= 0:
@@ -224,7 +224,7 @@ def test_function_without_end__named() -> None:
 
 
 def test_value_outside_its_bounds_in_a_step__the_environment_goes_on_after_a_reset_only() -> None:
-    @decision_feature()
+    @feature()
     def early(view, decision):
         return 2.0 if view.control[0].rounds % 8 == 7 else 0.0
 
@@ -239,7 +239,7 @@ def test_value_outside_its_bounds_in_a_step__the_environment_goes_on_after_a_res
 
 
 def test_function_that_does_not_compile__named() -> None:
-    @candidate_feature()
+    @feature()
     def wrong(view, candidate, decision):
         return candidate.colour
 
@@ -253,23 +253,31 @@ def test_function_that_does_not_compile__named() -> None:
 def test_name_of_another_module__refused() -> None:
     with pytest.raises(SsdgymError, match="feature gain is registered already by ssdgym.envs.features.cand"):
 
-        @candidate_feature()
+        @feature()
         def gain(view, candidate, decision):
+            return 0.0
+
+
+def test_arguments_of_no_kind__refused() -> None:
+    with pytest.raises(SsdgymError, match=r"\(view, block\); name them \(view, candidate, decision\) or \("):
+
+        @feature()
+        def lost(view, block):
             return 0.0
 
 
 def test_bounds_the_wrong_way_round__refused() -> None:
     with pytest.raises(SsdgymError, match="feature flat has the bounds 1.0 and 1.0; give low below high"):
 
-        @candidate_feature(low=1.0, high=1.0)
+        @feature(low=1.0, high=1.0)
         def flat(view, candidate, decision):
             return 0.0
 
 
 def test_feature_of_an_installed_package__by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "lab_features.py").write_text(
-        "from ssdgym.envs.features import candidate_feature\n"
-        "@candidate_feature(high=8)\n"
+        "from ssdgym.envs.features import feature\n"
+        "@feature(high=8)\n"
         "def pairs(view, candidate, decision):\n"
         "    return candidate.pairs\n"
     )

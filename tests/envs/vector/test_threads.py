@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ssdgym.envs import EraseVictimVectorEnv, PlacementVectorEnv, SubpageRegionVectorEnv
 from ssdgym.envs.batch import threads_for
-from ssdgym.envs.features import candidate_feature
+from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
 from tests.envs.vector.compare import assert_same
@@ -99,7 +99,7 @@ def test_copy_in_the_middle__goes_on_alike_with_threads_of_its_own() -> None:
 def test_code_of_a_user_that_fails_in_a_thread__named_and_the_devices_go_on_after_a_reset(
     own_registrations: None,
 ) -> None:
-    @candidate_feature(low=-1e9, high=1e9)
+    @feature(low=-1e9, high=1e9)
     def brittle(view, candidate, decision):
         return view.block[10**7 if view.control[0].rounds % 16 == 15 else 0].invalid
 
