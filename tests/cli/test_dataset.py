@@ -100,11 +100,9 @@ def test_dataset__there_is_one_of_that_id__says_what_to_do(
     assert "give the next version" in refusal("dataset", "erase/mixed-v0", *SMALL)
 
 
-def test_minari__missing__says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['minari'] = None\n"
-        "from ssdgym.cli import main; sys.exit(main(['dataset', 'aa/b-v0']))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.returncode == 2
-    assert "package minari: install it with pip install 'ssdgym[offline]'" in found.stderr
+def test_minari__missing__says_what_to_install(
+    refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "minari", None)
+    said = refusal("dataset", "aa/b-v0")
+    assert "package minari: install it with pip install 'ssdgym[offline]'" in said

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -128,27 +129,28 @@ def test_wrong_input__resume_of_another_sweep(
     assert said in refused(run, write_sweep(), "--resume", tmp_path)
 
 
-def test_ray__missing__says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['ray'] = None\n"
-        "from ssdgym.cli import main; sys.exit(main(['tune', 'gc-threshold']))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.returncode == WRONG_INPUT
-    assert "needs the package ray: install it with pip install 'ssdgym[tune]'" in found.stderr
-
-
-def test_optuna__missing__says_what_to_install_before_any_work(write_sweep: Any, tmp_path: Path) -> None:
-    path = write_sweep(search={"kind": "optuna"})
-    code = (
-        "import sys; sys.modules['optuna'] = None\n"
-        f"from ssdgym.cli import main; sys.exit(main(['tune', {path!r}, '--out', {str(tmp_path / 'out')!r}]))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.returncode == WRONG_INPUT
-    assert found.stderr.splitlines()[-1] == (
-        "ssdgym: search optuna needs the package optuna: install it with pip install 'ssdgym[tune]'"
-    )
+@pytest.mark.parametrize(
+    ("package", "fields", "said"),
+    [
+        ("ray", {}, "ssdgym: a sweep needs the package ray"),
+        ("optuna", {"search": {"kind": "optuna"}}, "ssdgym: search optuna needs the package optuna"),
+    ],
+)
+def test_package__missing__says_what_to_install_before_any_work(
+    package: str,
+    fields: dict[str, Any],
+    said: str,
+    write_sweep: Any,
+    tmp_path: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tuner = import_module("ssdgym.experiments.sweeps.tuner").__name__
+    monkeypatch.setitem(sys.modules, package, None)
+    if package == "ray":  # which is looked for where the module is imported
+        monkeypatch.delitem(sys.modules, tuner)
+    output = run(["tune", write_sweep(**fields), "--out", tmp_path / "out"], WRONG_INPUT)
+    assert output.err.splitlines()[-1] == f"{said}: install it with pip install 'ssdgym[tune]'"
     assert not (tmp_path / "out").exists()
 
 
