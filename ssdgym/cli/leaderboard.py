@@ -117,8 +117,6 @@ def leaderboard(
 
         ssdgym leaderboard --read results/leaderboard/leaderboard.json --update docs/leaderboard.md
     """
-    import ssdgym
-    from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.experiments.leaderboard.board import Leaderboard, read_board
     from ssdgym.experiments.leaderboard.text import rich_board, write_leaderboard, write_summary
 
@@ -147,7 +145,7 @@ def leaderboard(
                 quiet=as_json,
             )
             boards.append(_suite_board(runs, carried, speed, as_json))
-        board = Leaderboard(version=ssdgym.__version__, engine_hash=engine_hash(), suites=tuple(boards))
+        board = Leaderboard(suites=tuple(boards))
         paths = write_leaderboard(board, out)
     paths += [write_summary(page, board) for page in update or ()]
     if as_json:

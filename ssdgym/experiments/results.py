@@ -124,6 +124,11 @@ _IDENTITY = tuple(
 )
 
 
+def listed(values: Iterable[str]) -> str:
+    """Return every value once, in order of first appearance."""
+    return ", ".join(dict.fromkeys(values))
+
+
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
     """Write results as Parquet and as CSV, each whole or not at all.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import ssdgym
+from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
@@ -58,6 +60,7 @@ def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
     assert summary(board) in page.read_text()
 
     (found,) = board.suites
+    assert (found.version, found.engine_hash) == (ssdgym.__version__, engine_hash())
     ours = next(row for row in found.rows if row.name == "ours")
     assert ours.kind == "learned" and len(ours.policies) == 2 and ours.speed is not None
     assert ours.size is not None and (ours.size.multiply_adds, ours.size.multiply_adds_each) == (24, 99)

@@ -152,12 +152,16 @@ class SuiteBoard(Config):
         fixed: the best fixed pair over these tasks, which scores 0.
         ceilings: the bounds of which the best on a task scores 1.
         rivals: the policies of which the best on a task is compared with, too.
+        version: of ssdgym, by which the runs were made.
+        engine_hash: of its engine; equal hashes promise equal bits.
         rows: by falling score.
         losses: by falling ratio.
     """
 
     suite: str
     description: str
+    version: str
+    engine_hash: str
     metric: str
     ceiling_metric: str | None = None
     splits: tuple[Split, ...]
@@ -177,10 +181,8 @@ class SuiteBoard(Config):
 
 
 class Leaderboard(Config):
-    """Leaderboards of several suites."""
+    """Leaderboards of several suites, which may have been measured at different times."""
 
-    version: str
-    engine_hash: str
     suites: tuple[SuiteBoard, ...]
 
 

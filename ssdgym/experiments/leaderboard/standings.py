@@ -22,7 +22,7 @@ from ssdgym.experiments.leaderboard.board import (
 )
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
 from ssdgym.experiments.report.comparison import WRITE_AMPLIFICATION, Task, score_matrix, tasks_of
-from ssdgym.experiments.results import Result
+from ssdgym.experiments.results import Result, listed
 from ssdgym.experiments.statistics import (
     Scores,
     geometric_mean_ratio,
@@ -51,6 +51,8 @@ def suite_board(
     return SuiteBoard(
         suite=name,
         description=suite.description,
+        version=listed(result.version for result in results) or "unknown",
+        engine_hash=listed(result.engine_hash for result in results) or "unknown",
         metric=suite.metric,
         ceiling_metric=suite.ceiling_metric,
         splits=tuple(splits),

@@ -116,7 +116,7 @@ def check_submission(
     advance(len(chosen), len(chosen))
     ratios = np.log(ours / base)
     worst = math.exp(ratios.mean(axis=1).max())
-    return Checked(submission, label, read.version, math.exp(ratios.mean()), worst, len(chosen))
+    return Checked(submission, label, board.version, math.exp(ratios.mean()), worst, len(chosen))
 
 
 def _runs(

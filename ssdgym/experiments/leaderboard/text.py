@@ -303,8 +303,6 @@ def markdown_board(board: Leaderboard) -> str:
 
 def _markdown_lines(board: Leaderboard) -> Iterator[str]:
     yield "# Leaderboard"
-    yield ""
-    yield f"ssdgym {board.version}, engine {board.engine_hash}."
     for suite in board.suites:
         yield ""
         yield markdown_escaped(f"## {suite.suite}: {suite.description}")
@@ -323,7 +321,8 @@ def facts(board: SuiteBoard) -> str:
     seeds = f"{counted(len(board.seeds), 'seed')} from {board.seeds[0]}"
     return (
         f"{counted(len(board.tasks), 'task')} of the split {' and '.join(board.splits)}, {seeds}, "
-        f"{board.host_pages:,} host pages after {board.warmup:,} of warm-up."
+        f"{board.host_pages:,} host pages after {board.warmup:,} of warm-up, "
+        f"by ssdgym {board.version}, engine {board.engine_hash}."
     )
 
 
@@ -368,7 +367,6 @@ def html_board(board: Leaderboard) -> str:
     return render(
         TEMPLATE,
         {
-            "facts": [("ssdgym", board.version), ("engine hash", board.engine_hash)],
             "suites": [_suite(suite) for suite in board.suites],
         },
     )

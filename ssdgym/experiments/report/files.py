@@ -6,7 +6,7 @@ The HTML file opens from disk and needs neither network nor script.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from ssdgym.experiments.report.summary import (
     verdicts,
 )
 from ssdgym.experiments.report.tables import Entry, Table, render
-from ssdgym.experiments.results import Result, write_results
+from ssdgym.experiments.results import Result, listed, write_results
 from ssdgym.files import write_bytes
 
 
@@ -161,26 +161,21 @@ def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     seeds = seed_text(result.seed for result in results)
     yield "results", f"{len(results):,}"
     yield "policies", ", ".join(policies_of(results))
-    yield "workloads", _listed(result.workload for result in results)
-    yield "devices", _listed(result.device for result in results)
+    yield "workloads", listed(result.workload for result in results)
+    yield "devices", listed(result.device for result in results)
     yield "FTL options", "; ".join(dict.fromkeys(result.ftl or "the device's own" for result in results))
     yield "seeds", f"{len({result.seed for result in results})} ({seeds})"
     specs = specs_of(results)
     for name, title in _LENGTH_TITLES.items():
-        values = _listed(
+        values = listed(
             f"{spec[name]:,}" if isinstance(spec[name], int) else spec[name]
             for spec in specs
             if spec[name] is not None
         )
         if values:
             yield title, values
-    yield "ssdgym", _listed(result.version for result in results)
-    yield "engine hash", _listed(result.engine_hash for result in results) or "unknown"
-
-
-def _listed(values: Iterable[str]) -> str:
-    """Return every value once, in order of first appearance."""
-    return ", ".join(dict.fromkeys(values))
+    yield "ssdgym", listed(result.version for result in results)
+    yield "engine hash", listed(result.engine_hash for result in results) or "unknown"
 
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:

@@ -71,7 +71,7 @@ def made_board() -> SuiteBoard:
 
 
 def made_leaderboard() -> Leaderboard:
-    return Leaderboard(version="0", engine_hash="none", suites=(made_board(),))
+    return Leaderboard(suites=(made_board(),))
 
 
 def row(board: SuiteBoard, name: str) -> Row:
