@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+
+from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.comparing import run_both
+from tests.engine.oracle import POLICIES, assert_same
 
 from . import FLUSH, READ, TRIM, WRITE, Device, Reference, ReferenceConfig
 from .erase_sets import Pair
@@ -51,9 +54,18 @@ def writes(*lpns: int, gap_ns: int = 0) -> list[Row]:
     return [write(i * gap_ns, lpn) for i, lpn in enumerate(lpns)]
 
 
-def ran(config: ReferenceConfig, requests: list[Row], policy: Policy = greedy, **how: Any) -> Reference:
-    reference = Reference(config, policy)
-    reference.run(requests, **how)
+def ran(
+    config: ReferenceConfig, requests: list[Row], policy: Policy = greedy, horizon: int | None = None
+) -> Reference:
+    """The reference after these requests, and the engine like it, where that has such a policy."""
+    label = next((name for name, rule in POLICIES.items() if rule is policy), None)
+    if label is None or config.sub_blocks_per_block > 1:
+        reference = Reference(config, policy)
+        reference.run(requests, horizon=horizon)
+        return reference
+    sim, reference = run_both(config, label, requests, [], horizon)
+    assert_same(sim, reference)
+    assert first_fault(sim.arrays, 0) == NO_FAULT
     return reference
 
 

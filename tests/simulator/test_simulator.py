@@ -12,7 +12,7 @@ import pytest
 from ssdgym.engine.core.status import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, VictimRule, get_policy
-from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.workloads import page_writes
 from tests.engine.devices import (
@@ -269,33 +269,6 @@ def test_trim__the_page_is_gone_and_its_space_is_reclaimed(timing: str) -> None:
     assert sim.state.plane[0]["valid"].sum() == 15
     metrics = sim.run(request(READ, lpn=2, pages=3))
     assert (metrics["flash_reads"], metrics["unmapped_reads"], metrics["host_reads"]) == (1, 2, 3)
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-def test_partial_write__reads_the_old_page_if_there_is_one(timing: str) -> None:
-    sim = Simulator(device(ftl={"timing": timing}))
-    both = PARTIAL_HEAD | PARTIAL_TAIL
-    assert sim.run(request(WRITE, pages=4, flags=both))["rmw_reads"] == 0  # nothing is mapped yet
-    metrics = sim.run(request(WRITE, pages=4, flags=both))
-    assert (metrics["rmw_reads"], metrics["flash_reads"]) == (2, 2)
-    assert sim.run(request(WRITE, pages=4, flags=PARTIAL_TAIL))["rmw_reads"] == 3
-    assert sim.run(request(WRITE, pages=1, flags=both))["rmw_reads"] == 4  # first and last page are one
-
-
-def test_flush__waits_for_the_writes_in_front_and_holds_up_what_is_behind() -> None:
-    """One die, programs of 600 ns behind transfers of 41 ns: without the flush, reads come first."""
-    config = device({"channels": 1}, {"timing": "event"})
-
-    def read_latency(*requests: np.ndarray) -> float:
-        sim = Simulator(config)
-        sim.run(writes([9]))
-        arrays = np.concatenate(requests)
-        arrays["arrival_ns"] = sim.now_ns
-        return sim.run(arrays)["read_latency_ns"]["max"]
-
-    three = [request(WRITE, lpn=n) for n in range(3)]
-    assert read_latency(*three, request(READ, lpn=9)) == 641 + 91
-    assert read_latency(*three, request(FLUSH, pages=0), request(READ, lpn=9)) == 3 * 641 + 91
 
 
 #: What the flash translation layer consists of; the rest of a device's state is about time.

@@ -25,7 +25,8 @@ def test_the_floor_alone_keeps_two_blocks_in_the_pool() -> None:
         pages_per_block=2,
         logical_pages=2,
     )
-    reference = ran(config, writes(*[0] * 12))
+    reference = Reference(config, greedy)
+    reference.run(writes(*[0] * 12))
     assert reference.export()["pool"] == [[6, 7]] and reference.counters["rounds"] == 0
     reference.run(writes(0))
     assert reference.export()["pool"] == [[7, 0]]

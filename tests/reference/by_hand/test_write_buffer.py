@@ -73,11 +73,12 @@ def test_a_read_of_a_page_that_is_held_is_done_at_once() -> None:
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_a_trim_drops_a_page_that_is_held(timing: str) -> None:
-    reference = ran(replace(HOLDS_2, timing=timing), [write(0, 0), write(0, 1), trim(0, 0), read(0, 0)])
+    requests = [write(0, 0), write(0, 1), trim(0, 0), read(0, 0), read(0, 1)]
+    reference = ran(replace(HOLDS_2, timing=timing), requests)
     assert held(reference) == [1]
     assert reference.counters["unmapped_reads"] == reference.counters["host_pages_trimmed"] == 1
-    reference.run([flush(0)])
-    assert programmed(reference) == [1]
+    assert (reference.counters["buffer_reads"], reference.counters["flash_reads"]) == (1, 0)
+    assert programmed(ran(replace(HOLDS_2, timing=timing), [*requests, flush(0)])) == [1]
 
 
 def test_the_horizon_counts_pages_admitted_and_leaves_what_is_held() -> None:
@@ -105,8 +106,8 @@ def test_the_horizon_counts_pages_admitted_and_leaves_what_is_held() -> None:
 def test_the_old_page_is_read_where_all_that_is_held_of_it_are_parts(
     flags: list[int], reads: int, timing: str
 ) -> None:
-    reference = ran(replace(HOLDS_1, timing=timing), [write(0, 0), flush(0)])
-    reference.run([*(write(300, 0, flags=flag) for flag in flags), flush(300)])
+    parts = [write(300, 0, flags=flag) for flag in flags]
+    reference = ran(replace(HOLDS_1, timing=timing), [write(0, 0), flush(0), *parts, flush(300)])
     assert reference.counters["rmw_reads"] == reference.counters["flash_reads"] == reads
     assert reference.counters["host_pages_written"] == 2
 
@@ -134,6 +135,12 @@ def test_a_flush_programs_on_all_dies_as_far_as_the_window_has_places() -> None:
     requests = [write(0, 0), write(0, 1), flush(0), read(0, 0)]
     assert ran(config, requests).latencies[3] == 210 + 60
     assert ran(replace(config, window_pages=1), requests).latencies[3] == 420 + 60
+
+
+def test_a_flush_of_more_pages_than_may_be_under_way_programs_all() -> None:
+    config = replace(TIMED, write_buffer_pages=8, window_pages=2)
+    reference = ran(config, [*(write(0, lpn) for lpn in range(6)), flush(0), write(0, 9)])
+    assert held(reference) == [9] and reference.counters["host_pages_written"] == 6
 
 
 def test_the_pages_of_a_flush_come_together() -> None:
