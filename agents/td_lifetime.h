@@ -304,7 +304,10 @@ static inline int td_lifetime_search(td_lifetime_state *s)
     return classes;
 }
 
-/* Chooses how many streams there are, and their bounds, for the fewest predicted relocations. */
+/* Chooses how many streams there are, and their bounds, for the fewest predicted relocations.
+ *
+ * Where one stream would be best, host pages and relocated pages are two.
+ */
 static inline void td_lifetime_plan(td_lifetime_state *s)
 {
     double room = (double)s->usable_pages, best_cost = 1e30;
@@ -329,6 +332,12 @@ static inline void td_lifetime_plan(td_lifetime_state *s)
     for (streams = s->streams; streams > 0; streams--) {
         s->bound[streams - 1] = streams < s->streams ? bound : 2 * TD_LIFETIME_CLASSES;
         bound = s->begin[streams][bound];
+    }
+    if (s->streams == 1) { /* so that a change finds new pages apart from those that live on */
+        s->streams = 2;
+        s->is_apart = 1;
+        s->bound[0] = TD_LIFETIME_CLASSES;
+        s->bound[1] = 2 * TD_LIFETIME_CLASSES;
     }
     for (label = 0; label < 2 * TD_LIFETIME_CLASSES; label++)
         s->deaths[label] *= TD_LIFETIME_FADE;

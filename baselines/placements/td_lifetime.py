@@ -140,7 +140,8 @@ def td_lifetime(view, plane, lpn, source, parameters):
     The logarithm of the life is a sum of weights, one from each of six tables over pairs of four features:
     time since the last write, last interval, writes, writes of the neighbours. A life that ends is a target;
     that of a relocated page is the life so far and the life now expected. Every tenth of a logical space of
-    writes, the number of streams and their bounds are chosen for the fewest predicted relocations.
+    writes, the number of streams, two or more, and their bounds are chosen for the fewest predicted
+    relocations.
 
     `rate` is the least step of learning. Relocated pages have streams of their own while the errors of lives
     that end together correlate by more than `apart`. `bootstrap=0` learns from ended lives only, and
@@ -249,7 +250,7 @@ def _plan(view, least_alike):
     A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
     `deaths * pages / (2 * spare)` pages. With the room shared out for the fewest relocations, all streams
     relocate the square of the sum of their roots of `deaths * pages`, over twice the room. Each open block
-    takes half a block of it.
+    takes half a block of it. Where one stream is best, host pages and relocated pages are two.
     """
     memory, params = view.memory[0], view.params[0]
     apart = memory.covariance > least_alike * memory.variance
@@ -270,6 +271,9 @@ def _plan(view, least_alike):
     for streams in range(best, 0, -1):
         memory.bound[streams - 1] = bound if streams < best else 2 * _CLASSES
         bound = memory.begin[streams, bound]
+    if best == 1:  # so that a change finds new pages apart from those that live on
+        memory.streams, memory.apart = 2, 1
+        memory.bound[0], memory.bound[1] = _CLASSES, 2 * _CLASSES
     for label in range(2 * _CLASSES):
         memory.deaths[label] *= _FADE
 

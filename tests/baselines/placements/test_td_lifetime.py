@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.view import view_arrays
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from tests.baselines.placements.bench import Bench
@@ -72,15 +71,30 @@ def test_plan__leaves_the_same_share_of_all_counts() -> None:
     np.testing.assert_allclose(memory["exposed"], 6.0 + memory["valid"], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("workload", "streams"), [("uniform", {1}), ("hot90", {2, 3, 4, 5, 6, 7, 8})])
-def test_plan__one_stream_where_all_lives_are_alike__several_where_they_differ(
-    workload: str, streams: set[int]
-) -> None:
-    sim, _ = ran(POLICY, workload)
-    rule = get_policy(POLICY).placement
-    assert rule is not None
-    memory = view_arrays(sim.state, 0, rule.memory, "place").memory
-    assert int(memory["streams"][0]) in streams
+def planned(workload: str) -> np.void:
+    """Return the record that the rule keeps for a device that is written by the workload."""
+    return ran(POLICY, workload)[0].rule_memory()[0]
+
+
+def test_plan__all_lives_are_alike__host_pages_and_relocated_pages_are_two_streams() -> None:
+    memory = planned("uniform")
+    assert (memory["streams"], memory["apart"]) == (2, 1)
+    assert memory["bound"][:2].tolist() == [24, 48]
+
+
+def test_plan__lives_differ__pages_of_like_lives_share_a_stream() -> None:
+    memory = planned("hot90")
+    assert memory["streams"] >= 2
+    assert not memory["apart"]
+
+
+def test_change_after_uniform_writes__costs_less_than_with_sepbit() -> None:
+    def first_writes(placement: str) -> float:
+        sim = Simulator(small(), policy=f"cost_benefit(since_close=1)+{placement}")
+        sim.precondition(seed=1)
+        return sim.run("synthetic:fin1-memory", host_pages=5_000, seed=1)["write_amplification"]
+
+    assert first_writes("td_lifetime") < first_writes("sepbit")
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,8 @@ class TdLifetime(Placement):
         ]
         _, streams = min(by_streams)
         self.bounds = costs[streams - 1][1]
+        if streams == 1:  # all lives are alike: one stream for what the host writes, one for what is moved
+            self.apart, self.bounds = True, [CLASSES]
         for label in self.deaths:
             self.deaths[label] *= FADE
 
