@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
+from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.experiments.runs.config import (
     EachOnce,
@@ -82,6 +83,9 @@ class SuiteConfig(BasedConfig):
     )
     host_pages: PositiveInt = Field(description="Host pages of a run that are measured.")
     warmup: NonNegativeInt = Field(0, description="Host pages before them, under the policy itself.")
+    preconditioning: Preconditioning = Field(
+        "workload", description="What a device goes through before, as in experiments."
+    )
 
     @model_validator(mode="after")
     def _splits_are_apart(self) -> SuiteConfig:
@@ -123,7 +127,8 @@ class SuiteConfig(BasedConfig):
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
         """Return the runs of some splits: those that are scored, and those that the scores are made of."""
-        own = {name: getattr(self, name) for name in ("seeds", "host_pages", "warmup", "vary")}
+        taken = ("seeds", "host_pages", "warmup", "preconditioning", "vary")
+        own = {name: getattr(self, name) for name in taken}
         policies = (self.baseline, *self.ceilings, *deciders.get("policies", ()))
         return load_experiment(
             {

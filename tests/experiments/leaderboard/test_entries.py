@@ -37,7 +37,7 @@ def test_source__of_the_rules_that_are_not_classic() -> None:
     assert "MiDAS" in source_of("midas")
 
 
-@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces"])
+@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces", "passes"])
 def test_entries__of_the_suites__each_once(name: str) -> None:
     suite = load_suite(name)
     entries = entries_of(suite)

@@ -53,7 +53,15 @@ def test_experiment__runs_what_the_scores_are_made_of_once() -> None:
     assert (experiment.workloads, experiment.host_pages, experiment.seeds) == (("zipf99", "hot90"), 7, (1, 2))
 
 
-@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces"])
+def test_experiment__preconditions_as_the_suite_says() -> None:
+    found = [
+        load_suite(SUITE.model_dump() | fields).experiment(["test"], {}, {}).preconditioning
+        for fields in ({}, {"preconditioning": "uniform"})
+    ]
+    assert found == ["workload", "uniform"]
+
+
+@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces", "passes"])
 def test_suites__their_splits_share_no_workload(name: str) -> None:
     suite = load_suite(name)
     models: dict[str, str] = {}
