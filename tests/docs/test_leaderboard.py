@@ -30,9 +30,9 @@ def test_page__shows_the_summary_of_the_shipped_leaderboard(page: Path) -> None:
     ("count", "members"),
     [pytest.param(1, 1, id="one"), pytest.param(3, None, id="members of three rows", marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize("suite", ["wa", "memory", "latency", "traces"])
+@pytest.mark.parametrize("suite", ["wa", "memory", "latency", "traces", "passes"])
 def test_numbers__are_had_again_from_the_shipped_weights(suite: str, count: int, members: int | None) -> None:
-    if suite == "traces" and "SSDGYM_TRACES" not in os.environ:
+    if suite in ("traces", "passes") and "SSDGYM_TRACES" not in os.environ:
         pytest.skip("SSDGYM_TRACES does not name a folder of traces")
     (board,) = (board for board in read_board(SHIPPED[0]).suites if board.suite == suite)
     for said, measured in regenerated(board, load_suite(suite), count=count, members=members):
