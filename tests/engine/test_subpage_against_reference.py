@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.engine.comparing import explore, with_examples
 from tests.engine.subpages import KINDS, Both, configs, request_lists
-from tests.reference.subpage import FGM, SUBFTL
-from tests.reference.subpage.test_subpage import READ_OF_TRIMMED, TIMED
+from tests.reference.subpage import SUBFTL
 
 #: Victim rules that the family knows.
 VICTIMS = ("greedy", "greedy", "fifo", "cost_benefit", "windowed_greedy(window=2)")
@@ -46,10 +44,3 @@ def agrees(data: st.DataObject, *, asks: bool = False, **fixed: Any) -> None:
 @with_examples()
 def test_engine__agrees_with_the_reference(kind: str, asks: bool, timing: str, examples: int) -> None:
     explore(examples, lambda data: agrees(data, asks=asks, kind=kind, timing=timing))
-
-
-def test_engine__reads_drop_what_is_not_mapped_when_they_start() -> None:
-    """The sectors in the middle of a read that waits are trimmed, and one of them is back before it ends."""
-    both = Both(replace(TIMED, kind=FGM, channels=2, evict_after_h=0), "greedy")
-    both.run(READ_OF_TRIMMED, [], None)
-    both.check()

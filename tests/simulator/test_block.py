@@ -13,7 +13,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
+from ssdgym.simulator.families import INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import differences
@@ -23,8 +23,8 @@ TIMINGS = ("none", "event")
 POLICIES = ("merge", "mmerge", "in_place")
 #: Times of pen-tiny, ns: array to register, a page and its spare area on the channel, program.
 READ_NS, PAGE_NS, SPARE_NS, PROGRAM_NS = 70_000, 40_960, 3_200, 900_000
-#: Erases of a block and of a page, and a relocation.
-ERASE_NS, LEAF_NS = 10_000_000, 9_620_000
+#: Erase of a block, and a relocation.
+ERASE_NS = 10_000_000
 COPY_NS = READ_NS + 2 * PAGE_NS + PROGRAM_NS
 
 
@@ -111,22 +111,6 @@ def test_striping__blocks_or_pages_follow_each_other_over_planes(kind: str) -> N
     assert ppns == {"blocks": [0, 1, 2, 3], "pages": [0, 128, 1, 129]}
 
 
-def test_nftl__pages_lie_in_place_and_written_again_in_an_update_block() -> None:
-    sim = Simulator(tiny())
-    sim.run(writes(3, 5, 5, 3, 6))
-    pages = map_of(sim)[0]
-    assert pages[0].tolist() == [FREE, FREE, FREE, INVALID, FREE, INVALID, VALID, FREE]
-    assert pages[1].tolist() == [VALID, VALID, *[FREE] * 6]
-    assert sound(sim)
-
-
-def test_superblock__pages_lie_as_they_are_written() -> None:
-    sim = Simulator(tiny("superblock"))
-    sim.run(writes(31, 5, 5))
-    assert map_of(sim)[0, 0].tolist() == [VALID, INVALID, VALID, *[FREE] * 5]
-    assert sound(sim)
-
-
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_nftl__a_full_update_block__is_merged(timing: str) -> None:
     """Page 0 fills the update block; the ninth write finds no page, and all eight valid ones are copied."""
@@ -151,58 +135,7 @@ def test_nftl__a_full_update_block__is_merged(timing: str) -> None:
     assert sound(sim)
 
 
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_nftl__a_full_update_block__m_merged__erases_the_one_page_that_is_invalid(timing: str) -> None:
-    sim = filled(timing=timing, policy="mmerge", queue_depth=1)
-    metrics = sim.run(writes(*[0] * 9))
-    assert (metrics["merges"], metrics["m_merges"]) == (0, 1)
-    assert metrics["relocated_pages"] == metrics["partial_erases"] == 1 and metrics["erases"] == 2
-    assert metrics["gc_erase_ns"] == LEAF_NS + ERASE_NS and metrics["erased_sub_blocks"] == 1 + 8
-    assert metrics["out_copies"] == metrics["spoiled_pages"] == metrics["restored_leaves"] == 0
-    assert sim.arrays.disturbed[0, :3].tolist() == [0, 1, 0]
-    assert sound(sim)
-
-
-def test_nftl__copyback__does_not_cross_the_channel() -> None:
-    sim = filled(gc={"copyback": True})
-    metrics = sim.run(writes(*[0] * 9))
-    assert metrics["gc_read_ns"] == 8 * READ_NS and metrics["gc_write_ns"] == 8 * PROGRAM_NS
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_nftl__no_block_to_take__merges_the_bundle_with_most_invalid_pages(timing: str) -> None:
-    """Three of the four free blocks of plane 0 become update blocks; for the fourth a bundle is merged."""
-    sim = filled(timing=timing, queue_depth=1)
-    metrics = sim.run(writes(0, 16, 16, 32, 48))
-    assert metrics["pool_jobs"] == metrics["merges"] == 1 and metrics["full_jobs"] == 0
-    assert metrics["spare_reads"] == 8 + 2, "bundle 2 has two invalid pages, the others one"
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_superblock__without_an_erased_page__its_emptiest_block_is_merged(timing: str) -> None:
-    """The fifth block has one valid page, and 7 that are invalid as is one of the first: 8 fit in 8."""
-    sim = filled("superblock", timing, queue_depth=1)
-    metrics = sim.run(writes(*[0] * 9))
-    assert metrics["full_jobs"] == metrics["merges"] == 1 and metrics["relocated_pages"] == 1
-    assert metrics["erases"] == 1 and metrics["spare_reads"] == 0
-    assert sound(sim)
-
-
-def test_mmerge_limit__then_a_merge() -> None:
-    sim = filled(policy="mmerge", gc={"mmerge_limit": 2}, disturb_tolerance=None)
-    metrics = sim.run(writes(*[0] * 50))
-    assert metrics["full_jobs"] == 6 and (metrics["m_merges"], metrics["merges"]) == (4, 2)
-    assert sound(sim)
-
-
 # -- disturbance
-
-
-def test_tolerance_of_none__without_care__spoils_the_neighbour_of_a_page_that_is_erased() -> None:
-    sim = filled(policy="mmerge", disturb_tolerance=0, disturb_care=False)
-    metrics = sim.run(writes(*[0] * 9))
-    assert metrics["spoiled_pages"] == 1 and metrics["lost_pages"] > 0
 
 
 @pytest.mark.parametrize("tolerance", [0, 1, 2, None])
@@ -216,26 +149,6 @@ def test_care__nothing_is_spoiled(kind: str, tolerance: int | None) -> None:
 
 
 # -- what they take in time
-
-
-@pytest.mark.parametrize(
-    ("search", "lpn", "ns"),
-    [
-        # Two pages of the update block are looked at before it is known that page 1 is not there.
-        ("timed", 1, 3 * READ_NS + PAGE_NS + 2 * SPARE_NS),
-        ("timed", 2, 2 * READ_NS + PAGE_NS + SPARE_NS),
-        ("timed", 3, READ_NS + PAGE_NS),
-        ("free", 1, READ_NS + PAGE_NS),
-        ("free", 2, READ_NS + PAGE_NS),
-    ],
-)
-def test_search__of_a_page_in_the_update_block_takes_time(search: str, lpn: int, ns: int) -> None:
-    sim = filled(timing="event", queue_depth=1, u_block_search=search)
-    sim.run(writes(2, 3))
-    sim.reset_metrics()
-    metrics = sim.run(requests((READ, lpn, 1)))
-    assert metrics["read_latency_ns"]["max"] == ns and metrics["flash_reads"] == 1
-    assert metrics["search_reads"] == (ns - READ_NS - PAGE_NS) // (READ_NS + SPARE_NS)
 
 
 def test_write__that_needs_a_merge__waits_for_it() -> None:

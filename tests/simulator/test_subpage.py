@@ -155,14 +155,6 @@ def test_trim__takes_what_waits_out_of_the_buffer(kind: str) -> None:
     assert sound(sim)
 
 
-def test_a_whole_page__replaces_what_the_region_holds_of_its_group() -> None:
-    sim = filled()
-    sim.run(requests((WRITE, 5, 1, SYNC), (WRITE, 4, 4, 0)))
-    slots = sim.state.logical[0]["ppn"][4:8]
-    assert slots.tolist() == list(range(slots[0], slots[0] + 4)) and slots[0] % 4 == 0
-    assert sound(sim)
-
-
 def test_page_map__a_page_is_valid_with_a_valid_subpage() -> None:
     sim = filled()
     sim.run(np.concatenate([small_writes(6, SYNC), small_writes(2, SYNC), requests((WRITE, 8, 8, 0))]))
@@ -196,20 +188,6 @@ def test_latency__of_a_sync_small_write_and_of_one_nobody_waits_for(kind: str, n
     assert metrics["write_latency_ns"] == {**metrics["write_latency_ns"], "count": 3, "max": 0}
     sim.reset_metrics()
     assert sim.run(requests((READ, 200, 3, 0)))["read_latency_ns"]["max"] == READ_NS + PAGE_NS
-
-
-def test_read__what_was_trimmed_when_it_starts__is_not_read_when_it_is_written_again() -> None:
-    """The page of sectors 0 to 2 is read behind a program on its die, after the trim of two of them."""
-    sim = filled("fgm", "event", share=0.5, queue_depth=0)
-    sim.run(requests((WRITE, 0, 3, SYNC), (WRITE, 8, 1, SYNC), (WRITE, 12, 1, SYNC)))
-    rows = requests(
-        (WRITE, 16, 1, SYNC), (WRITE, 20, 1, SYNC), (READ, 0, 3, 0), (TRIM, 1, 2, 0), (WRITE, 1, 1, SYNC)
-    )
-    start = PAGE_NS + PROGRAM_NS  # the two programs end, and the read starts
-    rows["arrival_ns"] = sim.now_ns + np.array([0, 0, 1000, 2000, start + PAGE_NS + 1000])
-    sim.reset_metrics()
-    metrics = sim.run(rows)
-    assert metrics["flash_reads"] == 1 and metrics["unmapped_reads"] == 2 and metrics["lost_pages"] == 0
 
 
 def test_rates__are_of_simulated_time() -> None:

@@ -1,4 +1,4 @@
-"""The rules of the block FTLs by example, on the reference; the engine is held against it elsewhere."""
+"""The rules of the block FTLs by example, on the reference with the engine beside it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.engine.blocks import Both
+
 from ..helpers import Row, trim, write
-from . import NFTL, SUPERBLOCK, BlockConfig, BlockReference, IllegalCandidate, merge, mmerge
+from . import NFTL, SUPERBLOCK, BlockConfig, BlockReference, IllegalCandidate
 from .audit import check
 from .simulator import Rule
 
@@ -30,6 +32,7 @@ SUPER = replace(
     SMALL, kind=SUPERBLOCK, logical_blocks=2, physical_blocks=3, logical_pages=16, blocks_per_plane=7
 )
 ALL = [write(0, 0, 12)]
+BOTH = pytest.mark.parametrize("timing", ["none", "event"])
 
 
 def last_candidate(plans: Any, case: Any) -> int:
@@ -37,13 +40,20 @@ def last_candidate(plans: Any, case: Any) -> int:
     return len(plans) - 1 if plans[-1].allowed else 0
 
 
-def ran(config: BlockConfig, requests: list[Row], rule: Rule = merge) -> BlockReference:
-    reference = BlockReference(config, rule)
-    more(reference, requests)
-    return reference
+def ran(config: BlockConfig, requests: list[Row], rule: str | Rule = "merge") -> BlockReference:
+    """The reference after these requests; the engine beside it is the same."""
+    both = Both(config, rule)
+    both.reference.both = both
+    more(both.reference, requests)
+    return both.reference
 
 
-def more(reference: BlockReference, requests: list[Row]) -> None:
+def more(reference: BlockReference, requests: list[Row], horizon: int | None = None) -> None:
+    """Go on, and so does the engine where one is beside the reference."""
+    if both := getattr(reference, "both", None):
+        both.run(requests, [], horizon)
+        both.check()
+        return
     reference.run(requests)
     check(reference)
 
@@ -100,8 +110,9 @@ def test_superblock__pages_go_to_the_lowest_erased_page() -> None:
     assert places(reference, 7, 1, 0, 3) == [(0, 0), (0, 2), (0, 3), (1, 1)]
 
 
-def test_nftl__a_full_u_is_merged() -> None:
-    reference = ran(SMALL, [write(0, 0, 3), *writes(0, 0, 1, 0)])
+@BOTH
+def test_nftl__a_full_u_is_merged(timing: str) -> None:
+    reference = ran(replace(SMALL, timing=timing), [write(0, 0, 3), *writes(0, 0, 1, 0)])
     assert reference.counters["gc_invocations"] == 0
     more(reference, writes(1))
     # D and U, 0 and 1, have become 2; then the page is written to a new U, and page 3 keeps its place in D.
@@ -121,9 +132,10 @@ def test_nftl__a_merge_of_nothing_leaves_the_bundle_without_blocks() -> None:
     assert places(reference, 0) == [(2, 0)]
 
 
-def test_pool__the_victim_has_most_invalid_pages() -> None:
+@BOTH
+def test_pool__the_victim_has_most_invalid_pages(timing: str) -> None:
     # Three D and two U, of bundle 0 with one invalid page and of 1 with two; one block is left.
-    reference = ran(SMALL, [*ALL, *writes(0, 4, 5, 8)])
+    reference = ran(replace(SMALL, timing=timing), [*ALL, *writes(0, 4, 5, 8)])
     assert counted(reference, "pool_jobs", "full_jobs") == (1, 0)
     assert [slots[1] is None for slots in reference.device.slots] == [False, True, False]
 
@@ -145,8 +157,9 @@ def test_victim__a_trim_counts_as_a_change() -> None:
 # Superblocks
 
 
-def test_superblock__full__the_block_with_fewest_valid_pages_is_collected() -> None:
-    reference = ran(SUPER, [write(0, 0, 8), *writes(0, 1, 2, 4)])
+@BOTH
+def test_superblock__full__the_block_with_fewest_valid_pages_is_collected(timing: str) -> None:
+    reference = ran(replace(SUPER, timing=timing), [write(0, 0, 8), *writes(0, 1, 2, 4)])
     more(reference, writes(5))
     # Block 0 keeps page 3, which goes to a new block in the lowest free slot; page 5 follows it.
     assert reference.device.slots[0] == [None, 1, 2, 3, None]
@@ -184,8 +197,9 @@ def test_erase__counts_for_each_leaf_and_disturbs_what_is_beside() -> None:
 # M-Merge
 
 
-def test_m_merge__restores_what_is_invalid() -> None:
-    reference = ran(SMALL, [write(0, 0, 4), *writes(0, 1, 1, 1)], last_candidate)
+@BOTH
+def test_m_merge__restores_what_is_invalid(timing: str) -> None:
+    reference = ran(replace(SMALL, timing=timing), [write(0, 0, 4), *writes(0, 1, 1, 1)], last_candidate)
     more(reference, writes(0))
     device = reference.device
     assert device.slots[0] == [0, 2, None] and list(device.pools[0]) == [3, 4, 5, 1]
@@ -245,10 +259,10 @@ def test_superblock_m_merge__pages_leave_for_a_block_that_is_taken() -> None:
 
 
 def test_rule__mmerge__takes_what_is_cheaper() -> None:
-    reference = ran(SMALL, [write(0, 0, 4), *writes(0, 1, 1, 1, 0)], mmerge)
+    reference = ran(SMALL, [write(0, 0, 4), *writes(0, 1, 1, 1, 0)], "mmerge")
     assert counted(reference, "merges", "m_merges") == (0, 1)
     reference = ran(
-        replace(SMALL, erase_ns=0, sub_blocks_per_block=1), [write(0, 0, 4), *writes(0, 1, 1, 1, 0)], mmerge
+        replace(SMALL, erase_ns=0, sub_blocks_per_block=1), [write(0, 0, 4), *writes(0, 1, 1, 1, 0)], "mmerge"
     )
     assert counted(reference, "merges", "m_merges") == (1, 0)
 

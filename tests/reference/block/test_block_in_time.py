@@ -135,7 +135,7 @@ def test_spread__without_blocks__the_job_is_carried_to_its_end() -> None:
 
 def test_spread__at_the_horizon__the_job_has_begun_and_is_not_planned() -> None:
     reference = ran(SPREAD, FULL_U[:-1])
-    reference.run(writes(0, 4), horizon=1)
+    more(reference, writes(0, 4), horizon=1)
     assert job(reference) == (0, 0, 0, 0)
     assert reference.counters["gc_invocations"] == 0
 
@@ -146,6 +146,6 @@ def test_spread__in_time__a_read_waits_for_a_step_only() -> None:
     # SCAN and three copies, then the write; what is left of the job follows it.
     assert reference.latencies[6] == 416 + 3 * 270 + 210
     assert counted(reference, "erases") == (0,)
-    reference.run([read(0, 4)])
+    more(reference, [read(0, 4)])
     assert counted(reference, "erases") == (2,)
     assert places(reference, 4) == [(3, 0)]

@@ -1,4 +1,4 @@
-"""The rules of the sub-page FTLs by example, on the reference; the engine is held against it elsewhere."""
+"""The rules of the sub-page FTLs by example, on the reference with the engine beside it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from tests.engine.subpages import Both
 
 from .. import WRITE
 from ..helpers import Row, flush, read, trim
@@ -54,14 +56,25 @@ def syncs(*lpns: int) -> list[Row]:
 
 
 def ran(config: SubpageConfig, requests: list[Row], **how: Any) -> SubpageReference:
+    """The reference after these requests; the engine beside it is the same."""
+    both = Both(config, "greedy", **how)
+    both.reference.both = both
+    more(both.reference, requests)
+    return both.reference
+
+
+def alone(config: SubpageConfig, requests: list[Row], **how: Any) -> SubpageReference:
+    """The reference with a region that is too small for the engine."""
     reference = SubpageReference(config, greedy, **how)
-    more(reference, requests)
+    reference.run(requests)
+    check(reference)
     return reference
 
 
 def more(reference: SubpageReference, requests: list[Row]) -> None:
-    reference.run(requests)
-    check(reference)
+    """Go on, the engine as well."""
+    reference.both.run(requests, [], None)
+    reference.both.check()
 
 
 def place(reference: SubpageReference, lpn: int) -> tuple[int, int, int]:
@@ -145,7 +158,7 @@ def test_collection__updated_sectors_stay_up_to_three_quarters_of_a_block() -> N
 
 
 def test_collection__sectors_written_once_are_evicted_with_their_groups() -> None:
-    reference = ran(TWO_PASSES, [sync(0, 0, 2), *syncs(0, 2, 4, 6, 8)])
+    reference = alone(TWO_PASSES, [sync(0, 0, 2), *syncs(0, 2, 4, 6, 8)])
     # All four were in the way of 8 and advanced; then no pass was left. None had come as an update.
     assert places(reference, 0, 1, 2, 8) == [(0, 1, 0), (0, 1, 1), (0, 2, 0), (Y, 0, 0)]
     assert counted(reference, "advances", "evictions", "region_moves") == (4, 4, 0)
@@ -155,21 +168,21 @@ def test_collection__sectors_written_once_are_evicted_with_their_groups() -> Non
 def test_collection__answers_from_outside_decide() -> None:
     nothing_stays = ran(THREE_BLOCKS, [*NO_PASS_LEFT, *syncs(14)], keeps=lambda lpn: False)
     assert counted(nothing_stays, "region_moves", "evictions") == (0, 4)
-    all_would_stay = ran(TWO_PASSES, syncs(0, 2, 4, 6, 8), keeps=lambda lpn: True)
+    all_would_stay = alone(TWO_PASSES, syncs(0, 2, 4, 6, 8), keeps=lambda lpn: True)
     assert counted(all_would_stay, "region_moves", "evictions") == (3, 1)  # about the last nobody is asked
 
 
 def test_eviction__takes_both_subpages_of_a_group_at_once() -> None:
-    reference = ran(TWO_PASSES, syncs(0, 1, 2, 3, 4))
+    reference = alone(TWO_PASSES, syncs(0, 1, 2, 3, 4))
     assert places(reference, 0, 1, 2, 3) == [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]
     assert counted(reference, "evictions", "full_programs", "rmw_reads") == (2, 2, 4)
 
 
 def test_wear__a_worn_region_block_changes_places_with_a_fresh_one() -> None:
-    reference = ran(replace(TWO_PASSES, wear_gap=1), syncs(*[0, 2, 4, 6] * 10))
+    reference = alone(replace(TWO_PASSES, wear_gap=1), syncs(*[0, 2, 4, 6] * 10))
     assert reference.counters["region_conversions"] > 0
     assert reference.device.regions[0].blocks != [X, Y]
-    assert ran(TWO_PASSES, syncs(*[0, 2, 4, 6] * 10)).counters["region_conversions"] == 0
+    assert alone(TWO_PASSES, syncs(*[0, 2, 4, 6] * 10)).counters["region_conversions"] == 0
 
 
 def test_printed_rule__passes_blocks_while_any_pass_is_left() -> None:
@@ -245,10 +258,15 @@ def test_cgm__without_anything_to_read_the_rest_of_the_page_is_wasted() -> None:
     assert counted(reference, "rmw_count", "wasted_slots") == (0, 3)
 
 
+def test_subftl__a_whole_page_replaces_what_the_region_holds_of_its_group() -> None:
+    reference = ran(PAPER, [sync(0, 1), sync(0, 0, 4)])
+    assert places(reference, 0, 1, 2, 3) == [(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)]
+
+
 def test_subftl__a_group_sent_to_the_main_area_is_merged_from_both() -> None:
     reference = ran(PAPER, [sync(0, 0, 4), sync(0, 1)])
     assert places(reference, 0, 1) == [(0, 0, 0), (X, 0, 0)]
-    reference.loop.to_region = lambda lpn: False
+    reference.both.to_region = reference.loop.to_region = lambda lpn: False
     more(reference, [sync(0, 2)])
     assert places(reference, 0, 1, 2, 3) == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (0, 1, 3)]
     assert counted(reference, "rmw_count", "rmw_reads") == (1, 2)  # a page of each area
@@ -273,7 +291,7 @@ def test_sector_log__small_writes_are_gathered_in_the_log() -> None:
 
 def test_sector_log__is_collected_by_evictions_of_the_emptiest_block() -> None:
     config = replace(PAPER, kind=SECTOR_LOG, region_blocks=1, blocks_per_plane=7)
-    reference = ran(config, syncs(0, 4, 0, 4, 8))
+    reference = alone(config, syncs(0, 4, 0, 4, 8))
     assert counted(reference, "evictions", "region_collections", "region_moves") == (2, 1, 0)
     assert places(reference, 0, 4, 8) == [(0, 0, 0), (0, 1, 0), (X, 0, 0)]
 
@@ -302,33 +320,33 @@ def test_gc__a_page_keeps_its_valid_slots_where_they_were() -> None:
 
 def test_retention__the_sixteenth_day_evicts() -> None:
     reference = ran(PAPER, syncs(0, 1))
-    reference.pass_days(15)
+    reference.both.pass_days(15)
     assert reference.counters["retention_evictions"] == 0
-    reference.pass_days(1)
-    check(reference)
+    reference.both.pass_days(1)
+    reference.both.check()
     # One page takes the whole group along.
     assert counted(reference, "retention_evictions", "evictions", "full_programs") == (1, 1, 1)
     assert places(reference, 0, 1) == [(0, 0, 0), (0, 0, 1)]
-    reference.pass_days(100)
+    reference.both.pass_days(100)
     more(reference, [read(0, 0, 2)])
     assert reference.counters["uncorrectable_reads"] == 0
 
 
 def test_retention__without_the_sweep_data_is_lost_in_a_month() -> None:
     reference = ran(replace(PAPER, evict_after_h=0), [*syncs(0, 4), sync(0, 8, 4)])
-    reference.pass_days(30)
+    reference.both.pass_days(30)
     more(reference, [read(0, 0), read(0, 8)])
     assert reference.counters["uncorrectable_reads"] == 0
-    reference.pass_days(1)
+    reference.both.pass_days(1)
     more(reference, [read(0, 0), read(0, 8)])  # a whole page keeps its data for a year
     assert reference.counters["uncorrectable_reads"] == 1
 
 
 def test_retention__an_advance_renews_the_data() -> None:
     reference = ran(PAPER, syncs(0, 4, 8, 12, 4, 8, 12, 16))
-    reference.pass_days(15)
+    reference.both.pass_days(15)
     more(reference, syncs(16))
-    reference.pass_days(1)
+    reference.both.pass_days(1)
     assert places(reference, 0, 16) == [(X, 0, 1), (X, 1, 1)]
     assert places(reference, 4, 8, 12) == [(0, 0, 0), (0, 1, 0), (0, 2, 0)]
 
@@ -364,9 +382,9 @@ def test_time__an_advance_is_a_command_before_the_program() -> None:
 
 def test_time__a_collection_holds_the_region_up() -> None:
     """Three moves, the read and the program of an eviction, and an erase come before the program."""
-    timed = replace(TIMED, slots_per_page=2, logical_pages=20)
+    timed = replace(TIMED, slots_per_page=2, logical_pages=20, transfer_ns=4)
     reference = ran(timed, [*NO_PASS_LEFT, sync(5000, 14)])
-    assert reference.latencies[16] == 3 * 154 + 58 + 208 + 1000 + 102
+    assert reference.latencies[16] == 3 * 154 + 54 + 204 + 1000 + 102
 
 
 def test_time__a_flush_empties_the_buffer_and_holds_up_what_follows() -> None:
