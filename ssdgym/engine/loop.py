@@ -8,19 +8,9 @@ import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, operation
+from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
-from ssdgym.engine.core.status import (
-    AGAIN,
-    HORIZON,
-    INPUT_ENDED,
-    NO_WORK,
-    OK,
-    OUT_OF_TIME,
-    PERIOD_DUE,
-    STOPPED,
-    STUCK,
-)
+from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, PERIOD_DUE, STOPPED
 from ssdgym.engine.decisions import has_oracle, has_periods
 from ssdgym.engine.flash import may_stop, stops_now
 from ssdgym.engine.time.events import (
@@ -30,6 +20,7 @@ from ssdgym.engine.time.events import (
     WRITE_PAGE,
     channel_event,
     command_ended,
+    end_of_time,
     latest_ns,
     make_ready,
     next_event_ns,
@@ -152,15 +143,24 @@ def do_next(dev, requests):
 
 
 @inlined
+def _interruption(dev, periodic, stops):
+    """Return STOPPED or PERIOD_DUE where the device stops between two steps of a run, else OK."""
+    if stops and stops_now(dev):
+        return np.int64(STOPPED)
+    return np.int64(PERIOD_DUE if periodic and dev.control[0].clock >= dev.control[0].period_at else OK)
+
+
+@inlined
 def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due outside; return the status."""
     control = dev.control[0]
     periodic, stops = has_periods(dev), may_stop(dev)
+    watched = periodic or stops
     while True:
-        if stops and stops_now(dev):
-            return np.int64(STOPPED)
-        if periodic and control.clock >= control.period_at:
-            return np.int64(PERIOD_DUE)
+        if watched:
+            status = _interruption(dev, periodic, stops)
+            if status != OK:
+                return status
         if is_at_horizon(dev):
             return np.int64(HORIZON)
         status = np.int64(do_work(dev))
@@ -283,25 +283,22 @@ def page_ended(dev, die_number, number, command):
 
 
 @inlined
-def _ending(dev, requests, last):
-    """Return INPUT_ENDED or HORIZON where the run ends now, else OK."""
+def _has_input(dev, requests):
+    """Return whether there is a page to admit: the run ends neither with the input nor at the horizon."""
     control = dev.control[0]
-    ended = control.cursor >= requests.shape[0]
+    return control.cursor < requests.shape[0] and control.admitted_pages < control.horizon
+
+
+@kernel
+def _ending(dev, last):
+    """Return INPUT_ENDED or HORIZON where a run without a page to admit ends now, else OK."""
+    control = dev.control[0]
     at_horizon = control.admitted_pages >= control.horizon
-    if ended and not last and not at_horizon:
+    if not last and not at_horizon:
         return np.int64(INPUT_ENDED)
-    if (ended or at_horizon) and control.free_transactions == dev.params[0].window_pages:
+    if control.free_transactions == dev.params[0].window_pages:
         return np.int64(HORIZON if at_horizon else INPUT_ENDED)
     return np.int64(OK)
-
-
-@inlined
-def _may_admit(dev, requests):
-    """Return whether there is a page to admit, and transactions for it."""
-    control = dev.control[0]
-    if control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
-        return False
-    return has_window(dev)
 
 
 @inlined
@@ -329,7 +326,7 @@ def _known_arrival(dev, requests):
         return np.int64(-1)
     if control.slot >= 0:
         return control.now
-    if control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
+    if not _has_input(dev, requests):
         return NEVER
     return max(requests[control.cursor].arrival_ns, control.now)
 
@@ -338,7 +335,9 @@ def _known_arrival(dev, requests):
 def _next_arrival(dev, requests):
     """Return when the next request arrives, if time alone is what it waits for; else NEVER."""
     control = dev.control[0]
-    if control.slot >= 0 or dev.params[0].queue_depth > 0 or not _may_admit(dev, requests):
+    if control.slot >= 0 or dev.params[0].queue_depth > 0:
+        return NEVER
+    if not _has_input(dev, requests) or not has_window(dev):
         return NEVER
     arrival_ns = requests[control.cursor].arrival_ns
     return arrival_ns if arrival_ns > control.now else NEVER
@@ -367,16 +366,13 @@ def _carry_out_event(dev):
 
 
 @inlined
-def _pass_time(dev, requests):
-    """Go on to the next event or arrival, whichever is first; return OK, STOPPED, STUCK or OUT_OF_TIME."""
+def _pass_time(dev, requests, last_ns):
+    """Go on to the next event or arrival, whichever is first, up to `last_ns`; return OK or why not."""
     control = dev.control[0]
     arrival_ns = _next_arrival(dev, requests)
     event_ns = next_event_ns(dev)
-    if min(event_ns, arrival_ns) > control.stop_ns:
-        control.now = max(control.now, control.stop_ns)
-        return np.int64(STOPPED)
-    if min(event_ns, arrival_ns) >= latest_ns(dev.params[0]):
-        return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
+    if min(event_ns, arrival_ns) > last_ns:
+        return np.int64(end_of_time(dev, event_ns, arrival_ns))
     if event_ns <= arrival_ns:
         _carry_out_event(dev)
     else:
@@ -392,18 +388,25 @@ def run_timed(dev, requests, last):
     """
     control = dev.control[0]
     periodic, oracle, stops = has_periods(dev), has_oracle(dev), may_stop(dev)
+    watched = periodic or stops
+    last_ns = min(np.int64(control.stop_ns), latest_ns(dev.params[0]) - 1)
+    resumed = np.int64(control.resumes)
     while True:
-        if stops and stops_now(dev):
-            return np.int64(STOPPED)
-        if periodic and control.clock >= control.period_at:
-            return np.int64(PERIOD_DUE)
-        resumed = np.int64(control.resumes)
-        control.resumes = NOTHING
-        status = np.int64(OK) if resumed else _ending(dev, requests, last)
-        if status != OK:
-            return status
+        if watched:
+            status = _interruption(dev, periodic, stops)
+            if status != OK:
+                return status
+        goes_on, resumed = resumed, np.int64(NOTHING)
+        has_input = _has_input(dev, requests)
+        if goes_on != NOTHING:
+            control.resumes = NOTHING
+        elif not has_input:
+            status = np.int64(_ending(dev, last))
+            if status != OK:
+                return status
+        may_admit = has_input and has_window(dev)
         # The pages of a request come together: only then can those of several planes be written together.
-        if resumed != DISPATCH and control.slot >= 0 and _may_admit(dev, requests):
+        if may_admit and control.slot >= 0 and goes_on != DISPATCH:
             status = np.int64(admit_page(dev, requests[control.cursor]))
             if status != OK and status != AGAIN:
                 control.resumes = ADMISSION
@@ -422,12 +425,12 @@ def run_timed(dev, requests, last):
         if _offer_write(dev):
             continue
         status = np.int64(AGAIN)
-        if _may_admit(dev, requests):
+        if may_admit:
             status = np.int64(start_next(dev, requests))
             if status != OK and status != AGAIN:
                 control.resumes = ADMISSION
         if status == AGAIN:
-            status = _pass_time(dev, requests)
+            status = _pass_time(dev, requests, last_ns)
         if status != OK:
             return status
 

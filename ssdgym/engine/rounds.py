@@ -166,7 +166,7 @@ def unfinished_plane(dev):
     return np.int64(-1)
 
 
-@inlined
+@kernel
 def collect(dev):
     """Carry out one round of foreground GC in no time, where one is due, or return the decision it needs."""
     control = dev.control[0]

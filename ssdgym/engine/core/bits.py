@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.kernel import inlined, lowest_bit
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -27,10 +27,7 @@ def has(mask, s):
 @inlined
 def lowest_of(mask):
     """Return the number of the lowest set bit of an int64 that is not 0."""
-    s = np.int64(0)
-    while not mask >> s & 1:
-        s += 1
-    return s
+    return np.int64(lowest_bit(np.uint64(mask)))
 
 
 @inlined

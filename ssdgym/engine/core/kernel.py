@@ -214,6 +214,17 @@ def lowest_bit(typing_context, word):
 
 
 @intrinsic
+def leading_zeros(typing_context, word):
+    """Return the number of bits above the highest set bit of a uint64; 64 for 0."""
+
+    def build(context, builder, signature, arguments):
+        is_zero_undefined = context.get_constant(numba.types.boolean, False)
+        return builder.ctlz(arguments[0], is_zero_undefined)
+
+    return numba.types.uint64(numba.types.uint64), build
+
+
+@intrinsic
 def count_bits(typing_context, word):
     """Return the number of set bits of a uint64."""
 

@@ -339,8 +339,9 @@ def _copy_valid(dev, first_page, end_page, target, room):
     moved = np.int64(0)
     wrong = np.int64(0)
     _prefetch_maps(dev, ppn, min(ppn + _AHEAD, end_page))
+    last = end_page - 1 - _AHEAD
     while moved < room:
-        prefetch(maps, np.int64(physical[min(ppn + _AHEAD, end_page - 1)].lpn))
+        prefetch(maps, np.int64(physical[min(ppn, last) + _AHEAD].lpn))
         page = physical[ppn]
         lpn, version = np.int64(page.lpn), np.int64(page.version)
         program_page(dev, target + moved, lpn, version)
@@ -365,7 +366,7 @@ def _map_copies(dev, target, pages):
     dev.counters[0].relocated_pages += pages
 
 
-@inlined
+@kernel
 def _empty_sub_block(dev, plane_number, source):
     """Relocate all valid pages of a sub-block to one stream; return OK or an error."""
     params = dev.params[0]

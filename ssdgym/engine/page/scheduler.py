@@ -167,9 +167,8 @@ def _has_write(dev, die_number):
 
 
 @inlined
-def _start_write(dev, die_number):
+def _start_write(dev, die_number, plane):
     params = dev.params[0]
-    plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane < 0:
         redirect_write(dev, die_number)
         return np.int64(AGAIN)
@@ -273,45 +272,51 @@ def _plane_before_reads(dev, die_number):
     return np.int64(-1)
 
 
-@inlined
-def _plane_to_collect(dev, die_number):
-    """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first.
+#: No write, so no plane for it.
+_NO_WRITE = -2
 
-    Below that, a decision about the idle die is due, or an error: see `status_of`.
+
+@inlined
+def _next_planes(dev, die_number):
+    """Return the plane that the die collects now, by its rule, and the plane that its write goes to.
+
+    The first is -1 if a host command goes first, and below that a decision about the idle die that is due, or
+    an error: see `status_of`. The second is as `_plane_of_write` has it, or _NO_WRITE.
     """
     params = dev.params[0]
     die = dev.die[die_number]
     if params.whole_rounds:
         plane = _plane_before_reads(dev, die_number)
         if plane >= 0:
-            return plane
+            return plane, np.int64(_NO_WRITE)
     if params.reads_first and die.read_head >= 0:
-        return -1
+        return np.int64(-1), np.int64(_NO_WRITE)
     plane = _pressing_plane(dev, die_number)
     if plane >= 0 or die.read_head >= 0:
-        return plane
+        return plane, np.int64(_NO_WRITE)
     if _has_write(dev, die_number):
-        plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
-        return plane if plane >= 0 and not takes_host_pages(dev, plane) else np.int64(-1)
+        written = np.int64(_plane_of_write(dev, die_number, next_write(dev, die_number)))
+        collects = written >= 0 and not takes_host_pages(dev, written)
+        return written if collects else np.int64(-1), written
     if params.defers_gc:
         plane = _plane_in_foreground(dev, die_number)
         if plane >= 0:
-            return plane
+            return plane, np.int64(_NO_WRITE)
+    plane = np.int64(-1)
     if dev.decider.hooks & IDLES:
-        return idle_plane(dev, die_number)
-    if params.background_free > 0:
-        return background_plane(dev, die_number, params.background_free)
-    return -1
+        plane = np.int64(idle_plane(dev, die_number))
+    elif params.background_free > 0:
+        plane = np.int64(background_plane(dev, die_number, params.background_free))
+    return plane, np.int64(_NO_WRITE)
 
 
 @inlined
 def dispatch_die(dev, die_number):
     """Start what an idle die does next, if anything."""
-    if dev.params[0].erases_wait:
-        stop_waiting(dev, die_number)
+    stop_waiting(dev, die_number)
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
-    plane = np.int64(_plane_to_collect(dev, die_number))
+    plane, written = _next_planes(dev, die_number)
     if plane >= 0:
         status = np.int64(_gc_command(dev, plane))
         if status == OK and dev.die[die_number].idle_steps > 0:
@@ -321,6 +326,6 @@ def dispatch_die(dev, die_number):
         return status_of(dev, plane)
     if dev.die[die_number].read_head >= 0:
         return _start_read(dev, die_number)
-    if _has_write(dev, die_number):
-        return _start_write(dev, die_number)
+    if written != _NO_WRITE:
+        return _start_write(dev, die_number, written)
     return OK

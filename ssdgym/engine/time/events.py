@@ -5,6 +5,7 @@ import numpy as np
 from ssdgym.engine.core.bits import queue_kernels, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC, NO_STOP
+from ssdgym.engine.core.status import OUT_OF_TIME, STOPPED, STUCK
 from ssdgym.engine.flash import NO_PHASE, duration_of
 
 #: The leaf of a resource without an event.
@@ -58,6 +59,16 @@ def next_event_ns(dev):
     if key == NO_EVENT:
         return NEVER
     return key >> np.int64(params.leaf_bits)
+
+
+@kernel
+def end_of_time(dev, event_ns, arrival_ns):
+    """Return why the device stops before its next event or arrival: STOPPED, STUCK or OUT_OF_TIME."""
+    control = dev.control[0]
+    if min(event_ns, arrival_ns) > control.stop_ns:
+        control.now = max(control.now, control.stop_ns)
+        return np.int64(STOPPED)
+    return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
 
 
 @inlined

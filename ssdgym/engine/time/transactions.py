@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, leading_zeros
 from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
@@ -22,13 +22,8 @@ BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
 @inlined
 def bin_of(value):
     """Return the number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
-    shift = 0
-    scaled = value
-    for step in (32, 16, 8, 4, 2, 1):
-        if scaled >> (_BITS + step):
-            scaled >>= step
-            shift += step
-    return shift * BINS_PER_OCTAVE + scaled
+    shift = max(63 - _BITS - np.int64(leading_zeros(np.uint64(value))), 0)
+    return shift * BINS_PER_OCTAVE + (value >> shift)
 
 
 def bin_middles() -> np.ndarray:
