@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 .PHONY: help demo test test-all test-lowest lint docs figures check format clean
 
 help:
-	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (some minutes, CPU only)"
+	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (three minutes, CPU only)"
 	@echo "make test         the fast tests"
 	@echo "make test-all     every test, the slow ones included"
 	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"

@@ -188,18 +188,25 @@ class BasedConfig(Config):
         return cls.resolved(data) if isinstance(data, dict) else data
 
     @classmethod
-    def resolved(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with those of others that they name."""
-        return cls.joined(data, "base")
+    def resolved(cls, data: dict[str, Any], below: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the fields with those of others that they name; `below` are the files that led here."""
+        return cls.joined(data, "base", below=below)
 
     @classmethod
-    def joined(cls, data: dict[str, Any], field: str, names: Collection[str] | None = None) -> dict[str, Any]:
+    def joined(
+        cls,
+        data: dict[str, Any],
+        field: str,
+        names: Collection[str] | None = None,
+        below: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
         """Return the fields over those of the configuration that one of them names.
 
         Args:
             data: the fields; returned as they are without `field`.
             field: names the other configuration; left out of the result.
             names: what is taken of the other, those of a mapping as `reads.bytes`; `None`: everything.
+            below: the files that led here.
 
         Raises:
             ValueError: there is none of that name, or it leads back to itself.
@@ -210,10 +217,9 @@ class BasedConfig(Config):
             raise ValueError(f"names in {field} {data[field]!r:.60}, which is none of configs/{cls.folder}")
         own = {name: value for name, value in data.items() if name != field}
         where, fields = read_named(data[field], cls.folder)
-        try:
-            other = cls.resolved(fields)
-        except RecursionError:
-            raise ValueError(f"names in {field} {where}, which leads back to itself; correct that") from None
+        if where in below:
+            raise ValueError(f"names in {field} {where}, which leads back to itself; correct that")
+        other = cls.resolved(fields, (*below, where))
         taken = (lambda name: True) if names is None else names.__contains__
         merged = {name: value for name, value in other.items() if taken(name)} | own
         parts = {part: own.get(part, {}) for part in cls.by_field if isinstance(other.get(part), dict)}

@@ -147,8 +147,8 @@ class Both:
 
     def __init__(self, config: BlockConfig, rule: str | Rule) -> None:
         """`rule` is a name of `RULES`, OUTSIDE, or what both call to choose."""
-        policy = rule if rule in RULES else None
-        given = RULES.get(rule, rule)  # type: ignore[arg-type]
+        policy = rule if isinstance(rule, str) and rule != OUTSIDE else None
+        given = RULES[policy] if policy else rule
         self.choose, self.theirs = (Drawn(config.seed) if rule == OUTSIDE else given for _ in range(2))
         self.sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=RECORDING)
         self.reference = BlockReference(config, self.theirs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined, lowest_bit
+from ssdgym.engine.core.kernel import inlined, trailing_zeros
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -27,7 +27,7 @@ def has(mask, s):
 @inlined
 def lowest_of(mask):
     """Return the number of the lowest set bit of an int64 that is not 0."""
-    return np.int64(lowest_bit(np.uint64(mask)))
+    return np.int64(trailing_zeros(np.uint64(mask)))
 
 
 @inlined

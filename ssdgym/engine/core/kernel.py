@@ -34,6 +34,8 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.cpu import CPUTargetOptions
 from numba.core.types.misc import unliteral
+from numba.cpython.unsafe.numbers import leading_zeros as leading_zeros
+from numba.cpython.unsafe.numbers import trailing_zeros as trailing_zeros
 from numba.extending import intrinsic, overload, register_jitable
 
 from ssdgym.engine.compiler.cache import enable_cache
@@ -200,28 +202,6 @@ def function_at(function_type: Any) -> Any:
         return function_type(numba.types.int64), build
 
     return at_address
-
-
-@intrinsic
-def lowest_bit(typing_context, word):
-    """Return the number of the lowest set bit of a uint64 that is not 0."""
-
-    def build(context, builder, signature, arguments):
-        is_zero_undefined = context.get_constant(numba.types.boolean, True)
-        return builder.cttz(arguments[0], is_zero_undefined)
-
-    return numba.types.uint64(numba.types.uint64), build
-
-
-@intrinsic
-def leading_zeros(typing_context, word):
-    """Return the number of bits above the highest set bit of a uint64; 64 for 0."""
-
-    def build(context, builder, signature, arguments):
-        is_zero_undefined = context.get_constant(numba.types.boolean, False)
-        return builder.ctlz(arguments[0], is_zero_undefined)
-
-    return numba.types.uint64(numba.types.uint64), build
 
 
 @intrinsic

@@ -7,7 +7,7 @@ the cost is that of its moves, the valid pages to relocate, and of the erase.
 import numpy as np
 
 from ssdgym.engine.core.bits import GOLDEN, NONE, ONE, below, full_mask, has, mix
-from ssdgym.engine.core.kernel import count_bits, inlined, kernel, lowest_bit
+from ssdgym.engine.core.kernel import count_bits, inlined, kernel, trailing_zeros
 from ssdgym.engine.core.records import HARDWARE, INDEXED, POOLED, SOFTWARE, SUB_BLOCK_RUN
 from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
 
@@ -283,7 +283,7 @@ def first_writable(dev, block, mask):
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     while mask != NONE:
-        s = np.int64(lowest_bit(mask))
+        s = np.int64(trailing_zeros(mask))
         if dev.sub_block[base + s].written < params.pages_per_sub_block:
             return base + s
         mask &= mask - ONE
@@ -295,7 +295,7 @@ def tie_of(mask):
     """Return the number that orders best sets of equal benefit; that of the set chosen first is smallest."""
     if mask == NONE:
         return np.int64(0)
-    return np.int64(count_bits(mask) << _SIX | lowest_bit(mask))
+    return np.int64(count_bits(mask) << _SIX | trailing_zeros(mask))
 
 
 @inlined

@@ -7,7 +7,7 @@ are counted from 0 here, and from 1 in E28 to E34 (`baselines/placements/hotness
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE
-from ssdgym.engine.core.kernel import inlined, kernel, lowest_bit, shared
+from ssdgym.engine.core.kernel import inlined, kernel, shared, trailing_zeros
 from ssdgym.engine.speedupgc.best_sets import WRITABLE, WRITABLE_BEST, find_first, renew, renew_after
 from ssdgym.engine.speedupgc.heaps import (
     HIGH,
@@ -293,8 +293,9 @@ def first_of(dev, plane, group, kind):
     for k in range(summary):
         mark = dev.group_bits[base + words + k]
         if mark != NONE:
-            word = k * _WORD + np.int64(lowest_bit(mark))
-            return plane * params.blocks + word * _WORD + np.int64(lowest_bit(dev.group_bits[base + word]))
+            word = k * _WORD + np.int64(trailing_zeros(mark))
+            place = np.int64(trailing_zeros(dev.group_bits[base + word]))
+            return plane * params.blocks + word * _WORD + place
     return np.int64(-1)
 
 

@@ -121,9 +121,9 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return {"reads": self.reads, "writes": self.writes}
 
     @classmethod
-    def resolved(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def resolved(cls, data: dict[str, Any], below: tuple[str, ...] = ()) -> dict[str, Any]:
         """See `BasedConfig`."""
-        return super().resolved(cls.joined(data, "memory_as", _WITH_MEMORY))
+        return super().resolved(cls.joined(data, "memory_as", _WITH_MEMORY, below), below)
 
     @model_validator(mode="after")
     def _cascades_have_a_dispersion(self) -> SyntheticTraceConfig:

@@ -206,6 +206,7 @@ def test_m_merge__restores_what_is_invalid(timing: str) -> None:
     assert places(reference, 0, 1, 2, 3) == [(2, 0), (0, 1), (0, 2), (0, 3)]
     assert counted(reference, "m_merges", "relocated_pages", "partial_erases", "erases") == (1, 2, 1, 2)
     assert device.erases[:8] == [1, 1, 0, 0, 1, 1, 1, 1]
+    assert device.disturbed[:8] == [0, 0, 1, 0, 0, 0, 0, 0]  # the leaf beside the erased ones
     assert device.since_merge[0] == 1
 
 
