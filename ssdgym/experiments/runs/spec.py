@@ -139,7 +139,8 @@ def source_name(source: Any) -> str:
         value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
         if value:
             return Path(value).name if attribute == "path" else str(value)
-    raise SsdgymError(f"a {type(source).__name__} has neither a name nor a kind to go by in results")
+    kind = type(source).__name__
+    raise SsdgymError(f"a {kind} has neither a name nor a kind to go by in results; give it a name.")
 
 
 Spec = dict[str, Any]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
+from ssdgym.experiments.runs.spec import source_name
 from ssdgym.workloads.stream import load_workload
 
 SUITE = load_suite(
@@ -61,12 +63,13 @@ def test_experiment__preconditions_as_the_suite_says() -> None:
     assert found == ["workload", "uniform"]
 
 
-@pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces", "passes"])
-def test_suites__their_splits_share_no_workload(name: str) -> None:
+@pytest.mark.parametrize("name", available("suites"))
+def test_suites__their_splits_share_no_workload_and_name_them_all(name: str) -> None:
     suite = load_suite(name)
     models: dict[str, str] = {}
     for split, workloads in suite.splits.items():
         for workload in workloads:
+            assert source_name(workload)
             model = load_workload(workload).model_dump_json()
             assert models.setdefault(model, split) == split, workload
     assert set(suite.splits) == {"training", "validation", "test"}
