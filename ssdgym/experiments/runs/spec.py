@@ -132,10 +132,10 @@ def split_options(text: str) -> list[str]:
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a device or a workload in results."""
+    """Return the name of a device or a workload in results; that of its base where it has none of its own."""
     if isinstance(source, str | Path):
         return str(source)
-    for attribute in ("name", "path", "kind"):
+    for attribute in ("name", "path", "kind", "base"):
         value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
         if value:
             return Path(value).name if attribute == "path" else str(value)
