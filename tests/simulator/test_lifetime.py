@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE, ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import registered_rules
-from ssdgym.policy.rules import VictimRule
+from ssdgym.policy.rules import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.requests import FLUSH
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.cells import drawn_limits
@@ -96,16 +97,45 @@ PLACEMENTS = {
     "future_benefit": "oracle_k",
     "rate_benefit": "oracle_rate",
 }
+SCATTER, MOST_STREAMS = ("hot_to_victims", "hotness_groups"), "hints_isolated"
+#: Rules with which wear is levelled within few erases.
+EAGER = {"progressive": "progressive(endurance=60)", "rejuvenator": "rejuvenator(tau=2)", "swl": "swl(k=1)"}
 
 
-@pytest.mark.parametrize("policy", registered_rules(VictimRule))
-def test_every_victim_rule__twenty_device_writes_after_the_first_retired_block(policy: str) -> None:
+def every_policy() -> list[tuple[str, str]]:
+    """Every rule, with the timing that it runs in; those that level wear beside others, by turns."""
+    opening, levelling = (itertools.cycle(registered_rules(kind)) for kind in (AllocationRule, LevellingRule))
+
+    def levelled(policy: str) -> str:
+        rule = next(levelling)
+        return f"{policy}+{next(opening)}+{EAGER.get(rule, f'{rule}(threshold=2)')}"
+
+    victims = [f"{rule}+{PLACEMENTS.get(rule, 'sep_gc')}" for rule in registered_rules(VictimRule)]
+    placements = set(registered_rules(PlacementRule)) - set(PLACEMENTS.values()) - {*SCATTER, MOST_STREAMS}
+    return [
+        *((policy, "none") for policy in [*victims, f"greedy+{MOST_STREAMS}"]),
+        *((f"gsm+{rule}", "none") for rule in SCATTER),
+        *((levelled(f"greedy+{rule}"), "none") for rule in sorted(placements)),
+        *((levelled(f"cost_benefit+sep_gc+{rule}"), "event") for rule in registered_rules(IdleRule)),
+    ]
+
+
+@pytest.mark.parametrize(("policy", "timing"), every_policy())
+def test_every_policy__twenty_device_writes_after_the_first_retired_block(policy: str, timing: str) -> None:
+    victims = policy.split("+")[0]
+    scatters = policy.endswith(SCATTER)
+    cells = VARIANT | {"endurance": {"mean": 60, "spread": 0.3}, "least_capacity": 0.2}
     config = device(
-        {"planes_per_die": 2, "sub_blocks_per_block": 2, "blocks_per_plane": 32, "pages_per_block": 4},
-        {"placement": PLACEMENTS.get(policy, "sep_gc")},
-        cells=VARIANT | {"endurance": {"mean": 60, "spread": 0.3}, "least_capacity": 0.2},
-        erase_unit={"gsm": "sub_block_run", "pb": "sub_block_set"}.get(policy, "block"),
-        multi_plane="relaxed" if policy == "parallel_gc" else "none",
+        {
+            "planes_per_die": 2,
+            "sub_blocks_per_block": 2,
+            "blocks_per_plane": 96 if scatters else 48,
+            "pages_per_block": 4,
+        },
+        {"timing": timing},
+        cells=cells | ({"program_failure": {}} if scatters else {}),
+        erase_unit={"gsm": "sub_block_run", "pb": "sub_block_set"}.get(victims, "block"),
+        multi_plane="relaxed" if victims == "parallel_gc" else "none",
         over_provisioning=1.5,
     )
     sim = Simulator(config, policy=policy, recording=Recording(1, 1))
@@ -116,7 +146,8 @@ def test_every_victim_rule__twenty_device_writes_after_the_first_retired_block(p
         sim.run(mixed_requests(pages, pages, seed=written))
         written += retired
         assert first_fault(sim.arrays, 0) == NO_FAULT
-    assert sim.metrics()["lifetime"]["retired_blocks"] > 0 and sim.metrics()["lost_pages"] == 0
+    assert written == 20 and sim.metrics()["lost_pages"] == 0
+    assert "threshold=" not in policy or sim.metrics()["levelling_rounds"] > 0
 
 
 def test_flush__of_pages_that_the_device_gives_up_meanwhile__ends() -> None:
