@@ -233,7 +233,8 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     life, endurance = state.life[i, 0], state.endurance[i, : sub_blocks_of(device)]
     first = endurance["first"].astype(np.int64)
     erases, limits = erases_of(state, i, device) - first, endurance["last"] - first
-    first_lost, written = int(life["first_lost_at"]), int(state.control["clock"][i, 0] - life["began_at"])
+    first_lost, began = int(life["first_lost_at"]), int(life["began_at"])
+    written = int(state.control["clock"][i, 0]) - began
     pages_each = device.usable.pages_per_block * device.units_per_page // device.usable.sub_blocks_per_block
     return {
         "end_of_life": is_over(state, i),
@@ -247,7 +248,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "mean_erases": float(erases.mean()),
             "erases_cv": ratio(float(erases.std()), float(erases.mean())),
             "retired_blocks": int(life["retired_blocks"]),
-            "host_pages_at_first_retirement": None if first_lost < 0 else first_lost - int(life["began_at"]),
+            "host_pages_at_first_retirement": None if first_lost < 0 else float(first_lost - began),
             "program_failures": int(life["program_failures"]),
             "erase_failures": int(life["erase_failures"]),
             "logical_pages_left": int(life["capacity"]),

@@ -76,3 +76,16 @@ def test_vector__as_single_environments_side_by_side(mode: AutoresetMode) -> Non
         assert_same(*results)
         assert not results[0][3].any()
         ends += int(results[0][2].sum())
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_vector__episodes_that_end_together__with_and_without_a_lost_block(mode: AutoresetMode) -> None:
+    """What is a number in one of them and `None` in the other is NaN in the array of both."""
+    env = EraseVictimVectorEnv(2, autoreset_mode=mode, **arguments(horizon=300))
+    observation, _ = env.reset(seed=[10, 8])
+    truncated = np.zeros(2, bool)
+    while not truncated.any():
+        observation, _, _, truncated, info = env.step(observation["action_mask"].argmax(axis=1))
+    metrics = info["final_info"]["metrics"] if mode is AutoresetMode.SAME_STEP else info["metrics"]
+    first = metrics["lifetime"]["host_pages_at_first_retirement"]
+    assert truncated.all() and first[0] > 0 and np.isnan(first[1])
