@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import explore, run_both, with_examples
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import NEEDS, SET_POLICIES, assert_same
+from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, NEEDS, SET_POLICIES, assert_same
 from tests.reference.page.audit import check
 
-#: Policies, and what the device has for each.
+#: Policies, and what the device has for each, or one of what.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "greedy": ("greedy", {}),
     "random": ("random", {}),
@@ -27,12 +27,16 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ippbe": ("ippbe(limit=3,tau=0.75)", {"multi_plane": "relaxed", "erase_unit": "sub_block_set"}),
     "writes_join": ("greedy", {"timing": "event", "multi_plane": "strict", "multi_plane_writes": True}),
     "idle": ("fifo", {"timing": "event", "idle": "threshold"}),
-    "dual_pool": ("greedy", {"levelling": "dual_pool", "placement": "sep_gc"}),
+    "levelling": (
+        "greedy",
+        {"levelling": tuple(LEVELLINGS), "block_allocation": (None, *ALLOCATIONS), "placement": "sep_gc"},
+    ),
     "known_limits": ("cost_benefit", {"levelling": "known_limits", "placement": "sep_gc"}),
 }
 
 
 def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
+    fixed = {k: data.draw(st.sampled_from(v)) if isinstance(v, tuple) else v for k, v in fixed.items()}
     if policy in SET_POLICIES:
         fixed = {"erase_unit": SET_POLICIES[policy][0], **fixed}
     config = data.draw(configs(wears_out=True, **NEEDS.get(policy, {}), **fixed))

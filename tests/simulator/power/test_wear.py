@@ -16,7 +16,7 @@ from ssdgym.simulator.power import page
 from tests.engine.audit import NO_FAULT, RETIRED_BLOCKS, first_fault
 from tests.engine.devices import device, mixed_requests, random_writes
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import NEEDS, device_config, request_array
+from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, NEEDS, device_config, request_array
 from tests.simulator.power.cutting import (
     checked_cut,
     cut_everywhere,
@@ -131,7 +131,10 @@ def test_a_recovery_without_the_table__is_found_out(monkeypatch: pytest.MonkeyPa
 @given(st.data())
 def test_any_device_that_wears_out__goes_on_after_cuts_at_any_instant(data: st.DataObject) -> None:
     policy = data.draw(st.sampled_from(["greedy", "random", "cost_benefit", "parallel_gc"]))
-    config = data.draw(configs(wears_out=True, **NEEDS.get(policy, {})))
+    fixed = NEEDS.get(policy, {}) | {"block_allocation": data.draw(st.sampled_from((None, *ALLOCATIONS)))}
+    if levelling := data.draw(st.sampled_from((None, *LEVELLINGS))):
+        fixed |= {"levelling": levelling, "placement": "sep_gc"}
+    config = data.draw(configs(wears_out=True, **fixed))
     sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=_RECORDING)
     capacitors = data.draw(st.booleans())
     for _ in range(4):
