@@ -19,11 +19,10 @@ def prefetch_block(dev, block):
     prefetch(dev.block, block)
     if params.tree_leaves > 0 or params.groups > 0:
         prefetch(dev.best, block)
-    sub = block * params.sub_blocks
-    end = sub + params.sub_blocks
-    while sub < end:
+    first = block * params.sub_blocks
+    prefetch(dev.sub_block, first)
+    for sub in range(first + _PER_LINE, first + params.sub_blocks, _PER_LINE):
         prefetch(dev.sub_block, sub)
-        sub += _PER_LINE
 
 
 @inlined
