@@ -14,7 +14,7 @@ from ssdgym.engine.core.status import END_OF_LIFE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.power import page
 from tests.engine.audit import NO_FAULT, RETIRED_BLOCKS, first_fault
-from tests.engine.devices import device, mixed_requests, random_writes
+from tests.engine.devices import device, full_device, mixed_requests, random_writes
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, NEEDS, device_config, request_array
 from tests.simulator.power.cutting import (
@@ -94,6 +94,20 @@ def test_a_worn_block_that_was_half_emptied__is_emptied_and_retired__and_nothing
         assert (sim.state.block["status"][0, halves] & RETIRED).all() or sim.metrics()["end_of_life"]
         sim.restore(saved)
     assert found > 0
+
+
+def test_room_in_the_open_block_of_levelling__is_used_before_pages_are_lost() -> None:
+    """Pages that found no room elsewhere were lost."""
+    cells = {"endurance": {"mean": 5, "spread": 0.3}, "program_failure": {"fresh": 0.02, "worn": 0.3}}
+    config = full_device(
+        {"channels": 1, "planes_per_die": 4, "blocks_per_plane": 8, "pages_per_block": 4},
+        {"allocation": "dynamic", "placement": "single", "levelling": "dual_pool(threshold=1)"},
+        cells=cells | {"capacity": "variant", "least_capacity": 0.3},
+    )
+    sim = Simulator(config, policy="random", seed=37, recording=_RECORDING)
+    sim.fill()
+    cuts, lost, reported = cut_everywhere(sim, random_writes(60, least_of(sim), seed=37), every=1)
+    assert cuts > 60 and lost == reported == 0
 
 
 @_BOTH
