@@ -191,6 +191,16 @@ def test_preconditioning__wears_nothing_out_and_another_seed_has_other_limits() 
     assert states[0] == states[1] != states[2]
 
 
+def test_first_retirement__is_counted_from_the_end_of_preconditioning() -> None:
+    sim = Simulator(device(cells={"endurance": {"mean": 4, "spread": 0.3}}), seed=1)
+    sim.precondition("uniform")
+    life = sim.metrics()["lifetime"]
+    while life["retired_blocks"] == 0:
+        sim.run(random_writes(1, sim.logical_pages, seed=life["host_pages_written"]))
+        life = sim.metrics()["lifetime"]
+    assert life["host_pages_written"] - life["host_pages_at_first_retirement"] in (0, 1)
+
+
 @pytest.mark.parametrize("distribution", ["normal", "weibull"])
 def test_limits__have_the_mean_and_the_spread(distribution: str) -> None:
     cells = {"endurance": {"mean": 1000, "spread": 0.15, "distribution": distribution}}

@@ -84,6 +84,64 @@ def test_update_rate__of_pages_written_more_often__is_higher() -> None:
     assert np.corrcoef(rates.T)[0, 1] > 0.5
 
 
+def _parts_of_features() -> list[str]:
+    """Register what the features of blocks are made of; return the names."""
+
+    @feature(high=1e9, samples_pages=True)
+    def updates(view, candidate, decision):
+        return candidate.updates
+
+    @feature(high=1e9, samples_pages=True)
+    def sampled(view, candidate, decision):
+        return candidate.sampled
+
+    @feature(high=1e9)
+    def dead(view, candidate, decision):
+        return candidate.invalid
+
+    @feature(high=1e9)
+    def alive(view, candidate, decision):
+        return candidate.valid
+
+    @feature(high=1e9)
+    def since_invalidated(view, candidate, decision):
+        return view.control[0].clock - candidate.invalidated_at
+
+    @feature(high=1e9)
+    def since_closed(view, candidate, decision):
+        return view.control[0].clock - candidate.closed_at
+
+    @feature(high=1e9)
+    def clock(view, candidate, decision):
+        return view.control[0].clock
+
+    return ["updates", "sampled", "dead", "alive", "since_invalidated", "since_closed", "clock"]
+
+
+def test_features_of_blocks__have_the_values_that_they_describe() -> None:
+    """Their parts are observed beside them, as features of the test's own, and put together by NumPy."""
+    ours = _parts_of_features()
+    theirs = ["log_update_rate", "valid_fraction", "log_benefit", "log_age", "log_age_closed"]
+    env = make(ours + theirs, candidates="all", workload="zipf99")
+    observation, info = env.reset(seed=0)
+    logical, few = env.episodes.devices[0].logical_pages, 0
+    for _ in range(100):
+        observation, _, _, _, info = env.step(info["proposed"][0])
+        columns = observation["candidates"][observation["action_mask"] != 0].astype(np.float64).T
+        updates, sampled, dead, alive, since_invalidated, since_closed, clock = columns[: len(ours)]
+        rates = (updates / np.maximum(sampled, 1) + 0.5) / (clock / logical + 0.5)
+        few += int((sampled == 1).sum())
+        expected = [
+            np.where(sampled > 0, np.log2(rates) / 2, 0).clip(-4, 4),
+            2 * alive / (alive + dead) - 1,
+            np.log2(np.maximum(dead, 0.5) / (alive + 0.5)) / 2 + 1,
+            np.log2(100 * (since_invalidated + 1) / logical) / 2,
+            np.log2(10 * (since_closed + 1) / logical) / 2,
+        ]
+        np.testing.assert_allclose(columns[len(ours) :], expected, rtol=1e-5, atol=1e-5)
+    assert few > 0
+
+
 def test_block_stream__of_the_first_stream_and_the_last__is_minus_one_and_one() -> None:
     env = make(["block_stream"], ftl={"timing": "none", "placement": "sep_gc"}, candidates="all")
     observation, info = env.reset(seed=0)
