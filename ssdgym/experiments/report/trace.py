@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
@@ -48,7 +48,7 @@ def _draw_addresses(axes: Axes, summary: RecordSummary, source: RecordSource) ->
     maps = _address_maps(source, width, height_gib, in_time)
     for op, (name, color) in OPERATIONS.items():
         if maps[op].any():
-            shades = LinearSegmentedColormap.from_list(name, [(color, 0.25), (color, 1.0)])
+            shades = LinearSegmentedColormap.from_list(name, [to_rgba(color, 0.25), to_rgba(color)])
             axes.imshow(
                 np.ma.masked_equal(maps[op].T, 0),
                 cmap=shades,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.sweeps.config import load_sweep
+from ssdgym.experiments.sweeps.outcome import SweepOutcome, TrialOutcome
 from ssdgym.experiments.sweeps.trials import check_sweep, plan_trial
 
 HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}
@@ -60,6 +62,17 @@ def test_command__repeats_the_trial_on_other_seeds() -> None:
         "ssdgym evaluate --policy 'd_choices(d=3)' --device tiny --ftl gc.free_blocks=2 "
         "--workload zipf80 --seeds 7-8 --host-pages 1000 --warmup 0"
     )
+
+
+def test_outcome__the_best_trial_is_measured_again_on_seeds_that_have_not_chosen_it() -> None:
+    sweep = load_sweep(policy_sweep({"policy.d": {"grid": [3, 5]}}))
+    trials = plan(policy_sweep({"policy.d": {"grid": [3, 5]}}))
+    found: list[Any] = [{"metric": metric} for metric in (2.0, 1.5)]
+    ended = [TrialOutcome(k, trials[k], "finished", found[k]) for k in range(2)]
+    outcome = SweepOutcome(sweep, Path("out"), ended)
+    fresh = 2**32 + 2  # the sweep has the two before it
+    assert outcome.command is not None and "d_choices(d=5)" in outcome.command
+    assert f"--seeds {fresh}-{fresh + 7} " in outcome.command
 
 
 @pytest.mark.parametrize(
