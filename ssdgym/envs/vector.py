@@ -227,8 +227,9 @@ class DecisionVectorEnv(VectorEnv):
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the threads end."""
-        self.episodes.dismiss()
+        """Let the threads end: there are none in an environment that was refused, which some gymnasium closes."""
+        if "episodes" in vars(self):
+            self.episodes.dismiss()
 
     # -- the environments one by one
 
