@@ -227,7 +227,7 @@ class DecisionVectorEnv(VectorEnv):
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the threads end: there are none in an environment that was refused, which some gymnasium closes."""
+        """Let the threads end; an environment that was refused has none, and gymnasium may close it, too."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
 
