@@ -248,6 +248,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "mean_erases": float(erases.mean()),
             "erases_cv": ratio(float(erases.std()), float(erases.mean())),
             "retired_blocks": int(life["retired_blocks"]),
+            # a float, as `None` may stand beside it in the array of a vector environment
             "host_pages_at_first_retirement": None if first_lost < 0 else float(first_lost - began),
             "program_failures": int(life["program_failures"]),
             "erase_failures": int(life["erase_failures"]),

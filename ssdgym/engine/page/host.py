@@ -9,12 +9,19 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, LEVELLING_DUE, LEVELLING_RUNS, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, request_action, status_of
+from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, oldest_page, page_to_evict
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import levels_next, start_levelling
-from ssdgym.engine.page.placement import by_request, note_page, note_request, plane_for_host, rule_of_host
+from ssdgym.engine.page.placement import (
+    by_request,
+    host_stream,
+    note_page,
+    note_request,
+    plane_for_host,
+    rule_of_host,
+)
 from ssdgym.engine.page.refresh import plane_to_patrol, refreshes_next, start_refresh
 from ssdgym.engine.page.scheduler import queue_read, queue_write
 from ssdgym.engine.page.writes import host_program, prefetch_requests, read_mapped
@@ -56,9 +63,8 @@ def _pass(dev, plane, die_number):
 def _named_stream(dev, plane, lpn):
     """Return the stream that is named outside for a page, or was for the first one of its request."""
     control, whole = dev.control[0], by_request(dev)
-    if whole and control.offset > 0:
-        return np.int64(control.request_stream)
-    stream = request_action(dev, PLACE, plane, lpn)
+    named = control.request_stream if whole and control.offset > 0 else -1
+    stream = host_stream(dev, plane, lpn, named)
     if whole and stream >= 0:
         control.request_stream = stream
     return stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.index import leave_pool
-from ssdgym.engine.blocks.manager import adopt_block, open_block, program, program_levelled
+from ssdgym.engine.blocks.manager import adopt_block, levelling_stream, open_block, program, program_levelled
 from ssdgym.engine.blocks.victims import adopt_worn, erase, erase_again, vacate, withdraw_block
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import entry, inlined, kernel
@@ -65,7 +65,7 @@ def _victim_with_room(dev, plane):
 @inlined
 def _stream_with_block(dev, plane):
     """Return the lowest stream of a plane that has an open block, levelling's the last; 0 where none has."""
-    for stream in range(dev.params[0].streams + np.int64(dev.params[0].levels & LEVELS)):
+    for stream in range(MAX_STREAMS):
         if dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
             return np.int64(stream)
     return np.int64(0)
@@ -82,10 +82,10 @@ def _collect(dev, plane, block):
             lpn, version = np.int64(dev.physical[ppn].lpn), np.int64(dev.physical[ppn].version)
             check_page(dev, lpn, np.int64(ppn))
             stream = _stream_with_block(dev, plane)
-            if stream < params.streams:
-                dev.logical[lpn].ppn = program(dev, plane, stream, lpn, version, True)
-            else:
+            if stream == levelling_stream(dev):
                 dev.logical[lpn].ppn = program_levelled(dev, plane, lpn, version)
+            else:
+                dev.logical[lpn].ppn = program(dev, plane, stream, lpn, version, True)
             sub = sub_block_of(params, np.int64(ppn))
             vacate(dev, block_of(params, sub), sub, 1)
             dev.counters[0].relocated_pages += 1

@@ -147,6 +147,11 @@ def test_threads__no_number_from_1_up__refused(threads: Any) -> None:
         EraseVictimVectorEnv(COUNT, threads=threads, **SMALL)
 
 
+def test_close__of_an_environment_that_was_refused__has_nothing_to_end() -> None:
+    """Some versions of gymnasium close what they collect as garbage, made or not."""
+    EraseVictimVectorEnv.__new__(EraseVictimVectorEnv).close()
+
+
 def test_threads__by_themselves__are_cores_with_eight_devices_each() -> None:
     assert threads_for(1) == threads_for(15) == 1
     assert 1 <= threads_for(10**6) <= threads_for(10**9)
