@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.page import PageFtl
-from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
+from ssdgym.engine.decisions import IDLE, IDLE_STEPS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import idle_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
-from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.policy import idle_of
@@ -35,10 +34,6 @@ class IdleDecision(DescribedDecision):
         self.names = [IDLE_RULE]
         self.labels = {"answer": self.names}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        return Setting(tuple(devices), kinds=(KINDS[IDLE],))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with an idle rule, which proposes, and with the policy that chooses victims.

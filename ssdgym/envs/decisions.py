@@ -153,14 +153,19 @@ class DescribedDecision(Decision):
 
     Attributes:
         labels: of all proposers, by the kind of features that what they propose has.
+        kinds: numbers of the kinds that are due, where there are others than `kind`.
+        most_blocks: most blocks of a candidate that no proposer picked.
     """
 
     labels: Mapping[str, Sequence[str]]
+    kinds: Sequence[int] = ()
+    most_blocks: int = 1
     _selection: Selection
 
-    @abstractmethod
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
         """Return what the features are chosen by."""
+        kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
+        return Setting(tuple(devices), self.most_blocks, kinds)
 
     @property
     def features(self) -> Features:  # type: ignore[override]
@@ -226,10 +231,6 @@ class EraseDecision(DescribedDecision):
         self.names = [name if isinstance(name, str) else name.label for name in proposers]
         self.labels = {"candidate": self.names}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        return Setting(tuple(devices), self.most_blocks)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates, if proposers fit the devices and all sets can be listed."""

@@ -14,7 +14,6 @@ from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.background_gc import IdleDecision
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, EraseDecision, Options
-from ssdgym.envs.features import Setting
 from ssdgym.envs.placement import DEFAULT_VICTIMS, StreamDecision
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
@@ -32,16 +31,11 @@ class JointDecision(DescribedDecision):
         self, erase: EraseDecision, streams: StreamDecision, idle: IdleDecision | None = None
     ) -> None:
         self.erase, self.streams, self.idle = erase, streams, idle
-        self.proposers = erase.proposers
+        self.proposers, self.most_blocks = erase.proposers, erase.most_blocks
         self.kinds = (ERASE, *streams.kinds, *(() if idle is None else (IDLE,)))
         answers = () if idle is None else idle.names
         self.labels = {"candidate": erase.names, "stream": streams.names, "answer": answers}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        kinds = tuple(KINDS[kind] for kind in self.kinds)
-        return Setting(tuple(devices), self.erase.most_blocks, kinds)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with the streams of the agent, its trackers and, if it decides, an idle rule."""

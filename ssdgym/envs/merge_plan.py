@@ -10,11 +10,10 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.describing import merge_describer
-from ssdgym.engine.decisions import KINDS, MERGE
+from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets
-from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import MergeRule, Policy, get_policy
@@ -38,10 +37,6 @@ class MergeDecision(DescribedDecision):
         self.names = [policy.label for policy in self.proposers]
         self.labels = {"plan": self.names}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        return Setting(tuple(devices), kinds=(KINDS[MERGE],))
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates, on the device whose blocks are divided furthest."""

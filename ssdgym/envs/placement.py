@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.page import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
-from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
+from ssdgym.engine.decisions import PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
-from ssdgym.envs.features import Setting
 from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
@@ -79,10 +78,6 @@ class StreamDecision(DescribedDecision):
         self.names = [PLACEMENT, *proposers]
         self.labels = {"stream": self.names}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        return Setting(tuple(devices), kinds=tuple(KINDS[kind] for kind in self.kinds))
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe on some devices, and what notes credit on them."""

@@ -11,12 +11,11 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.page import SUB_BLOCK_PLACEMENTS, PageFtl
-from ssdgym.engine.decisions import ALLOCATE, KINDS, LEVEL
+from ssdgym.engine.decisions import ALLOCATE, LEVEL
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import block_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
-from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
@@ -42,10 +41,6 @@ class WearDecision(DescribedDecision):
         self.names = [self.rule]
         self.labels = {"candidate": self.names}
         self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
-        return Setting(tuple(devices), kinds=(KINDS[self.kind],))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with the policy that chooses victims.
