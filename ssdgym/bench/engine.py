@@ -19,7 +19,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ssdgym.bench.measurement import LOGICAL_PAGES, Measurement, Spread, take, touching_memory
+from ssdgym.bench.measurement import LOGICAL_PAGES, Measurement, Spread, touching_memory
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
@@ -114,45 +114,32 @@ def _four_dies(over_provisioning: float) -> DeviceConfig:
     return _device("event", over_provisioning, channels=2, chips_per_channel=2, blocks_per_plane=250)
 
 
-def _runs(device: DeviceConfig, read_fraction: float) -> Work:
-    """Play the same uniform requests again and again on a device that was filled and overwritten before."""
-    simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
-    requests = _uniform(device.logical_pages, read_fraction)
-    simulator.run(page_writes(np.arange(device.logical_pages)))
-    simulator.run(requests)
+def _runs(device: DeviceConfig, read_fraction: float, moves: bool = False) -> Work:
+    """Play the same uniform requests again and again on a device that was filled and overwritten before.
 
-    def play() -> int:
-        simulator.feed(requests)
-        simulator.advance()
-        return len(requests)
-
-    return play
-
-
-def _runs_on_large(device: DeviceConfig) -> Work:
-    """Do as `_runs` with writes, for a device of more pages than there are requests.
-
-    All addresses are moved on each time: otherwise the pages that no request names would never be written.
+    On a device of more pages than there are requests all addresses are moved on each time: otherwise the
+    pages that no request names would never be written.
     """
     simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
     pages = device.logical_pages
-    requests = _uniform(pages, read_fraction=0.0)
+    requests = _uniform(pages, read_fraction)
     simulator.run(page_writes(np.arange(pages)))
 
     def play() -> int:
-        requests["lpn"] = (requests["lpn"] + pages // 3) % pages
+        if moves:
+            requests["lpn"] = (requests["lpn"] + pages // 3) % pages
         simulator.feed(requests)
         simulator.advance()
         return len(requests)
 
-    for _ in range(_OVERWRITES * pages // len(requests)):
+    for _ in range(_OVERWRITES * pages // len(requests) if moves else 1):
         play()
     return play
 
 
 def _uniform(logical_pages: int, read_fraction: float) -> Requests:
     config = UniformConfig(requests=_REQUESTS, read_fraction=read_fraction)
-    return take(open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0), _REQUESTS)
+    return open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0).take(_REQUESTS)
 
 
 def _yardstick() -> Work:
@@ -303,7 +290,7 @@ _RATES: tuple[tuple[str, str, float | None, Callable[[], Work]], ...] = (
         "untimed host writes, 23,020 blocks x 128 pages, 7 % spare",
         "host pages/s",
         None,
-        lambda: _runs_on_large(_device("none", blocks_per_plane=23_020, pages_per_block=128)),
+        lambda: _runs(_device("none", blocks_per_plane=23_020, pages_per_block=128), 0.0, moves=True),
     ),
     (
         "event-driven requests, 4 dies, half reads, 28 % spare",

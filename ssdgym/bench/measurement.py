@@ -14,15 +14,6 @@ import numpy as np
 from ssdgym.engine.core.kernel import entry
 from ssdgym.files import write_between
 from ssdgym.requests import Requests
-from ssdgym.workloads import RequestStream
-
-
-def take(stream: RequestStream, count: int) -> Requests:
-    """Return so many requests of a stream, which gives fewer at a time than are needed."""
-    parts = [stream.next(count)]
-    while (missing := count - sum(map(len, parts))) > 0:
-        parts.append(stream.next(missing))
-    return np.concatenate(parts)
 
 
 class Spread(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ssdgym.bench.measurement import Spread, in_turns, take
+from ssdgym.bench.measurement import Spread, in_turns
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
@@ -74,7 +74,7 @@ def _requests(workload: WorkloadConfig, device: DeviceConfig, counts: Sequence[i
     stream = open_workload(
         workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=0
     )
-    return [take(stream, count) for count in counts]
+    return [stream.take(count) for count in counts]
 
 
 # Policies. Every device is warmed up by its own policy: every page is written once, then random pages are

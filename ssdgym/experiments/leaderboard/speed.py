@@ -122,21 +122,14 @@ class _Device:
 
     def carry_out(self, requests: int) -> float:
         """Return the CPU time of the next requests, in seconds per host page that they write."""
-        chunks = self._take(requests)
+        taken = self._stream.take(requests)
+        if len(taken) < requests:
+            raise SsdgymError("the workload ends before policies can be timed on it; use --no-speed.")
         before = self._pages()
         started = time.process_time()
-        self._simulator.proceed(iter(chunks))
+        self._simulator.proceed(iter([taken]))
         seconds = time.process_time() - started
         return seconds / max(self._pages() - before, 1)
-
-    def _take(self, requests: int) -> list[Requests]:
-        chunks: list[Requests] = []
-        while (missing := requests - sum(map(len, chunks))) > 0:
-            chunk = self._stream.next(missing)
-            if not len(chunk):
-                raise SsdgymError("the workload ends before policies can be timed on it; use --no-speed.")
-            chunks.append(chunk)
-        return chunks
 
     def _pages(self) -> Any:
         return int(self._simulator.arrays.counters["host_pages_written"][0, 0])
