@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -151,7 +151,7 @@ def export(
 
         ssdgym export td_lifetime --out lifetime.h --name lifetime
     """
-    from ssdgym.files import write_atomically
+    from ssdgym.files import write_bytes
 
     with agents_extra():
         from ssdgym.agents.agent import Agent
@@ -161,11 +161,7 @@ def export(
         raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
     loaded = None if agent == "td_lifetime" else Agent.load(agent)
     text = c_header(loaded, name) if loaded else td_lifetime_header(name)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(text.encode())
-
-    write_atomically(out, write)
+    write_bytes(out, text.encode())
     if loaded is None:
         if as_json:
             print_json({"header": str(out)})
