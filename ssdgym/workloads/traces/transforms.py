@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -25,21 +24,15 @@ class Transform:
     #: Whether no more records will come out.
     is_finished = False
 
-    def __init__(self, volumes: Volumes) -> None:
+    def __init__(self, config: Any, volumes: Volumes) -> None:
+        """Begin with records that have these volumes."""
+        self.config = config
         #: What the field `volume` of the records refers to afterwards.
         self.volumes = volumes
 
     def __call__(self, records: Records) -> Records:
         """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
         raise NotImplementedError
-
-
-class TransformBase(Config):
-    """Base of all transforms."""
-
-    @abstractmethod
-    def start(self, volumes: Volumes) -> Transform:
-        """Return the transform of a source that has these volumes."""
 
 
 #: No request is played later than this; nanoseconds, some 145 years.
@@ -52,7 +45,7 @@ def _as_tuple(value: Any) -> Any:
     return tuple(str(item) if type(item) is int else item for item in values)
 
 
-class VolumesConfig(TransformBase):
+class VolumesConfig(Config):
     """Keep the requests of some volumes (LUNs, disks, files) only."""
 
     kind: Literal["volumes"] = "volumes"
@@ -61,12 +54,8 @@ class VolumesConfig(TransformBase):
         " those that are numbers in quotes."
     )
 
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`."""
-        return _SomeVolumes(self, volumes)
 
-
-class OnlyConfig(TransformBase):
+class OnlyConfig(Config):
     """Keep the requests of some operations only; `only(ops=write)` makes a trace write-only."""
 
     kind: Literal["only"] = "only"
@@ -76,34 +65,22 @@ class OnlyConfig(TransformBase):
         BeforeValidator(_as_tuple),
     ] = Field(description="One operation or a list.")
 
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`."""
-        return _SomeOps(self, volumes)
 
-
-class HeadConfig(TransformBase):
+class HeadConfig(Config):
     """Keep the first so many requests."""
 
     kind: Literal["head"] = "head"
     requests: PositiveInt = Field(description="How many.")
 
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`."""
-        return _Head(self, volumes)
 
-
-class ScaleTimeConfig(TransformBase):
+class ScaleTimeConfig(Config):
     """Multiply all arrival times: below 1 the trace is played faster than it was recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
     factor: float = Field(gt=0, le=1e6, description="New gap between arrivals over the old one.")
 
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`."""
-        return _ScaledTime(self, volumes)
 
-
-class AlignConfig(TransformBase):
+class AlignConfig(Config):
     """Move the ends of every request to multiples of a unit.
 
     Without it, a write of part of a page makes the device read the rest of that page first.
@@ -116,10 +93,6 @@ class AlignConfig(TransformBase):
         description="Units touched in part: grow takes them in whole; drop leaves them out, and requests"
         " of which nothing is left with them. Trims never grow.",
     )
-
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`."""
-        return _Aligned(self, volumes)
 
 
 class _SomeVolumes(Transform):
@@ -148,7 +121,7 @@ class _SomeVolumes(Transform):
 
 class _SomeOps(Transform):
     def __init__(self, config: OnlyConfig, volumes: Volumes) -> None:
-        super().__init__(volumes)
+        super().__init__(config, volumes)
         self._is_kept = np.array([name in config.ops for name in OP_NAMES])
 
     def __call__(self, records: Records) -> Records:
@@ -157,7 +130,7 @@ class _SomeOps(Transform):
 
 class _Head(Transform):
     def __init__(self, config: HeadConfig, volumes: Volumes) -> None:
-        super().__init__(volumes)
+        super().__init__(config, volumes)
         self._left = config.requests
 
     def __call__(self, records: Records) -> Records:
@@ -168,15 +141,12 @@ class _Head(Transform):
 
 
 class _ScaledTime(Transform):
-    def __init__(self, config: ScaleTimeConfig, volumes: Volumes) -> None:
-        super().__init__(volumes)
-        self._factor = config.factor
-
     def __call__(self, records: Records) -> Records:
-        scaled = np.rint(records["time_ns"] * self._factor)
+        factor = self.config.factor
+        scaled = np.rint(records["time_ns"] * factor)
         if np.abs(scaled).max() > _LATEST_NS:
             raise SsdgymError(
-                f"transform scale_time: factor {self._factor:g} moves a request more than 2**62 ns away; "
+                f"transform scale_time: factor {factor:g} moves a request more than 2**62 ns away; "
                 "choose a smaller one."
             )
         records["time_ns"] = scaled
@@ -216,7 +186,7 @@ class _Aligned(Transform):
 # written as often and in the same runs as on the large one.
 
 
-class ScaleSpaceConfig(TransformBase):
+class ScaleSpaceConfig(Config):
     """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps."""
 
     kind: Literal["scale_space"] = "scale_space"
@@ -229,10 +199,6 @@ class ScaleSpaceConfig(TransformBase):
         "and 18 MiB.",
     )
     seed: NonNegativeInt = Field(0, description="Which regions are kept; no part of the stream's seed.")
-
-    def start(self, volumes: Volumes) -> Transform:
-        """See `TransformBase`; the regions of all volumes, one after the other, form the groups."""
-        return _ScaledSpace(self, volumes)
 
 
 class _ScaledSpace(Transform):
@@ -284,6 +250,14 @@ class _ScaledSpace(Transform):
 
 TransformConfig = VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | ScaleSpaceConfig | AlignConfig
 AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
+_TRANSFORMS: dict[str, type[Transform]] = {
+    "volumes": _SomeVolumes,
+    "only": _SomeOps,
+    "head": _Head,
+    "scale_time": _ScaledTime,
+    "scale_space": _ScaledSpace,
+    "align": _Aligned,
+}
 
 
 class Transformed:
@@ -294,7 +268,7 @@ class Transformed:
         self._transforms: list[Transform] = []
         self.volumes = source.volumes
         for config in configs:
-            self._transforms.append(config.start(self.volumes))
+            self._transforms.append(_TRANSFORMS[config.kind](config, self.volumes))
             self.volumes = self._transforms[-1].volumes
 
     def chunk(self) -> Records:
