@@ -9,14 +9,14 @@ import numpy.typing as npt
 from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
 
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import READ, SYNC, WRITE, Requests
+from ssdgym.requests import READ, REQUEST, SYNC, WRITE, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.base import CHUNK, NotedConfig, Share, Weight
 from ssdgym.workloads.generators.base import RegionConfig, SizeDraw, as_size_weights
 from ssdgym.workloads.generators.skewed import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
-from ssdgym.workloads.traces.record import RECORD, WIDE_REQUEST, narrow, to_pages
+from ssdgym.workloads.traces.record import RECORD, WIDE_REQUEST, cast, to_pages
 
 #: The logical space is one volume that starts at page 0.
 _ONE_VOLUME = np.zeros(1, np.int64)
@@ -150,7 +150,7 @@ class _SmallWrites:
         records["op"] = requests["op"]
         pages = to_pages(records, self._page_size, _ONE_VOLUME)
         pages["flags"] |= requests["flags"]
-        return narrow(pages)
+        return cast(pages, REQUEST)
 
 
 def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: int) -> tuple[int, int]:

@@ -7,7 +7,6 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from ssdgym.files import cache_folder, file_hash
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.files import find_trace
-from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes
+from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes, cast
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.registry import TraceFormat, format_code_hashes, format_names, format_of
 
@@ -118,10 +117,10 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
     ends = np.zeros(0, np.int64)
     requests, digest = 0, hashlib.sha256()
     with (folder / _RECORDS).open("wb") as file:
-        for block in _clean(trace_format.read(path, bad, numbers)):
+        for block in trace_format.read(path, bad, numbers):
             requests += len(block)
             ends = _farthest(ends, block, len(numbers.names))
-            data = block.tobytes()
+            data = cast(block, RECORD).tobytes()  # equal records are equal bytes
             digest.update(data)
             file.write(data)
     if not requests:
@@ -136,15 +135,6 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
     text = json.dumps(facts)
     # The first line vouches for the second.
     (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
-
-
-def _clean(blocks: Iterator[Records]) -> Iterator[Records]:
-    """Yield the blocks with zeros where numpy left padding, so that equal records are equal bytes."""
-    for block in blocks:
-        clean = np.zeros(len(block), RECORD)
-        for field in RECORD.fields or ():
-            clean[field] = block[field]
-        yield clean
 
 
 def _farthest(ends: Any, block: Records, volumes: int) -> Any:
@@ -242,7 +232,8 @@ class TraceConfig(PlayedConfig):
 
     def trace_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
-        return [trace_hash(self)]
+        path = find_trace(self.path)
+        return [_hash(path, file_stamp(path))]
 
     def code_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
@@ -260,12 +251,6 @@ def load_trace(config: TraceConfig) -> StoredTrace:
         _load.cache_clear()
         known = _load(path, file_stamp(path), config.format, config.skip_bad)
     return known
-
-
-def trace_hash(config: TraceConfig) -> str:
-    """Return the SHA-256 of the file's content."""
-    path = find_trace(config.path)
-    return _hash(path, file_stamp(path))
 
 
 def file_stamp(path: Path) -> Stamp:

@@ -14,7 +14,6 @@ from ssdgym.requests import (
     FLUSH,
     PARTIAL_HEAD,
     PARTIAL_TAIL,
-    REQUEST,
     TRIM,
     WRITE,
     Requests,
@@ -186,11 +185,11 @@ class Compact:
         return result
 
 
-def narrow(requests: Requests) -> Requests:
-    """Return dtype REQUEST; every page number must fit."""
-    result = np.zeros(len(requests), REQUEST)
-    for field in REQUEST.fields or ():
-        result[field] = requests[field]
+def cast(rows: Records, dtype: np.dtype) -> Records:
+    """Return the fields of a dtype, whose values must fit, with zeros where numpy pads between them."""
+    result = np.zeros(len(rows), dtype)
+    for field in dtype.names or ():
+        result[field] = rows[field]
     return result
 
 

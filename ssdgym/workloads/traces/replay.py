@@ -9,11 +9,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ssdgym.requests import WRITE, Requests
+from ssdgym.requests import REQUEST, WRITE, Requests
 from ssdgym.types import IntArray
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.base import NO_REQUESTS, Loops, RequestStream
-from ssdgym.workloads.traces.record import Compact, RecordSource, narrow, to_pages, volume_starts
+from ssdgym.workloads.traces.record import Compact, RecordSource, cast, to_pages, volume_starts
 
 _FEW = 1 << 16
 
@@ -243,7 +243,7 @@ class _Played:
             requests = to_pages(records, self._page_size, self._starts)
             if len(requests):
                 self.requests += len(requests)
-                return narrow(self._on_device(requests))
+                return cast(self._on_device(requests), REQUEST)
         return NO_REQUESTS
 
     def _on_device(self, requests: Requests) -> Requests:
