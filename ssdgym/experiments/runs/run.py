@@ -79,41 +79,29 @@ def _played(
     """Play a run on a device that is ready for it; return the metrics, and samples where some are taken."""
     if run.day_requests is not None:
         return _over_days(simulator, stream, run, run.day_requests), None
-    chunks = _chunks(stream, run.requests)
-    if run.sample_pages is not None:
-        return _sampled(simulator, chunks, run, progress)
-    metrics = simulator.run(
-        chunks, host_pages=run.host_pages, warmup=run.warmup, days=run.days or 0, progress=progress
-    )
-    return metrics, None
-
-
-def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
-    """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
-    is_played_again = preconditioning in (*REPEATING, "reads")
-    return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
-
-
-def _sampled(
-    simulator: Simulator, chunks: Iterator[Requests], run: RunSpec, progress: Callable[[int], None] | None
-) -> tuple[dict[str, Any], dict[str, list[float]]]:
-    """Play a run with a look at the device after each so many pages; return the metrics and the samples."""
-    sampler = Sampler(simulator)
+    sampler = None if run.sample_pages is None else Sampler(simulator)
 
     def note(pages: int) -> None:
-        sampler.note()
+        if sampler is not None:
+            sampler.note()
         if progress is not None:
             progress(pages)
 
     metrics = simulator.run(
-        chunks,
+        _chunks(stream, run.requests),
         host_pages=run.host_pages,
         warmup=run.warmup,
         days=run.days or 0,
         progress=note,
         progress_every=run.sample_pages,
     )
-    return {**metrics, **sampler.metrics()}, sampler.series
+    return (metrics, None) if sampler is None else ({**metrics, **sampler.metrics()}, sampler.series)
+
+
+def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
+    """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
+    is_played_again = preconditioning in (*REPEATING, "reads")
+    return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
 
 
 def result_of(

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import ssdgym
@@ -51,7 +50,7 @@ class Finished:
     series: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The database of one folder, which is made, empty or holds it already; for one process at a time."""
 
     def __init__(self, folder: Path) -> None:
@@ -148,13 +147,7 @@ class Store:
         """Close the database, so that another process can open it."""
         self._database.close()
 
-    def __enter__(self) -> Store:
-        """Return the store."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the database."""
         self.close()
 
