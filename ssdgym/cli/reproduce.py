@@ -124,11 +124,9 @@ def _report(
         claim_lines,
         diagrams_of,
         draw,
-        footprint_lines,
         markdown,
         paths_of,
         played_lines,
-        rewrite_lines,
         table_of,
     )
     from ssdgym.experiments.runs.grid import write_grid
@@ -149,8 +147,7 @@ def _report(
             console().print(table_of(figure, diagram, notes=False).to_rich())
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         shares = figure.measured_by.lines(samples) if figure.measured_by else []
-        played = [*played_lines(results), *footprint_lines(results), *rewrite_lines(results)]
-        print("\n".join(["", *shares, *played, *assumed_lines(results), *files]))
+        print("\n".join(["", *shares, *played_lines(results), *assumed_lines(results), *files]))
     claims = [
         {"panel": figure.number_of(diagram.panel), **one.as_dict()}
         for diagram, checked in panels

@@ -364,12 +364,7 @@ def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
 
 def html_board(board: Leaderboard) -> str:
     """Return the leaderboard as an HTML page."""
-    return render(
-        TEMPLATE,
-        {
-            "suites": [_suite(suite) for suite in board.suites],
-        },
-    )
+    return render(TEMPLATE, {"suites": [_suite(suite) for suite in board.suites]})
 
 
 def _suite(board: SuiteBoard) -> dict[str, Any]:

@@ -203,7 +203,8 @@ def _points_on(
             for policy in figure.policies:
                 for kind, given in (figure.ftls or {"": {}}).items():
                     series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
-                    fields, options = changes | _under("device.", given), _without("device.", given)
+                    fields = changes | _under("device.", given)
+                    options = {key: value for key, value in given.items() if not key.startswith("device.")}
                     where = f"variants.{variant}" if variant else f"ftls.{kind}"
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
                     ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
@@ -241,11 +242,6 @@ def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, A
 def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the changes whose names begin with a prefix, without it."""
     return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
-
-
-def _without(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes whose names do not begin with a prefix."""
-    return {key: value for key, value in changes.items() if not key.startswith(prefix)}
 
 
 def _device(

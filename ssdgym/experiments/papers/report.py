@@ -77,8 +77,7 @@ def markdown(
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
     lines += ["", "What was played:", ""]
-    played = (*played_lines(results), *footprint_lines(results), *rewrite_lines(results))
-    lines += [f"- {text}" for text in played]
+    lines += [f"- {text}" for text in played_lines(results)]
     if figure.measured_by:
         lines += ["", f"Claims are judged where this is at most {figure.measured_by.most:.0%}:", ""]
         lines += [f"- {text}" for text in figure.measured_by.lines(samples)]
@@ -147,9 +146,10 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
 
 
 def played_lines(results: Sequence[Result]) -> list[str]:
-    """Return what was played from files, where anything was."""
+    """Return what was played: from files, where anything was, on how many pages, how often again."""
     names = dict.fromkeys(result.workload for result in results if result.measured(_OF_A_FILE))
-    return [f"played from files: {', '.join(names)}"] if names else []
+    of_files = [f"played from files: {', '.join(names)}"] if names else []
+    return [*of_files, *footprint_lines(results), *rewrite_lines(results)]
 
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:

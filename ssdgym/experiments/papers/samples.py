@@ -144,7 +144,8 @@ class Compared:
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:
-            half = _student(seeds - 1) * self.scores.std(ddof=1) / np.sqrt(seeds)
+            quantile = _STUDENT[min(seeds - 1, len(_STUDENT)) - 1]
+            half = quantile * self.scores.std(ddof=1) / np.sqrt(seeds)
             value = float(statistic(self.scores.mean(axis=0)))
             return Estimate(value, value - half, value + half)
         return stratified_bootstrap(self.scores, lambda drawn: statistic(drawn.mean(axis=-2)))
@@ -192,7 +193,3 @@ class Compared:
         return Compared(
             scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
         )
-
-
-def _student(degrees: int) -> float:
-    return _STUDENT[min(degrees, len(_STUDENT)) - 1]

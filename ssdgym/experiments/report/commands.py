@@ -82,23 +82,15 @@ def _unnamed(spec: Spec) -> str:
         return f"A run that is not as long as a number of host pages ({workload})"
     if spec.get("days") or spec.get("day_requests"):
         return f"A run in which days pass ({workload})"
-    if not _names_device(device, spec):
+    if not _stands_for(load_device, device, spec["device"]):
         return f"The device {device}"
     return "" if _stands_for(load_workload, workload, spec["workload"]) else f"The workload {workload}"
 
 
-def _names_device(name: str, spec: Spec) -> bool:
-    """Return whether a device of a run can be had by its name; not if its FTL is not installed any more."""
-    try:
-        whole = load_device(spec["device"]).model_dump(mode="json")
-    except SsdgymError:
-        return False
-    return _stands_for(load_device, name, whole)
-
-
 def _stands_for(load: Any, name: str, config: dict[str, Any]) -> bool:
+    """Return whether a name stands for a configuration; not if it needs what is not installed any more."""
     try:
-        return bool(load(name).model_dump(mode="json") == config)
+        return bool(load(name).model_dump(mode="json") == load(config).model_dump(mode="json"))
     except SsdgymError:
         return False
 

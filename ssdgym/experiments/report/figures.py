@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -32,7 +30,6 @@ from ssdgym.experiments.report.style import (
     label_decades,
     legend_below,
     marker_of,
-    save_figure,
     show_on_hover,
     styled,
 )
@@ -151,20 +148,6 @@ def improvement_figure(
     return figure
 
 
-def write_amplification_figure(results: Sequence[Result], path: Path, learned: Sequence[str] = ()) -> Path:
-    """Write `interval_figure` of write amplification and return the path.
-
-    Args:
-        results: of one or several tasks.
-        path: a PNG, SVG or PDF by its ending.
-        learned: policies drawn with a larger, open marker.
-
-    Raises:
-        SsdgymError: there are no results, or the file cannot be written.
-    """
-    return save_figure(interval_figure(results, WRITE_AMPLIFICATION, learned), path)
-
-
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
     """Return whether there is a task on which every result has latencies."""
     return bool(_with_latencies(groups_of(results), operation))
@@ -196,9 +179,7 @@ def _unit(metric: str) -> tuple[str, float]:
 def _draw_interval(
     axes: Axes, name: str, row: float, found: Estimate, scale: float, index: int, open_: bool
 ) -> None:
-    value = found.value / scale
-    # Without an interval (a single seed) there is no bar to draw. Rounding may leave -1e-16.
-    spread = None if math.isnan(found.low) else spread_of(found, scale)
+    value, spread = found.value / scale, spread_of(found, scale)
     drawn = axes.errorbar(
         value,
         row,
@@ -219,12 +200,11 @@ def _draw_percentiles(
     names = [f"{operation}_latency_ns/{percentile}" for percentile in PERCENTILES]
     present = [i for i, name in enumerate(names) if own and all(r.measured(name) for r in own)]
     found = [summarize(own, policy, names[position]) for position in present]
-    spreads = [spread_of(one, 1_000.0) for one in found]
-    exact = not found or any(math.isnan(one.low) for one in found)
+    spreads = [spread for one in found if (spread := spread_of(one, 1_000.0)) is not None]
     drawn = axes.errorbar(
         present,
         [one.value / 1_000 for one in found],
-        yerr=None if exact else np.concatenate(spreads, axis=1),
+        yerr=np.concatenate(spreads, axis=1) if found and len(spreads) == len(found) else None,
         color=color_of(index),
         marker=marker_of(index),
         linestyle=dashes_of(index),

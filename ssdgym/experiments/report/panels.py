@@ -56,7 +56,12 @@ def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
     return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
 
 
-def spread_of(found: Estimate, scale: float) -> list[list[float]]:
-    """Return how far an interval reaches below and above its value, divided by a scale."""
+def spread_of(found: Estimate, scale: float) -> list[list[float]] | None:
+    """Return how far an interval reaches below and above its value, divided by a scale.
+
+    A single seed has none, and no bar. Rounding may leave -1e-16.
+    """
+    if math.isnan(found.low):
+        return None
     below, above = max(found.value - found.low, 0.0), max(found.high - found.value, 0.0)
     return [[below / scale], [above / scale]]

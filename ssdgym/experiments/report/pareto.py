@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -137,8 +135,8 @@ def _draw_point(
     drawn = axes.errorbar(
         point.amplification.value,
         point.life.value / pages,
-        xerr=_bar(point.amplification, 1.0),
-        yerr=_bar(point.life, pages),
+        xerr=spread_of(point.amplification, 1.0),
+        yerr=spread_of(point.life, pages),
         color=color_of(index),
         marker=marker_of(index),
         markersize=8 if is_learned else 5,
@@ -150,8 +148,3 @@ def _draw_point(
     )
     numbers = f"{point.amplification.value:,.3f}, {point.life.value:,.0f} host pages"
     show_on_hover(drawn.lines[0], f"{point.policy}: {numbers}{', unbeaten' * is_unbeaten}")
-
-
-def _bar(found: Estimate, scale: float) -> np.ndarray | None:
-    """Return the bar of an interval; `None` for a single seed, which has none."""
-    return None if math.isnan(found.low) else np.array(spread_of(found, scale))
