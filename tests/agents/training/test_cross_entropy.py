@@ -34,6 +34,19 @@ def test_search__same_seed__same_weights(toy, start: np.ndarray) -> None:
     assert not np.array_equal(first, other)
 
 
+def test_search__of_two_weights__takes_both_as_the_best(toy, start: np.ndarray) -> None:
+    """Of one alone there is no spread. So it does not matter which one has the higher return."""
+
+    class Reversed(type(toy)):
+        def step(self, actions):
+            observation, rewards, *rest = super().step(actions)
+            return observation, -rewards, *rest
+
+    config = CrossEntropyConfig(generations=1)
+    found = [search_weights(SB3VecEnv(kind(2)), start, config, seed=0)[0] for kind in (type(toy), Reversed)]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 def test_train__with_search__begins_where_it_ended(make_config, tmp_path, algorithm: str) -> None:
     config = make_config(algorithm, n_envs=32, total_decisions=1, cross_entropy={"generations": 15})
