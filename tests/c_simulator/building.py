@@ -16,8 +16,9 @@ from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source
-from ssdgym.requests import REQUEST, WRITE
+from ssdgym.requests import WRITE
 from ssdgym.workloads.stream import load_workload, open_on
+from tests.engine.devices import writes
 
 FOLDER = Path(__file__).parent
 COMPILER = shutil.which("cc")
@@ -128,10 +129,7 @@ def as_requests(written: np.ndarray, logical_pages: int) -> np.ndarray:
     Returns:
         Shape (logical_pages + n,), dtype REQUEST.
     """
-    lpns = np.concatenate([np.arange(logical_pages), written])
-    requests = np.zeros(len(lpns), REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = lpns, 1, WRITE
-    return requests
+    return writes(np.concatenate([np.arange(logical_pages), written]))
 
 
 def zoo_of(environment: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,19 @@ def full_device(
     return device(geometry, ftl, logical_pages=most, **fields)
 
 
-def writes(pages: Any) -> np.ndarray:
-    """One write of one page for each logical page number, all arriving at once."""
-    requests = np.zeros(len(pages), REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
-    return requests
+def requests(*rows: tuple[int, ...]) -> np.ndarray:
+    """Requests of (op, page, pages), or of (op, page, pages, flags), all arriving at once."""
+    made = np.zeros(len(rows), REQUEST)
+    for request, (op, lpn, pages, *flags) in zip(made, rows, strict=True):
+        request["op"], request["lpn"], request["pages"], request["flags"] = op, lpn, pages, sum(flags)
+    return made
+
+
+def writes(pages: Any, op: int = WRITE) -> np.ndarray:
+    """One write, or another request, of one page for each logical page number, all arriving at once."""
+    made = np.zeros(len(pages), REQUEST)
+    made["lpn"], made["pages"], made["op"] = pages, 1, op
+    return made
 
 
 def random_writes(count: int, logical_pages: int, seed: int = 0) -> np.ndarray:
@@ -105,6 +114,16 @@ def sync_requests(count: int, logical_pages: int, seed: int = 0, gap_ns: int = 2
     requests["pages"][requests["op"] == FLUSH] = 0
     requests["flags"] = np.where(rng.random(count) < 0.6, SYNC, 0)
     return requests
+
+
+def off_by(change: int, record: str, field: str, place: Callable[[State], int] = lambda state: -1) -> Any:
+    """Return what miscounts a field of one of a device's records, the last one unless named."""
+
+    def damage(state: State) -> None:
+        getattr(state, record)[field][0, place(state)] += change
+
+    damage.__name__ = f"{record}_{field}"
+    return damage
 
 
 def differences(a: State, i: int, b: State, j: int) -> list[str]:

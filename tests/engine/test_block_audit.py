@@ -4,64 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
 from ssdgym.engine.core.family import State
-from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine import audit as faults
+from tests.engine.devices import off_by, writes
 
 PAGES = 8
-
-
-def writes(*pages: int) -> np.ndarray:
-    requests = np.zeros(len(pages), REQUEST)
-    requests["op"] = WRITE
-    requests["lpn"] = pages
-    requests["pages"] = 1
-    return requests
 
 
 def used() -> Simulator:
     """A full device of which logical blocks 0 and 2, of the first plane, have update blocks."""
     sim = Simulator("pen-tiny")
     sim.fill()
-    sim.run(writes(0, 1, 0, 2 * PAGES))
+    sim.run(writes([0, 1, 0, 2 * PAGES]))
     return sim
 
 
-def page_of(state: State, lpn: int) -> int:
+def page_of(state: State, lpn: int = 0) -> int:
     return int(state.logical["ppn"][0, lpn])
 
 
-def miscount_sub_block(state: State) -> None:
-    state.sub_block["invalid"][0, page_of(state, 0)] += 1
-
-
-def miscount_block(state: State) -> None:
-    state.block["written"][0, page_of(state, 0) // PAGES] -= 1
+def block_of(state: State) -> int:
+    """The block that holds page 0."""
+    return page_of(state) // PAGES
 
 
 def overtake_frontier(state: State) -> None:
-    state.frontier[0, page_of(state, 0) // PAGES] = PAGES
-
-
-def miscount_free(state: State) -> None:
-    state.plane["free_pages"][0, 0] += 1
-
-
-def miscount_valid(state: State) -> None:
-    state.plane["valid"][0, 0] += 1
-
-
-def lose_block(state: State) -> None:
-    state.plane["pool_count"][0, 0] -= 1
-
-
-def miscount_bundle(state: State) -> None:
-    state.bundle["invalid"][0, 0] += 1
+    state.frontier[0, block_of(state)] = PAGES
 
 
 def exchange_members(state: State) -> None:
@@ -79,24 +51,20 @@ def hide_bundle(state: State) -> None:
     state.bundle["eligible"][0, 2] = 0
 
 
-def unlist_bundle(state: State) -> None:
-    state.plane["indexed_blocks"][0, 0] -= 1
-
-
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [
-        (miscount_sub_block, faults.SUB_BLOCK_COUNTS),
-        (miscount_block, faults.BLOCK_COUNTS),
+        (off_by(+1, "sub_block", "invalid", page_of), faults.SUB_BLOCK_COUNTS),
+        (off_by(-1, "block", "written", block_of), faults.BLOCK_COUNTS),
         (overtake_frontier, faults.BLOCK_COUNTS),
-        (miscount_free, faults.FREE_PAGES),
-        (miscount_valid, faults.VALID_PAGES),
-        (lose_block, faults.POOL),
-        (miscount_bundle, faults.BUNDLE_BLOCKS),
+        (off_by(+1, "plane", "free_pages"), faults.FREE_PAGES),
+        (off_by(+1, "plane", "valid"), faults.VALID_PAGES),
+        (off_by(-1, "plane", "pool_count"), faults.POOL),
+        (off_by(+1, "bundle", "invalid"), faults.BUNDLE_BLOCKS),
         (exchange_members, faults.BUNDLE_PAGES),
         (misplace_page, faults.BUNDLE_PAGES),
         (hide_bundle, faults.BUNDLE_LISTS),
-        (unlist_bundle, faults.BUNDLE_LISTS),
+        (off_by(-1, "plane", "indexed_blocks"), faults.BUNDLE_LISTS),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
@@ -122,7 +90,7 @@ def repeated(care: bool, tolerance: int | None) -> Simulator:
     }
     sim = Simulator(load_device(device), policy="mmerge_fixed(depth=3)")
     sim.fill()
-    sim.run(writes(*[3] * 60))
+    sim.run(writes([3] * 60))
     return sim
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import load_device
 from ssdgym.engine.core.status import MERGE_DECISION
-from ssdgym.requests import REQUEST, TRIM, WRITE
+from ssdgym.requests import TRIM
 from ssdgym.simulator import Simulator
+from tests.engine.devices import writes
 from tests.reference.block.plans import Contents, cheapest
 
 #: Partial block 9 of a block of 576 pages, and partial block 14.
@@ -43,14 +44,6 @@ def simulator(levels: int, leaf_pages: int, **fields: object) -> Simulator:
     return sim
 
 
-def rows(op: int, pages: range | list[int]) -> np.ndarray:
-    requests = np.zeros(len(pages), REQUEST)
-    requests["op"] = op
-    requests["lpn"] = pages
-    requests["pages"] = 1
-    return requests
-
-
 def play(sim: Simulator, requests: np.ndarray) -> bool:
     """Carry out requests up to a decision; returns whether one is due."""
     sim.feed(requests)
@@ -64,13 +57,13 @@ def decide(sim: Simulator, candidate: int) -> None:
 
 def ask_for_block(sim: Simulator) -> np.ndarray:
     """Write to logical block 2, of the same plane; returns the figures of the merge that this needs."""
-    assert play(sim, rows(WRITE, [2 * sim.device.geometry.pages_per_block]))
+    assert play(sim, writes([2 * sim.device.geometry.pages_per_block]))
     return sim.arrays.figure[0, : int(sim.arrays.case["candidates"][0, 0])]
 
 
 def test_figure_10__two_partial_erases_and_146_copies_are_3_39_times_as_fast() -> None:
     sim = simulator(levels=6, leaf_pages=9)
-    assert not play(sim, rows(WRITE, [*PB_9, *PB_14[2:]]))
+    assert not play(sim, writes([*PB_9, *PB_14[2:]]))
     figures = ask_for_block(sim)
     merge, best = figures[0], figures[-1]
     assert (merge["copies"], merge["erases"], merge["cost_ns"]) == (576, 2, 596_000)
@@ -91,7 +84,7 @@ def test_figure_11__what_was_disturbed_is_restored_before_it_is_lost() -> None:
     sim = simulator(levels=6, leaf_pages=9, disturb_tolerance=1)
     restored = []
     for _ in range(4):
-        if play(sim, rows(WRITE, PB_9)):  # logical block 2 has the only update block
+        if play(sim, writes(PB_9)):  # logical block 2 has the only update block
             decide(sim, 0)
         restored.append(restored_leaves(sim))
     assert restored == [
@@ -125,18 +118,18 @@ def contents_of(sim: Simulator, levels: int) -> Contents:
 @given(
     levels=st.integers(0, 4),
     leaf_pages=st.sampled_from((2, 3)),
-    writes=st.lists(st.integers(0, 10_000), min_size=1, max_size=40),
-    trims=st.lists(st.integers(0, 10_000), max_size=6),
+    written=st.lists(st.integers(0, 10_000), min_size=1, max_size=40),
+    trimmed=st.lists(st.integers(0, 10_000), max_size=6),
 )
 @settings(max_examples=100, deadline=None)
 def test_algorithm_1__costs_as_much_as_the_cheapest_of_all_covers(
-    levels: int, leaf_pages: int, writes: list[int], trims: list[int]
+    levels: int, leaf_pages: int, written: list[int], trimmed: list[int]
 ) -> None:
     sim = simulator(levels, leaf_pages, disturb_care=False)
     pages = sim.device.geometry.pages_per_block
-    written = [page % pages for page in writes][: pages - 1]  # the update block is not full
-    trimmed = [page % pages for page in trims]
-    assert not play(sim, np.concatenate([rows(WRITE, written), rows(TRIM, trimmed)]))
+    written = [page % pages for page in written][: pages - 1]  # the update block is not full
+    trimmed = [page % pages for page in trimmed]
+    assert not play(sim, np.concatenate([writes(written), writes(trimmed, op=TRIM)]))
     figures = ask_for_block(sim)
     contents = contents_of(sim, levels)
     plan = cheapest(contents, frozenset())

@@ -15,7 +15,7 @@ from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.entries import count_lost
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import first_fault
-from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes
+from tests.engine.devices import POLICIES, full_device, mixed_requests, off_by, random_writes
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     NEEDS,
@@ -86,24 +86,12 @@ def worn() -> Simulator:
     return sim
 
 
-def _free_page(state: State) -> None:
-    state.plane[0, 1]["free_pages"] += 1
-
-
-def _pool_page(state: State) -> None:
-    state.plane[0, 1]["pool_pages"] -= 1
-
-
-def _valid_page(state: State) -> None:
-    state.plane[0, 1]["valid"] += 1
+def _indexed(state: State) -> int:
+    return int(np.flatnonzero(state.block[0]["status"] == INDEXED)[0])
 
 
 def _unmap(state: State) -> None:
     state.logical[0, 5]["ppn"] = -1
-
-
-def _block_invalid(state: State) -> None:
-    state.block[0, _indexed(state)]["invalid"] += 1
 
 
 def _unindexed(state: State) -> None:
@@ -130,18 +118,14 @@ def _open_full(state: State) -> None:
     state.open_sub_block[0, 0] = state.plane[0, 0]["pool_head"]
 
 
-def _indexed(state: State) -> int:
-    return int(np.flatnonzero(state.block[0]["status"] == INDEXED)[0])
-
-
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
-        (_free_page, "a plane's free pages are miscounted"),
-        (_pool_page, "a plane's pool pages are miscounted"),
-        (_valid_page, "a plane's valid pages are miscounted"),
+        (off_by(+1, "plane", "free_pages"), "a plane's free pages are miscounted"),
+        (off_by(-1, "plane", "pool_pages"), "a plane's pool pages are miscounted"),
+        (off_by(+1, "plane", "valid"), "a plane's valid pages are miscounted"),
         (_unmap, "a sub-block's invalid pages are miscounted"),
-        (_block_invalid, "a block's pages are miscounted"),
+        (off_by(+1, "block", "invalid", _indexed), "a block's pages are miscounted"),
         (_unindexed, "a block's status contradicts its pages"),
         (_age_list, "an age list is broken"),
         (_bucket_list, "a bucket is broken"),

@@ -12,6 +12,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC
 from ssdgym.simulator import Simulator
 from tests.engine import audit as faults
+from tests.engine.devices import off_by
 from tests.simulator.test_subpage import filled, small_writes
 
 
@@ -27,16 +28,16 @@ def region_page(state: State) -> int:
     return int(state.logical["ppn"][0, 0]) // 4
 
 
+def region_block(state: State) -> int:
+    return region_page(state) // 16
+
+
 def miscount_page(state: State) -> None:
     state.page_valid[0, 0] += 1
 
 
 def program_too_often(state: State) -> None:
     state.page_use[0, region_page(state)] += 1
-
-
-def miscount_region(state: State) -> None:
-    state.region_block["valid"][0, region_page(state) // 16] += 1
 
 
 def write_to_reserve(state: State) -> None:
@@ -54,10 +55,6 @@ def split_group(state: State) -> None:
     state.physical[0, [one, other]] = state.physical[0, [other, one]]
 
 
-def unlink_buffer(state: State) -> None:
-    state.buffer["count"][0, 0] += 1
-
-
 def unpromise(state: State) -> None:
     state.in_flight[0, 80] = 0
 
@@ -67,11 +64,11 @@ def unpromise(state: State) -> None:
     [
         (miscount_page, faults.PAGE_COUNTS),
         (program_too_often, faults.REGION_PAGES),
-        (miscount_region, faults.REGION_BLOCKS),
+        (off_by(+1, "region_block", "valid", region_block), faults.REGION_BLOCKS),
         (write_to_reserve, faults.REGION_BLOCKS),
         (lose_member, faults.REGION_BLOCKS),
         (split_group, faults.SPLIT_GROUPS),
-        (unlink_buffer, faults.BUFFER_LIST),
+        (off_by(+1, "buffer", "count"), faults.BUFFER_LIST),
         (unpromise, faults.BUFFER_LIST),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",

@@ -13,9 +13,8 @@ from ssdgym.envs import EraseVictimEnv, MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
-from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
-from tests.engine.devices import device, differences
+from tests.engine.devices import device, differences, writes
 from tests.envs import cases
 from tests.envs.cases import always, any_valid, demo, play, playing, proposal, valid
 
@@ -27,14 +26,11 @@ READ_NS, PAGE_NS, SPARE_NS, PROGRAM_NS, ERASE_NS = 70_000, 40_960, 3_200, 900_00
 COPY_NS = READ_NS + 2 * PAGE_NS + PROGRAM_NS
 
 
-def single_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarray:
+def skewed_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarray:
     """Writes of pages, most of them among a few."""
     rng = np.random.default_rng(seed)
-    requests = np.zeros(count, REQUEST)
-    requests["op"], requests["pages"] = WRITE, 1
     hot = rng.random(count) < 0.9
-    requests["lpn"] = np.where(hot, rng.integers(0, 200, count), rng.integers(0, logical_pages, count))
-    return requests
+    return writes(np.where(hot, rng.integers(0, 200, count), rng.integers(0, logical_pages, count)))
 
 
 def test_default__both_causes() -> None:
@@ -67,7 +63,7 @@ def test_equal_candidates__leave_the_same_device() -> None:
         for last in (False, True):
             sim = Simulator(demo(), policy=None, seed=seed, recording=Recording(1, 1))
             sim.fill()
-            sim.feed(single_writes(seed, sim.logical_pages))
+            sim.feed(skewed_writes(seed, sim.logical_pages))
             while sim.advance() == MERGE_DECISION:
                 figures = sim.state.figure[0][:7]
                 same = [k for k in range(1, 6) if figures[k]["allowed"] and figures[k] == figures[6]]

@@ -12,8 +12,7 @@ from ssdgym.envs import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import tracker
-from ssdgym.requests import REQUEST, WRITE
-from tests.engine.devices import device
+from tests.engine.devices import device, writes
 from tests.envs import cases
 from tests.envs.cases import spacious
 
@@ -69,9 +68,7 @@ def test_page_features__of_a_page_written_and_moved() -> None:
     model = spacious()
     rng = np.random.default_rng(0)
     pages = rng.integers(0, model.logical_pages, 4000)
-    requests = np.zeros(4000, REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
-    env = PlacementEnv(device=model, workload=requests, horizon=3000, features=names, reward="plain")
+    env = PlacementEnv(device=model, workload=writes(pages), horizon=3000, features=names, reward="plain")
     observation, _ = env.reset(seed=0)
     state, unit = env.episodes.state, model.logical_pages / 10
     written: dict[int, list[int]] = {}

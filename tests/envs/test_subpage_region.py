@@ -12,7 +12,7 @@ from ssdgym.envs import EraseVictimEnv, SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
-from tests.engine.devices import device
+from tests.engine.devices import device, requests
 from tests.envs import cases
 from tests.envs.cases import always, play, proposal, valid
 from tests.simulator.test_subpage import (
@@ -21,7 +21,6 @@ from tests.simulator.test_subpage import (
     READ_NS,
     SUBPAGE_NS,
     SUBPROGRAM_NS,
-    requests,
     tiny,
 )
 

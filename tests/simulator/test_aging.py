@@ -9,10 +9,10 @@ import pytest
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import READ, REQUEST
+from ssdgym.requests import READ
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import device, mixed_requests, random_writes
+from tests.engine.devices import device, mixed_requests, random_writes, writes
 
 ERRORS: dict[str, Any] = {
     "base": 5e-4,
@@ -37,11 +37,8 @@ def filled(config: DeviceConfig) -> Simulator:
     return sim
 
 
-def reads(pages: Any, at_ns: int = 0) -> np.ndarray:
-    """One read of one page for each logical page number."""
-    requests = np.zeros(len(pages), REQUEST)
-    requests["arrival_ns"], requests["lpn"], requests["pages"], requests["op"] = at_ns, pages, 1, READ
-    return requests
+def reads(pages: Any) -> np.ndarray:
+    return writes(pages, op=READ)
 
 
 def max_rate(sim: Simulator) -> float:
@@ -84,7 +81,7 @@ def test_no_cycles__no_days_and_no_reads__no_retries(timing: str) -> None:
 @pytest.mark.parametrize(("base", "retries"), [(9e-4, 0), (1.5e-3, 1), (2.5e-3, 2), (3.5e-3, 2)])
 def test_retries__by_the_limits__each_takes_as_long_as_a_read(timing: str, base: float, retries: int) -> None:
     sim = filled(aging(timing, base=base, cycles_before=0, wear={"factor": 0.0, "cycles": 1.0}))
-    metrics = sim.run(reads([0, 0, 0], at_ns=0))
+    metrics = sim.run(reads([0, 0, 0]))
     assert metrics["read_retries"] == 3 * retries
     assert metrics["uncorrectable_reads"] == (3 if base > 3e-3 else 0)
     assert metrics["lost_pages"] == 0
@@ -133,7 +130,7 @@ def lived(timing: str, refresh_above: float | None) -> dict[str, Any]:
     for week in range(26):
         sim.pass_days(7)
         sim.run(mixed_requests(60, sim.logical_pages // 4, seed=week))
-        sim.run(reads(range(sim.logical_pages), sim.now_ns))
+        sim.run(reads(range(sim.logical_pages)))
         assert first_fault(sim.arrays, 0) == NO_FAULT
     metrics = sim.metrics()
     assert metrics["lost_pages"] == 0

@@ -16,7 +16,7 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import differences
+from tests.engine.devices import differences, writes
 
 KINDS = tuple(BlockKind)
 TIMINGS = ("none", "event")
@@ -56,18 +56,6 @@ def filled(
     return sim
 
 
-def requests(*rows: tuple[int, int, int]) -> np.ndarray:
-    """Requests of (op, page, pages), all arriving at once."""
-    array = np.zeros(len(rows), REQUEST)
-    for row, (op, lpn, pages) in zip(array, rows, strict=True):
-        row["op"], row["lpn"], row["pages"] = op, lpn, pages
-    return array
-
-
-def writes(*lpns: int) -> np.ndarray:
-    return requests(*((WRITE, lpn, 1) for lpn in lpns))
-
-
 def mixed(count: int, pages: int, seed: int = 0, *, most: int = 9) -> np.ndarray:
     """Writes of 1 to `most` pages, reads and trims."""
     rng = np.random.default_rng(seed)
@@ -94,7 +82,7 @@ def map_of(sim: Simulator) -> np.ndarray:
 def test_pages_written_for_the_first_time__take_blocks_and_merge_none(kind: str, timing: str) -> None:
     sim = Simulator(tiny(kind, timing))
     sim.fill()
-    metrics = sim.run(writes(0))
+    metrics = sim.run(writes([0]))
     assert metrics["gc_invocations"] == metrics["relocated_pages"] == metrics["erases"] == 0
     pages = map_of(sim)
     assert (pages == VALID).sum() == 192 and (pages == INVALID).sum() == 1
@@ -106,7 +94,7 @@ def test_striping__blocks_or_pages_follow_each_other_over_planes(kind: str) -> N
     ppns = {}
     for striping in ("blocks", "pages"):
         sim = Simulator(tiny(kind, striping=striping))
-        sim.run(writes(0, 1, 2, 3))
+        sim.run(writes(range(4)))
         ppns[striping] = sim.state.logical[0]["ppn"][:4].tolist()
     assert ppns == {"blocks": [0, 1, 2, 3], "pages": [0, 128, 1, 129]}
 
@@ -115,13 +103,8 @@ def test_striping__blocks_or_pages_follow_each_other_over_planes(kind: str) -> N
 def test_nftl__a_full_update_block__is_merged(timing: str) -> None:
     """Page 0 fills the update block; the ninth write finds no page, and all eight valid ones are copied."""
     sim = filled(timing=timing, queue_depth=1)
-    metrics = sim.run(writes(*[0] * 9))
-    assert (metrics["merges"], metrics["m_merges"], metrics["full_jobs"], metrics["pool_jobs"]) == (
-        1,
-        0,
-        1,
-        0,
-    )
+    metrics = sim.run(writes([0] * 9))
+    assert metrics["merges"] == metrics["full_jobs"] == 1 and metrics["m_merges"] == metrics["pool_jobs"] == 0
     assert metrics["relocated_pages"] == 8 and metrics["erases"] == 2 and metrics["spare_reads"] == 16
     assert metrics["erased_sub_blocks"] == 16 and metrics["partial_erases"] == metrics["out_copies"] == 0
     assert metrics["gc_spare_ns"] == 16 * (READ_NS + SPARE_NS)
@@ -153,10 +136,10 @@ def test_care__nothing_is_spoiled(kind: str, tolerance: int | None) -> None:
 
 def test_write__that_needs_a_merge__waits_for_it() -> None:
     sim = filled(timing="event", queue_depth=1)
-    sim.run(writes(*[0] * 8))
+    sim.run(writes([0] * 8))
     sim.reset_metrics()
     merge_ns = 16 * (READ_NS + SPARE_NS) + 8 * COPY_NS + 2 * ERASE_NS
-    assert sim.run(writes(0))["write_latency_ns"]["max"] == merge_ns + PAGE_NS + PROGRAM_NS
+    assert sim.run(writes([0]))["write_latency_ns"]["max"] == merge_ns + PAGE_NS + PROGRAM_NS
     assert sim.metrics()["mean_gc_latency_ns"] == merge_ns
 
 
@@ -166,7 +149,7 @@ def test_spread__no_write_waits_for_a_whole_merge() -> None:
     for merges in ("at_once", "spread"):
         sim = filled(timing="event", queue_depth=1, gc={"merges": merges, "free_share": 0.2})
         rng = np.random.default_rng(1)
-        metrics = sim.run(writes(*(int(lpn) for lpn in rng.integers(0, 192, 1000))))
+        metrics = sim.run(writes(rng.integers(0, 192, 1000)))
         assert metrics["merges"] > 0 and sound(sim)
         slowest[merges] = metrics["write_latency_ns"]["p95"]
     assert slowest["spread"] < slowest["at_once"]
@@ -174,11 +157,11 @@ def test_spread__no_write_waits_for_a_whole_merge() -> None:
 
 def test_rates__are_of_simulated_time() -> None:
     sim = filled(timing="event", queue_depth=1)
-    metrics = sim.run(writes(*range(10)))
+    metrics = sim.run(writes(range(10)))
     seconds = 10 * (PAGE_NS + PROGRAM_NS) / 1e9
     assert metrics["requests_per_s"] == pytest.approx(10 / seconds)
     assert metrics["host_bytes_per_s"] == pytest.approx(163_840 / seconds)
-    assert filled().run(writes(0))["requests_per_s"] is None
+    assert filled().run(writes([0]))["requests_per_s"] is None
 
 
 # -- a device that goes on
@@ -254,8 +237,8 @@ def test_mmerge__copies_less_than_merges_do() -> None:
     for policy in ("merge", "mmerge"):
         sim = filled(policy=policy)
         rng = np.random.default_rng(2)
-        lpns = (8 * rng.integers(0, 24, 3000) + rng.integers(0, 2, 3000)).tolist()
-        copied[policy] = sim.run(writes(*lpns))["relocated_pages"]
+        lpns = 8 * rng.integers(0, 24, 3000) + rng.integers(0, 2, 3000)
+        copied[policy] = sim.run(writes(lpns))["relocated_pages"]
     assert copied["mmerge"] < 0.6 * copied["merge"]
 
 

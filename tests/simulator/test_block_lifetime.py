@@ -13,7 +13,6 @@ from ssdgym.engine.core.status import END_OF_LIFE, MERGE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import registered_rules
 from ssdgym.policy.rules import MergeRule
-from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import mixed_requests, random_writes, writes
@@ -178,9 +177,7 @@ def test_failed_programs__take_their_time() -> None:
     for chance in (0.0, 0.7):
         cells = {"endurance": {"mean": 100}, "program_failure": {"fresh": chance, "worn": chance}}
         sim = Simulator(device(cells, timing="event"))
-        requests = np.zeros(1, REQUEST)
-        requests["op"], requests["pages"] = WRITE, 1
-        metrics = sim.run(requests)
+        metrics = sim.run(writes([0]))
         failures = metrics["lifetime"]["program_failures"]
         assert metrics["padded_pages"] == failures and metrics["gc_invocations"] == 0
         assert metrics["lifetime"]["pages_programmed"] == 1 + failures

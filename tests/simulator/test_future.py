@@ -10,19 +10,23 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.future import deaths_after, foresee, look_ahead
-from tests.engine.devices import device, random_writes
+from tests.engine.devices import device, random_writes, requests, writes
 
 DEVICE = device({"blocks_per_plane": 64}, {"timing": "none"})
 
 
-def requests_of(*rows: tuple[int, int, int]) -> np.ndarray:
-    """Requests by page, number of pages and op."""
-    return np.array([(0, lpn, pages, op, 0, 0) for lpn, pages, op in rows], REQUEST)
+def mixed(count: int, seed: int) -> np.ndarray:
+    """Writes, reads and trims of up to three of 32 pages."""
+    rng = np.random.default_rng(seed)
+    made = np.zeros(count, REQUEST)
+    made["op"] = rng.choice([READ, WRITE, TRIM], count, p=[0.2, 0.7, 0.1])
+    made["lpn"], made["pages"] = rng.integers(0, 30, count), rng.integers(1, 4, count)
+    return made
 
 
 def test_foresee__data_dies_when_its_page_is_written_again_or_trimmed() -> None:
-    first = requests_of((0, 2, WRITE), (1, 1, READ), (0, 1, WRITE))
-    second = requests_of((1, 2, TRIM), (0, 1, WRITE), (1, 1, WRITE))
+    first = requests((WRITE, 0, 2), (READ, 1, 1), (WRITE, 0, 1))
+    second = requests((TRIM, 1, 2), (WRITE, 0, 1), (WRITE, 1, 1))
     future = foresee([first, second], 4, clock=10)
     # The clock at each write: 0 and 1 at 10 and 11, 0 at 12, then 0 at 13 and 1 at 14; the trim is at 13.
     end = 10 + 5 + 4 * 4
@@ -33,14 +37,9 @@ def test_foresee__data_dies_when_its_page_is_written_again_or_trimmed() -> None:
 
 
 def test_foresee__against_a_search_from_each_write_on() -> None:
-    rng = np.random.default_rng(5)
-    requests = np.zeros(300, REQUEST)
-    requests["op"] = rng.choice([READ, WRITE, TRIM], 300, p=[0.2, 0.7, 0.1])
-    requests["lpn"], requests["pages"] = rng.integers(0, 30, 300), rng.integers(1, 4, 300)
-    future = foresee([requests[:100], requests[100:]], 40, clock=0)
-    events = [
-        (int(r["lpn"]) + k, int(r["op"])) for r in requests for k in range(r["pages"]) if r["op"] != READ
-    ]
+    given = mixed(300, seed=5)
+    future = foresee([given[:100], given[100:]], 40, clock=0)
+    events = [(int(r["lpn"]) + k, int(r["op"])) for r in given for k in range(r["pages"]) if r["op"] != READ]
     clock, times = 0, []
     for _, op in events:
         times.append(clock)
@@ -54,15 +53,12 @@ def test_foresee__against_a_search_from_each_write_on() -> None:
 
 
 def test_deaths_after__are_what_foresee_says_of_the_pages_that_the_host_writes() -> None:
-    rng = np.random.default_rng(6)
-    requests = np.zeros(400, REQUEST)
-    requests["op"] = rng.choice([READ, WRITE, TRIM], 400, p=[0.2, 0.7, 0.1])
-    requests["lpn"], requests["pages"] = rng.integers(0, 30, 400), rng.integers(1, 4, 400)
-    future = foresee([requests], 40, clock=7)
-    writes = requests[requests["op"] == WRITE]
-    lpn = np.concatenate([np.arange(r["lpn"], r["lpn"] + r["pages"]) for r in writes]).astype(np.int64)
+    given = mixed(400, seed=6)
+    future = foresee([given], 40, clock=7)
+    written = given[given["op"] == WRITE]
+    lpn = np.concatenate([np.arange(r["lpn"], r["lpn"] + r["pages"]) for r in written]).astype(np.int64)
     clock = 7 + np.arange(len(lpn))
-    deaths = deaths_after([requests], 7, lpn, clock, np.ones(len(lpn), bool))
+    deaths = deaths_after([given], 7, lpn, clock, np.ones(len(lpn), bool))
     seen = deaths < 2**62
     assert 300 < seen.sum() < len(lpn)
     assert np.array_equal(deaths[seen], future.deaths[seen])
@@ -70,9 +66,9 @@ def test_deaths_after__are_what_foresee_says_of_the_pages_that_the_host_writes()
 
 
 def test_deaths_after__of_a_page_that_is_relocated_as_the_host_writes_it__are_that_write() -> None:
-    requests = requests_of((3, 1, WRITE), (3, 1, WRITE), (4, 1, WRITE))
+    given = writes([3, 3, 4])
     lpn, clock = np.array([3, 3, 4, 5]), np.array([11, 12, 10, 10])
-    deaths = deaths_after([requests], 10, lpn, clock, np.zeros(4, bool))
+    deaths = deaths_after([given], 10, lpn, clock, np.zeros(4, bool))
     assert deaths.tolist() == [11, 2**62, 12, 2**62]
 
 

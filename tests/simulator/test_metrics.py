@@ -8,12 +8,12 @@ import pytest
 from ssdgym.config.device import load_device
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
-from ssdgym.requests import PARTIAL_HEAD, READ, REQUEST, WRITE
+from ssdgym.requests import PARTIAL_HEAD, READ, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator import metrics as metrics_module
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import tail_latency_ns
-from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
+from tests.engine.devices import device, full_device, mixed_requests, random_writes, requests, writes
 
 
 def test_energy__reads_programs_and_erases_by_hand() -> None:
@@ -215,10 +215,8 @@ def test_clustering__a_page_from_before_a_reset_is_nobodys_neighbour() -> None:
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_requests__those_finished_since_the_reset(timing: str) -> None:
     """Four requests of 40 pages; the first 50 pages are not measured, and the fourth request is cut."""
-    requests = np.zeros(4, REQUEST)
-    requests["pages"], requests["op"] = 40, WRITE
     sim = Simulator(full_device(ftl={"timing": timing}))
-    metrics = sim.run(requests, warmup=50, host_pages=80)
+    metrics = sim.run(requests(*[(WRITE, 0, 40)] * 4), warmup=50, host_pages=80)
     assert metrics["host_pages_written"] == 80
     assert metrics["requests"] == 2
     if timing == "event":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator import untimed as reads
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
@@ -22,7 +22,7 @@ from ssdgym.workloads import open_workload
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.transforms import HeadConfig
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
+from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, requests
 
 
 @pytest.fixture(autouse=True)
@@ -287,15 +287,8 @@ def test_precondition__until_gc_greedy__refused_where_a_rule_has_to_see_every_pa
         )
 
 
-def requests_of(*rows: tuple[int, int, int]) -> np.ndarray:
-    made = np.zeros(len(rows), REQUEST)
-    for number, (op, lpn, pages) in enumerate(rows):
-        made[number]["op"], made[number]["lpn"], made[number]["pages"] = op, lpn, pages
-    return made
-
-
 def test_precondition__reads__writes_what_is_read_before_it_is_written_or_trimmed() -> None:
-    played = requests_of(
+    played = requests(
         (READ, 7, 2), (WRITE, 3, 2), (READ, 2, 4), (READ, 7, 1), (TRIM, 20, 1), (READ, 20, 1), (FLUSH, 0, 0)
     )
     sim = Simulator(device(logical_pages=160))
@@ -333,7 +326,7 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reads, "_CHUNK", 3)
         patch.setattr(reads, "_PAGES_AT_ONCE", 8)
-        played = requests_of(*rows) if rows else requests_of((FLUSH, 0, 0))
+        played = requests(*rows) if rows else requests((FLUSH, 0, 0))
         stream = open_workload(load_workload(played), logical_pages=32, page_size=4096, seed=0)
         assert [page for part in reads.pages_read_first(stream, 32) for page in part.tolist()] == expected
 

@@ -22,6 +22,7 @@ from tests.engine.devices import (
     full_device,
     mixed_requests,
     random_writes,
+    requests,
     writes,
 )
 
@@ -101,9 +102,7 @@ def test_run__would_not_end__refused(arguments: dict[str, Any], reason: str) -> 
 
 def test_run__horizon__exactly_so_many_host_pages_and_on_from_there() -> None:
     sim = Simulator(device())
-    requests = np.zeros(50, REQUEST)
-    requests["pages"], requests["op"] = 7, WRITE
-    assert sim.run(requests, host_pages=100)["host_pages_written"] == 100
+    assert sim.run(requests(*[(WRITE, 0, 7)] * 50), host_pages=100)["host_pages_written"] == 100
     assert sim.run(random_writes(3, sim.logical_pages))["host_pages_written"] == 103
 
 

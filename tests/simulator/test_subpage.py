@@ -15,7 +15,7 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning, precondition
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import differences
+from tests.engine.devices import differences, requests
 
 KINDS = tuple(SubpageKind)
 TIMINGS = ("none", "event")
@@ -41,14 +41,6 @@ def filled(kind: str = "subftl", timing: str = "none", share: float = 0.75, **ft
     sim = Simulator(tiny(kind, timing, **ftl), recording=Recording(1 << 12, 16))
     sim.fill(share)
     return sim
-
-
-def requests(*rows: tuple[int, int, int, int]) -> np.ndarray:
-    """Requests of (op, sector, sectors, flags), all arriving at once."""
-    array = np.zeros(len(rows), REQUEST)
-    for row, (op, lpn, pages, flags) in zip(array, rows, strict=True):
-        row["op"], row["lpn"], row["pages"], row["flags"] = op, lpn, pages, flags
-    return array
 
 
 def small_writes(count: int, flags: int = 0, first: int = 0) -> np.ndarray:

@@ -14,7 +14,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.simulator.test_subpage import KINDS, TIMINGS, mixed, requests, small_writes
+from tests.engine.devices import requests
+from tests.simulator.test_subpage import KINDS, TIMINGS, mixed, small_writes
 
 ERASES = {"endurance": {"mean": 12, "spread": 0.3}, "erase_failure": {"worn": 0.02}}
 PROGRAMS = {"program_failure": {"fresh": 5e-4, "worn": 5e-3}}

@@ -45,9 +45,7 @@ class Bench:
 
     def trim(self, *pages: int) -> None:
         """Trim pages."""
-        requests = writes(pages)
-        requests["op"] = TRIM
-        self.sim.feed(requests)
+        self.sim.feed(writes(pages, op=TRIM))
         assert self.sim.advance() == INPUT_ENDED
 
     def collect(self, lpn: int, after_writing: int) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ssdgym.requests import REQUEST, WRITE
+from ssdgym.requests import WRITE
 from tests.baselines.placements.bench import Bench
+from tests.engine.devices import requests
 
 
 def extents(bench: Bench) -> list[tuple[int, int]]:
@@ -17,9 +16,7 @@ def extents(bench: Bench) -> list[tuple[int, int]]:
 
 def write(bench: Bench, lpn: int, pages: int) -> list[int]:
     """Write pages in one request; return their streams."""
-    request = np.zeros(1, REQUEST)
-    request["lpn"], request["pages"], request["op"] = lpn, pages, WRITE
-    bench.sim.feed(request)
+    bench.sim.feed(requests((WRITE, lpn, pages)))
     bench.sim.advance()
     return [bench.stream(page) for page in range(lpn, lpn + pages)]
 
