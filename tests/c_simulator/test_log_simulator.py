@@ -17,13 +17,7 @@ from ssdgym.agents.training.train import train
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator
-from tests.c_simulator.building import (
-    Outcome,
-    compile_simulator,
-    needs_compiler,
-    pages_written,
-    play,
-)
+from tests.c_simulator.building import Outcome, compile_simulator, needs_compiler, pages_written, play
 
 pytestmark = needs_compiler
 

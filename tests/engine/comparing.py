@@ -13,14 +13,7 @@ from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import precondition
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import (
-    POLICIES,
-    RECORDING,
-    SET_POLICIES,
-    assert_same,
-    device_config,
-    run_in_pieces,
-)
+from tests.engine.oracle import POLICIES, RECORDING, SET_POLICIES, assert_same, device_config, run_in_pieces
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.page.audit import check, check_accounts
 from tests.reference.page.preconditioning import until_gc, until_gc_greedy

@@ -21,13 +21,7 @@ from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import QUICK, agrees, explore, run_both, with_examples
 from tests.engine.devices import device, differences, mixed_requests
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import (
-    IDLE_RULES,
-    RECORDING,
-    assert_same,
-    device_config,
-    request_array,
-)
+from tests.engine.oracle import IDLE_RULES, RECORDING, assert_same, device_config, request_array
 from tests.reference import WRITE, Reference, ReferenceConfig
 from tests.reference.page import policies
 from tests.reference.page.idle import OUTSIDE, IdleHazard, Scripted

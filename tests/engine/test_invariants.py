@@ -17,11 +17,7 @@ from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import first_fault
 from tests.engine.devices import POLICIES, full_device, mixed_requests, off_by, random_writes
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import (
-    NEEDS,
-    device_config,
-    request_array,
-)
+from tests.engine.oracle import NEEDS, device_config, request_array
 from tests.engine.oracle import POLICIES as REFERENCE_POLICIES
 
 

@@ -17,11 +17,7 @@ from ssdgym.simulator.build import copy_device
 from tests.config.test_subpage import PLAIN
 from tests.engine.devices import differences
 from tests.envs.cases import ENVIRONMENTS, KINDS, any_valid, each_case, each_environment, options
-from tests.envs.checking import (
-    ValidActions,
-    assert_gymnasium_is_content,
-    assert_sb3_only_warns_of_the_shape,
-)
+from tests.envs.checking import ValidActions, assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
 from tests.envs.vector.compare import row
 
 

@@ -15,14 +15,7 @@ from ssdgym.requests import SYNC, WRITE
 from tests.engine.devices import device, requests
 from tests.envs import cases
 from tests.envs.cases import always, play, proposal, valid
-from tests.simulator.test_subpage import (
-    PAGE_NS,
-    PROGRAM_NS,
-    READ_NS,
-    SUBPAGE_NS,
-    SUBPROGRAM_NS,
-    tiny,
-)
+from tests.simulator.test_subpage import PAGE_NS, PROGRAM_NS, READ_NS, SUBPAGE_NS, SUBPROGRAM_NS, tiny
 
 options = partial(cases.options, "SubpageRegion")
 

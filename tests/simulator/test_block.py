@@ -14,9 +14,8 @@ from ssdgym.policy import available_policies, merge_policy, registry
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import INVALID, VALID, family_of
-from ssdgym.simulator.preconditioning import Preconditioning
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import differences, writes
+from tests.engine.devices import writes
 
 KINDS = tuple(BlockKind)
 TIMINGS = ("none", "event")
@@ -240,48 +239,6 @@ def test_mmerge__copies_less_than_merges_do() -> None:
         lpns = 8 * rng.integers(0, 24, 3000) + rng.integers(0, 2, 3000)
         copied[policy] = sim.run(writes(lpns))["relocated_pages"]
     assert copied["mmerge"] < 0.6 * copied["merge"]
-
-
-# -- the same again
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(kind: str, timing: str) -> None:
-    given = mixed(1500, 192, seed=4)
-    whole, again, pieces = (filled(kind, timing, policy="in_place") for _ in range(3))
-    for sim in (whole, again):
-        sim.feed(given)
-        sim.advance()
-    assert whole.same_as(again)
-    for part in (given[:700], given[700:701], given[701:]):
-        pieces.feed(part)
-        snapshot = pieces.snapshot()
-        pieces.advance(last=len(part) == 799)
-    elsewhere = Simulator(pieces.device, policy="in_place", recording=Recording(1 << 12, 16))
-    elsewhere.restore(snapshot)
-    elsewhere.advance()
-    for sim in (pieces, elsewhere):
-        assert differences(sim.state, 0, whole.state, 0) == []
-
-
-def test_restore__a_device_of_another_kind__refused() -> None:
-    sim = Simulator(tiny(disturb_tolerance=2))
-    with pytest.raises(SsdgymError, match="the snapshot is of another device"):
-        Simulator(tiny()).restore(sim.snapshot())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(kind: str) -> None:
-    settings = Preconditioning(share=0.9, most_overwrites=2.0)
-    untimed, timed = (Simulator(tiny(kind, timing)) for timing in TIMINGS)
-    reports = [sim.precondition(seed=1, settings=settings) for sim in (untimed, timed)]
-    assert reports[0] == reports[1] and reports[0].write_amplification > 1
-    made = Simulator(tiny(kind, "event"))
-    made.precondition(seed=1, settings=settings, cache=False)
-    assert made.same_as(timed) and sound(timed)
-    metrics = timed.run(mixed(500, timed.logical_pages))
-    assert metrics["requests"] == 500 and sound(timed)
 
 
 @pytest.mark.slow

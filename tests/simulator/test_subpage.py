@@ -13,9 +13,9 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
-from ssdgym.simulator.preconditioning import Preconditioning, precondition
+from ssdgym.simulator.preconditioning import precondition
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import differences, requests
+from tests.engine.devices import requests
 
 KINDS = tuple(SubpageKind)
 TIMINGS = ("none", "event")
@@ -251,48 +251,6 @@ def test_small_writes_to_few_pages__are_amplified_least_with_subftl(kind: str, t
     # In time a write may be overtaken by one of the same sector, and is not programmed then.
     assert waf < 1.02 if kind == "subftl" else waf > 3.9
     assert sound(sim)
-
-
-# -- the same again
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(kind: str, timing: str) -> None:
-    given = mixed(1500, tiny().logical_pages, seed=4)
-    whole, again, pieces = (filled(kind, timing) for _ in range(3))
-    for sim in (whole, again):
-        sim.feed(given)
-        sim.advance()
-    assert whole.same_as(again)
-    for part in (given[:700], given[700:701], given[701:]):
-        pieces.feed(part)
-        snapshot = pieces.snapshot()
-        pieces.advance(last=len(part) == 799)
-    elsewhere = Simulator(pieces.device, recording=Recording(1 << 12, 16))
-    elsewhere.restore(snapshot)
-    elsewhere.advance()
-    for sim in (pieces, elsewhere):
-        assert differences(sim.state, 0, whole.state, 0) == []
-
-
-def test_restore__a_device_of_another_rule__refused() -> None:
-    sim = Simulator(tiny(rule="printed"))
-    with pytest.raises(SsdgymError, match="the snapshot is of another device"):
-        Simulator(tiny()).restore(sim.snapshot())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(kind: str) -> None:
-    settings = Preconditioning(share=0.847, most_overwrites=2.0)
-    untimed, timed = (Simulator(tiny(kind, timing)) for timing in TIMINGS)
-    reports = [sim.precondition(seed=1, settings=settings) for sim in (untimed, timed)]
-    assert reports[0] == reports[1] and reports[0].write_amplification > 1
-    made = Simulator(tiny(kind, "event"))
-    made.precondition(seed=1, settings=settings, cache=False)
-    assert made.same_as(timed) and sound(timed)
-    metrics = timed.run(mixed(500, timed.logical_pages))
-    assert metrics["requests"] == 500 and sound(timed)
 
 
 @pytest.mark.parametrize("name", ["subftl-tiny", "subftl-tlc-small"])

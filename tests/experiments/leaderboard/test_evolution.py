@@ -16,11 +16,7 @@ from ssdgym.agents.training.evolution import WeightVectors, begin_with_lifetimes
 from ssdgym.agents.training.tasks import Play, Task
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
-from ssdgym.experiments.leaderboard.training import (
-    SuiteEvolutionConfig,
-    evolution_tasks,
-    evolve,
-)
+from ssdgym.experiments.leaderboard.training import SuiteEvolutionConfig, evolution_tasks, evolve
 from ssdgym.simulator import Simulator
 
 SUITE: dict[str, Any] = {

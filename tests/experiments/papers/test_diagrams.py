@@ -14,11 +14,7 @@ from matplotlib.figure import Figure
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import PanelConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS, Bars, Diagram, HeatMap, Row
-from ssdgym.experiments.papers.report import (
-    diagrams_of,
-    draw,
-    markdown,
-)
+from ssdgym.experiments.papers.report import diagrams_of, draw, markdown
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.report.style import legend_below
 from ssdgym.experiments.results import Result

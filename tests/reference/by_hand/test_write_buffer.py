@@ -7,15 +7,7 @@ from dataclasses import replace
 import pytest
 
 from .. import Reference
-from ..helpers import (
-    TIMED,
-    UNTIMED,
-    flush,
-    ran,
-    read,
-    trim,
-    write,
-)
+from ..helpers import TIMED, UNTIMED, flush, ran, read, trim, write
 from ..loop import Held
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns.
