@@ -29,7 +29,7 @@ POLICIES: dict[str, Any] = {
     "d_choices(d=3)": policies.d_choices(3),
     "windowed_greedy(window=2)": policies.windowed_greedy(2),
     "cost_benefit": policies.cost_benefit(1, False),
-    "cost_benefit(since_close=1)": policies.cost_benefit(1, True),
+    "cost_benefit(exponent=2, since_close=1)": policies.cost_benefit(2, True),
     "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
     "parallel_gc": policies.parallel_gc,
     "chain": policies.chain,

@@ -85,7 +85,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     def one(name: str, values: Any) -> Any:
         return fixed.get(name, draw(one_of(values)))
 
-    kind, n = one("kind", KINDS), draw(one_of([2, 4]))
+    kind, n = one("kind", KINDS), draw(one_of([2, 4, 8]))
     region = draw(st.integers(3, 6)) if kind in (SECTOR_LOG, SUBFTL) else 0
     threshold = draw(st.integers(1, 3))
     barrier = draw(st.none() | st.just(threshold + 1))

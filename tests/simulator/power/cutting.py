@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from hypothesis import strategies as st
 
 from ssdgym.engine.block.state import NFTL, UPDATE
 from ssdgym.engine.core.records import RETIRED, WORN
@@ -14,7 +16,9 @@ from ssdgym.engine.entries import count_lost
 from ssdgym.engine.subpage.state import FGM, SUBFTL
 from ssdgym.requests import FLUSH, SYNC, TRIM, WRITE
 from ssdgym.simulator import PowerReport, Simulator
+from tests.engine import drawing, subpages
 from tests.engine.audit import NO_FAULT, first_fault
+from tests.engine.oracle import request_array
 from tests.reference.power import Copy, WornTable, recovered_map, recovered_table
 
 
@@ -196,6 +200,47 @@ def _check_worn(sim: Simulator, before: WornTable, strained: np.ndarray) -> None
         erase_failure=(cells.erase_failure.fresh, cells.erase_failure.worn),
         blocks_per_plane=sim.device.geometry.blocks_per_plane,
     )
+
+
+class Cut(NamedTuple):
+    """A power cut: what the host may count on, the newest versions before it, and the report."""
+
+    view: HostView
+    newest: np.ndarray
+    report: PowerReport
+    capacitors: bool
+
+
+def drawn_requests(sim: Simulator, data: st.DataObject) -> Callable[[], np.ndarray]:
+    """Return what draws requests of the kinds that the family has, which arrive from now on."""
+    pages, slots = sim.logical_pages, sim.device.units_per_page
+
+    def draw() -> np.ndarray:
+        if sim.device.ftl.mapping == "subpage":
+            return request_array(data.draw(subpages.request_lists(pages, slots, sim.now_ns, 60)))
+        requests = request_array(data.draw(drawing.request_lists(pages, 60)))
+        requests["arrival_ns"] += sim.now_ns
+        return requests
+
+    return draw
+
+
+def four_cuts(
+    sim: Simulator, data: st.DataObject, draw: Callable[[], np.ndarray], most: int = 200
+) -> Iterator[Cut]:
+    """Cut the power four times, at any instant of requests that are drawn each time, and go on after them."""
+    capacitors = data.draw(st.booleans())
+    for _ in range(4):
+        requests, base = draw(), mapped_versions(sim)
+        sim.feed(requests)
+        sim.set_stop(data.draw(st.integers(1, most)))
+        sim.advance()
+        sim.set_stop()
+        view, newest = host_view(sim, requests, base), sim.state.logical["version"][0].copy()
+        yield Cut(view, newest, checked_cut(sim, capacitors=capacitors), capacitors)
+    sim.feed(draw())
+    sim.advance()
+    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 def stops(sim: Simulator, requests: np.ndarray, *, last: bool = True) -> Iterator[int]:

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.requests import TRIM
 from ssdgym.simulator import Recording, Simulator
-from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.blocks import configs, device_config
 from tests.engine.devices import mixed_requests
-from tests.engine.drawing import request_lists
-from tests.engine.oracle import request_array
 from tests.simulator.power.cutting import (
     checked_cut,
     cut_everywhere,
-    host_view,
+    drawn_requests,
+    four_cuts,
     lost_to_host,
     mapped_versions,
 )
@@ -107,20 +105,7 @@ def test_any_device__goes_on_after_cuts_at_any_instant(data: st.DataObject) -> N
     config = data.draw(configs())
     policy = data.draw(st.sampled_from(["merge", "mmerge"]))
     sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=_RECORDING)
-    capacitors = data.draw(st.booleans())
     spoils = config.disturb_tolerance is not None
-    for _ in range(4):
-        requests = request_array(data.draw(request_lists(config.logical_pages, 60)))
-        requests["arrival_ns"] += sim.now_ns
-        base = mapped_versions(sim)
-        sim.feed(requests)
-        sim.set_stop(data.draw(st.integers(1, 200)))
-        sim.advance()
-        sim.set_stop()
-        view = host_view(sim, requests, base)
-        report = checked_cut(sim, capacitors=capacitors)
-        assert spoils or len(lost_to_host(sim, view)) == report.lost_pages == 0
-    sim.feed(request_array(data.draw(request_lists(config.logical_pages, 60))))
-    sim.advance()
-    assert first_fault(sim.arrays, 0) == NO_FAULT
+    for cut in four_cuts(sim, data, drawn_requests(sim, data)):
+        assert spoils or len(lost_to_host(sim, cut.view)) == cut.report.lost_pages == 0
     assert spoils or sim.metrics()["lost_pages"] == 0

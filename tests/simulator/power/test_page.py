@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from ssdgym.engine.core.status import STOPPED
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.power.scan import Found
-from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, mixed_requests, writes
-from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import NEEDS, POLICIES, device_config, request_array
+from tests.engine.drawing import configs
+from tests.engine.oracle import NEEDS, POLICIES, device_config
 from tests.simulator.power.cutting import (
-    HostView,
     checked_cut,
     cut_everywhere,
+    drawn_requests,
+    four_cuts,
     host_view,
     lost_to_host,
     mapped_versions,
@@ -202,27 +202,8 @@ def test_any_device__goes_on_after_cuts_at_any_instant(data: st.DataObject) -> N
     policy = data.draw(st.sampled_from(sorted(POLICIES)))
     config = data.draw(configs(**NEEDS.get(policy, {})))
     sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=_RECORDING)
-    capacitors = data.draw(st.booleans())
-    for _ in range(4):
-        requests = request_array(data.draw(request_lists(config.logical_pages, 60)))
-        requests["arrival_ns"] += sim.now_ns
-        base = mapped_versions(sim)
-        sim.feed(requests)
-        sim.set_stop(data.draw(st.integers(1, 300)))
-        sim.advance()
-        sim.set_stop()
-        view = host_view(sim, requests, base)
-        report = checked_cut(sim, capacitors=capacitors)
+    for cut in four_cuts(sim, data, drawn_requests(sim, data), most=300):
         if not config.write_buffer_pages and not config.erase_disturbs:
-            check_host(sim, view, report.lost_pages, capacitors)
-    sim.feed(request_array(data.draw(request_lists(config.logical_pages, 60))))
-    sim.advance()
-    assert first_fault(sim.arrays, 0) == NO_FAULT
+            assert len(lost_to_host(sim, cut.view)) <= cut.report.lost_pages
+            assert not cut.capacitors or cut.report.lost_pages == 0
     assert sim.metrics()["lost_pages"] == 0
-
-
-def check_host(sim: Simulator, view: HostView, reported: int, capacitors: bool) -> None:
-    """What the host has lost is reported, and with capacitors there is nothing."""
-    gone = lost_to_host(sim, view)
-    assert len(gone) <= reported
-    assert not capacitors or reported == 0

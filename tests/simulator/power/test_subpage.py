@@ -14,11 +14,12 @@ from ssdgym.requests import SYNC, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import sync_requests, writes
-from tests.engine.oracle import request_array
-from tests.engine.subpages import configs, device_config, request_lists
+from tests.engine.subpages import configs, device_config
 from tests.simulator.power.cutting import (
     checked_cut,
     cut_everywhere,
+    drawn_requests,
+    four_cuts,
     host_view,
     lost_to_host,
     mapped_versions,
@@ -137,23 +138,9 @@ def test_the_write_buffer__loses_what_was_not_flushed(timing: str) -> None:
 def test_any_device__goes_on_after_cuts_at_any_instant(data: st.DataObject) -> None:
     config = data.draw(configs())
     sim = Simulator(device_config(config), policy="greedy", seed=config.seed, recording=_RECORDING)
-    capacitors = data.draw(st.booleans())
-    for _ in range(4):
-        drawn = data.draw(request_lists(config.logical_pages, config.slots_per_page, sim.now_ns, 60))
-        requests, base = request_array(drawn), mapped_versions(sim)
-        sim.feed(requests)
-        sim.set_stop(data.draw(st.integers(1, 200)))
-        sim.advance()
-        sim.set_stop()
-        view, newest = host_view(sim, requests, base), sim.state.logical["version"][0].copy()
-        report = checked_cut(sim, capacitors=capacitors)
-        gone = lost_to_host(sim, view)
+    for cut in four_cuts(sim, data, drawn_requests(sim, data)):
+        gone = lost_to_host(sim, cut.view)
         # One that a newer write has overtaken is acknowledged while that is programmed, and not counted.
-        assert (view.needed[gone] == newest[gone]).sum() <= report.lost_pages
-        assert not capacitors or len(gone) == report.lost_pages == 0
-    sim.feed(
-        request_array(data.draw(request_lists(config.logical_pages, config.slots_per_page, sim.now_ns, 60)))
-    )
-    sim.advance()
-    assert first_fault(sim.arrays, 0) == NO_FAULT
+        assert (cut.view.needed[gone] == cut.newest[gone]).sum() <= cut.report.lost_pages
+        assert not cut.capacitors or len(gone) == cut.report.lost_pages == 0
     assert sim.metrics()["lost_pages"] == 0

@@ -15,12 +15,13 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.power import page
 from tests.engine.audit import NO_FAULT, RETIRED_BLOCKS, first_fault
 from tests.engine.devices import device, full_device, mixed_requests, random_writes
-from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, NEEDS, device_config, request_array
+from tests.engine.drawing import configs
+from tests.engine.oracle import ALLOCATIONS, LEVELLINGS, NEEDS, device_config
 from tests.simulator.power.cutting import (
     checked_cut,
     cut_everywhere,
-    host_view,
+    drawn_requests,
+    four_cuts,
     lost_to_host,
     mapped_versions,
     stops,
@@ -150,21 +151,8 @@ def test_any_device_that_wears_out__goes_on_after_cuts_at_any_instant(data: st.D
         fixed |= {"levelling": levelling, "placement": "sep_gc"}
     config = data.draw(configs(wears_out=True, **fixed))
     sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=_RECORDING)
-    capacitors = data.draw(st.booleans())
-    for _ in range(4):
-        requests = request_array(data.draw(request_lists(config.logical_pages, 60)))
-        requests["arrival_ns"] += sim.now_ns
-        base = mapped_versions(sim)
-        sim.feed(requests)
-        sim.set_stop(data.draw(st.integers(1, 300)))
-        sim.advance()
-        sim.set_stop()
-        view = host_view(sim, requests, base)
-        report = checked_cut(sim, capacitors=capacitors)
+    for cut in four_cuts(sim, data, drawn_requests(sim, data), most=300):
         if config.capacity == "fixed" and not config.write_buffer_pages and not config.erase_disturbs:
-            assert len(lost_to_host(sim, view)) <= report.lost_pages
-            assert not capacitors or report.lost_pages == 0
-    sim.feed(request_array(data.draw(request_lists(config.logical_pages, 60))))
-    sim.advance()
-    assert first_fault(sim.arrays, 0) == NO_FAULT
+            assert len(lost_to_host(sim, cut.view)) <= cut.report.lost_pages
+            assert not cut.capacitors or cut.report.lost_pages == 0
     assert sim.metrics()["lost_pages"] == 0

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from ssdgym.engine.core.status import END_OF_LIFE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.power import block, subpage
-from tests.engine import blocks, drawing, subpages
+from tests.engine import blocks, subpages
 from tests.engine.audit import FREE_PAGES, NO_FAULT, RETIRED_BLOCKS, first_fault
 from tests.engine.devices import mixed_requests, sync_requests
-from tests.engine.oracle import request_array
 from tests.simulator.power import test_block, test_subpage
 from tests.simulator.power.cutting import (
     checked_cut,
     cut_everywhere,
+    drawn_requests,
+    four_cuts,
     host_view,
     lost_to_host,
     mapped_versions,
@@ -172,30 +173,10 @@ def test_any_device_that_wears_out__goes_on_after_cuts_at_any_instant(data: st.D
     described = (blocks if by_block else subpages).device_config(config)
     policy = data.draw(st.sampled_from(["merge", "mmerge"])) if by_block else "greedy"
     sim = Simulator(described, policy=policy, seed=config.seed, recording=_RECORDING)
-    capacitors = data.draw(st.booleans())
     spoils = by_block and config.disturb_tolerance is not None
-
-    def drawn() -> np.ndarray:
-        if by_block:
-            requests = request_array(data.draw(drawing.request_lists(config.logical_pages, 60)))
-            requests["arrival_ns"] += sim.now_ns
-            return requests
-        size = config.logical_pages, config.slots_per_page
-        return request_array(data.draw(subpages.request_lists(*size, sim.now_ns, 60)))
-
-    for _ in range(4):
-        requests, base = drawn(), mapped_versions(sim)
-        sim.feed(requests)
-        sim.set_stop(data.draw(st.integers(1, 200)))
-        sim.advance()
-        sim.set_stop()
-        view, newest = host_view(sim, requests, base), sim.state.logical["version"][0].copy()
-        report = checked_cut(sim, capacitors=capacitors)
+    for cut in four_cuts(sim, data, drawn_requests(sim, data)):
         if config.capacity == "fixed" and not spoils:
-            gone = lost_to_host(sim, view)
-            assert (view.needed[gone] == newest[gone]).sum() <= report.lost_pages
-            assert not (capacitors or by_block) or report.lost_pages == 0
-    sim.feed(drawn())
-    sim.advance()
-    assert first_fault(sim.arrays, 0) == NO_FAULT
+            gone = lost_to_host(sim, cut.view)
+            assert (cut.view.needed[gone] == cut.newest[gone]).sum() <= cut.report.lost_pages
+            assert not (cut.capacitors or by_block) or cut.report.lost_pages == 0
     assert spoils or sim.metrics()["lost_pages"] == 0
