@@ -13,7 +13,15 @@ from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import precondition
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.drawing import configs, request_lists
-from tests.engine.oracle import POLICIES, RECORDING, SET_POLICIES, assert_same, device_config, run_in_pieces
+from tests.engine.oracle import (
+    IPPBE,
+    POLICIES,
+    RECORDING,
+    SET_POLICIES,
+    assert_same,
+    device_config,
+    run_in_pieces,
+)
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.page.audit import check, check_accounts
 from tests.reference.page.preconditioning import until_gc, until_gc_greedy
@@ -47,8 +55,8 @@ def run_both(
 ) -> tuple[Simulator, Reference]:
     """The same input, in the same pieces, through both, after the same preconditioning."""
     sim = Simulator(device_config(config), policy=label, seed=config.seed, recording=RECORDING)
-    rule = POLICIES[label] if label in POLICIES else SET_POLICIES[label][1]
-    reference = Reference(config, rule)
+    rules = POLICIES | IPPBE | {name: rule for name, (_, rule) in SET_POLICIES.items()}
+    reference = Reference(config, rules[label])
     if prepare != "none":
         seed = config.seed % 1000
         precondition(sim, prepare, "uniform", seed)

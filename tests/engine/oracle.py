@@ -41,6 +41,12 @@ NEEDS: dict[str, dict[str, Any]] = {
     "chain": {"placement": "midas"},
     "expired": {"placement": "dogi"},
 }
+#: `ippbe` by its parameters: units of a plane, share of valid pages, whether of all units together.
+IPPBE: dict[str, Any] = {
+    f"ippbe(limit={limit}, tau={tau}, together={together})": policies.ippbe(limit, tau, bool(together))
+    for limit, tau in [(1, 2.0), (2, 0.25), (3, 0.5), (4, 1.0), (8, 2.0)]
+    for together in (0, 1)
+}
 #: Those that erase sub-blocks, with the erase unit they need.
 SET_POLICIES: dict[str, tuple[str, Any]] = {
     "gsm": ("sub_block_run", policies.best_set),

@@ -19,6 +19,7 @@ from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import QUICK, agrees, explore, with_examples
 from tests.engine.drawing import configs, random_legal_set, request_lists
 from tests.engine.oracle import (
+    IPPBE,
     NEEDS,
     PLACEMENTS,
     POLICIES,
@@ -47,19 +48,20 @@ def test_engine__best_sets__agrees_with_the_reference(policy: str, placement: st
 
 
 @pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
-@pytest.mark.parametrize(
-    ("policy", "unit"),
-    [
-        ("ippbe(limit=3,tau=0.75)", "sub_block_set"),
-        ("ippbe(limit=3,tau=0.75)", "block"),
-        ("parallel_gc", "block"),
-    ],
-)
 @with_examples()
-def test_engine__multi_plane__agrees_with_the_reference(
-    policy: str, unit: str, multi_plane: str, examples: int
-) -> None:
-    explore(examples, lambda data: agrees(policy, data, erase_unit=unit, multi_plane=multi_plane))
+def test_engine__parallel_gc__agrees_with_the_reference(multi_plane: str, examples: int) -> None:
+    explore(examples, lambda data: agrees("parallel_gc", data, erase_unit="block", multi_plane=multi_plane))
+
+
+@pytest.mark.parametrize("multi_plane", ["none", "strict", "relaxed"])
+@pytest.mark.parametrize("unit", ["sub_block_set", "block"])
+@with_examples(50)
+def test_engine__ippbe__agrees_with_the_reference(unit: str, multi_plane: str, examples: int) -> None:
+    def check(data: st.DataObject) -> None:
+        policy = data.draw(st.sampled_from(sorted(IPPBE)))
+        agrees(policy, data, erase_unit=unit, multi_plane=multi_plane)
+
+    explore(examples, check)
 
 
 @pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])

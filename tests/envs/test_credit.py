@@ -81,9 +81,9 @@ class Books:
             (target,) = np.flatnonzero(self.state.physical[0] != self.physical)
         clock = int(self.state.control["clock"][0, 0])
         self.live[int(target)] = number
-        for page in list(self.live):
-            if self.state.logical["ppn"][0, self.state.physical["lpn"][0, page]] != page:
-                self.dead[page] = (self.live.pop(page), clock)
+        lpns, places = self.state.physical["lpn"][0].tolist(), self.state.logical["ppn"][0].tolist()
+        for page in [page for page in self.live if places[lpns[page]] != page]:
+            self.dead[page] = (self.live.pop(page), clock)
         per_sub_block = int(self.state.params["pages_per_sub_block"][0, 0])
         erased = np.flatnonzero(self.state.sub_block["erases"][0] != self.erases)
         for page in [page for page in self.dead if page // per_sub_block in erased]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .collecting import Collecting
-from .lifetime import EndOfLife
 from .loop import FLUSH, READ, WRITE, Loop, Request, Steps, Transaction, Work
 from .nand import Command, Commands, Die, Event, Nand, Phases
 
@@ -54,8 +53,7 @@ class Clock(Loop):
 
     def steps(self, last: bool) -> Steps:
         while True:
-            if self.device.life.over:
-                raise EndOfLife
+            self.check_life()
             self.between_steps()
             if self.horizon_reached() or (last and not self.input):
                 if not self.in_flight:
@@ -145,6 +143,12 @@ class Clock(Loop):
     def note_queued(self, transaction: Transaction, die: Die | None) -> None:
         transaction.die = None if die is None else die.number
         transaction.queued, transaction.started = self.now, None
+
+    def queue_write_to(self, die: Die, transaction: Any) -> None:
+        die.writes.append(transaction)
+        self.note_queued(transaction, die)
+        self.charge(die, self.commands.write(1))
+        self.make_ready(die)
 
     def start(self, die: Die, phases: Phases, pages: list[Any], is_done_early: bool = False) -> None:
         """Start a command of the host."""

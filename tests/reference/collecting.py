@@ -71,8 +71,25 @@ class Collecting(Blocks):
         page = self.logical[lpn]
         return self.is_written(page.ppn) and self.physical[page.ppn] == (lpn, page.version)
 
+    def trim(self, lpn: int) -> None:
+        self.unmap_newest(lpn)
+        self.counters["host_pages_trimmed"] += 1
+
     def forget(self, lpn: int) -> None:
-        """Lose a logical page that the device gives up."""
+        """Drop a page that the device gives up."""
+        for drop in self.holders:
+            drop(lpn)
+        self.unmap_newest(lpn)
+
+    def unmap_newest(self, lpn: int) -> None:
+        """Leave no copy of the page valid, of which a new version is accepted."""
+        page = self.logical[lpn]
+        page.accepted += 1
+        page.version = page.accepted
+        self.unmap(lpn)
+
+    def unmap(self, lpn: int) -> None:
+        """Forget where the page is, if it is anywhere."""
         raise NotImplementedError
 
     def reclassify(self, block: int) -> None:
@@ -171,6 +188,12 @@ class Collecting(Blocks):
             return True
         needed = self.moves_left(plane) + self.config.pages_per_block
         return self.config.preemptible and self.pool_pages(plane) >= needed
+
+    def finish_round(self, plane: int) -> None:
+        """Carry out all that is left of the round that runs in the plane."""
+        while self.move_next(plane):
+            pass
+        self.erase(plane)
 
     def erase(self, plane: int) -> None:
         """End the round running in the plane."""

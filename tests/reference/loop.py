@@ -11,6 +11,7 @@ from typing import NamedTuple
 from .blocks import Told
 from .collecting import Collecting
 from .erase_sets import Pair
+from .lifetime import EndOfLife
 
 
 @dataclass(eq=False, kw_only=True)
@@ -164,6 +165,10 @@ class Loop:
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
+
+    def check_life(self) -> None:
+        if self.device.life.over:
+            raise EndOfLife
 
     def drop_held(self, lpn: int) -> None:
         """Forget the page, if it is held; a flush that has none left to write begins anew."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .lifetime import EndOfLife
 from .loop import FLUSH, TRIM, WRITE, Loop, Page, Steps
 
 
@@ -10,8 +9,7 @@ class UntimedLoop(Loop):
     def steps(self, last: bool) -> Steps:
         while True:
             self.between_steps()
-            if self.device.life.over:
-                raise EndOfLife
+            self.check_life()
             if self.horizon_reached():
                 return
             if any(self.device.foreground):
@@ -39,23 +37,17 @@ class UntimedLoop(Loop):
         else:
             if device.leader_of(plane) is None:
                 device.start_round(plane, (yield plane))
-            while device.move_next(plane):
-                pass
-            device.erase(plane)
+            device.finish_round(plane)
         self.go_on()
 
     def level(self, plane: int) -> None:
         if self.device.start_levelling(plane):
-            while self.device.move_next(plane):
-                pass
-            self.device.erase(plane)
+            self.device.finish_round(plane)
         self.go_on()
 
     def refresh(self, plane: int) -> None:
         if self.device.aging.start_refresh(plane):
-            while self.device.move_next(plane):
-                pass
-            self.device.erase(plane)
+            self.device.finish_round(plane)
         self.go_on()
 
     def go_on(self) -> None:
@@ -63,8 +55,7 @@ class UntimedLoop(Loop):
         device = self.device
         if device.rounds and not any(device.foreground):
             device.foreground[min(device.rounds)] = True
-        if device.life.over:
-            raise EndOfLife
+        self.check_life()
 
     def carry_out(self, page: Page) -> None:
         if page.request.op == TRIM:

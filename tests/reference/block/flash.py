@@ -210,16 +210,6 @@ class BlockFlash(Collecting):
         self.logical[lpn].ppn = UNMAPPED
         self.note(self.bundle_of(lpn))
 
-    def forget(self, lpn: int) -> None:
-        page = self.logical[lpn]
-        page.accepted += 1
-        page.version = page.accepted
-        self.unmap(lpn)
-
-    def trim(self, lpn: int) -> None:
-        self.forget(lpn)
-        self.counters["host_pages_trimmed"] += 1
-
     def erase_pb(self, block: int, pb: int) -> None:
         """Erase a partial block, and spoil what is beside it and has borne too much."""
         levels, first_leaf = self.config.levels, self.sub_blocks_of_block(block)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..lifetime import EndOfLife
 from ..loop import FLUSH, TRIM, WRITE, Loop, Page, Steps, Work
 from ..nand import Die
 from ..page.events import EventLoop
@@ -27,10 +26,6 @@ class UntimedLoop(Loop):
                 self.input.popleft()
             else:
                 yield from self.carry_out(self.take_page())
-
-    def check_life(self) -> None:
-        if self.device.life.over:
-            raise EndOfLife
 
     def carry_out(self, page: Page) -> Steps:
         if page.request.op == TRIM:

@@ -168,9 +168,7 @@ def test_an_erase_disturbs_the_written_pages_next_to_it(
     config = replace(SUBS, placement="single", isolation=isolation, erase_disturbs=True)
     device = built(config, ("vv", "xx", "v.", "vv"))
     device.start_round(0, [(0, 0b0010)])
-    while device.move_next(0):
-        pass
-    device.erase(0)
+    device.finish_round(0)
     assert [ppn for ppn in range(8) if device.physical[ppn][1] == -1] == spoiled
     device.audit()
     assert device.counters["lost_pages"] == lost

@@ -242,6 +242,4 @@ def test_warm__relocated_pages_that_are_older_than_the_metrics_count(counts: boo
 def collect(reference: Reference, block: int) -> None:
     """Carry out a round on the block."""
     reference.device.start_round(0, [(block, 1)])
-    while reference.device.move_next(0):
-        pass
-    reference.device.erase(0)
+    reference.device.finish_round(0)

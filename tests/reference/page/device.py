@@ -63,21 +63,9 @@ class Device(Collecting):
 
     # Host pages
 
-    def trim(self, lpn: int) -> None:
-        self._forget(lpn)
-        self.counters["host_pages_trimmed"] += 1
-
-    def forget(self, lpn: int) -> None:
-        for drop in self.holders:
-            drop(lpn)
-        self._forget(lpn)
-
-    def _forget(self, lpn: int) -> None:
-        page = self.logical[lpn]
-        page.accepted += 1
-        page.version = page.accepted
-        old = page.ppn
-        self._invalidate(lpn)
+    def unmap_newest(self, lpn: int) -> None:
+        old = self.logical[lpn].ppn
+        super().unmap_newest(lpn)
         if self.rule and old != UNMAPPED:
             self.rule.trimmed(lpn, old)
 
@@ -129,7 +117,7 @@ class Device(Collecting):
             is_hot = self.hotness_group(lpn) > 0 if stream is None else was_hot
             self.counters["hot_pages_written"] += is_hot
         if is_newest:
-            self._invalidate(lpn)
+            self.unmap(lpn)
         return place_host_page(self, plane, lpn, is_first) if stream is None else stream
 
     def is_first_write(self, lpn: int) -> bool:
@@ -164,7 +152,7 @@ class Device(Collecting):
         self.read_flash(lpn)
         self.aging.note_requested(self.logical[lpn].ppn)
 
-    def _invalidate(self, lpn: int) -> None:
+    def unmap(self, lpn: int) -> None:
         page = self.logical[lpn]
         if page.ppn == UNMAPPED:
             return

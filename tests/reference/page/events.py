@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..lifetime import EndOfLife
 from ..loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
 from ..nand import Die, Phases
 from .device import Device
@@ -120,12 +119,6 @@ class EventLoop(BackgroundGc):
             self.queue_write_to(self.nand.dies[self.bind_die()], page)
         else:
             self.queue_write_to(self.die_of_plane(page.lpn % self.config.planes), page)
-
-    def queue_write_to(self, die: Die, page: Page) -> None:
-        die.writes.append(page)
-        self.note_queued(page, die)
-        self.charge(die, self.commands.write(1))
-        self.make_ready(die)
 
     def die_of_lpn(self, lpn: int) -> Die:
         return self.die_of_plane(self.device.plane_of_page(self.device.logical[lpn].ppn))
@@ -327,10 +320,6 @@ class EventLoop(BackgroundGc):
             others = [p for p in others if self.device.has_room(p) and not self.device.life.is_short(p)]
         undisturbed = [plane for plane in others if self.device.takes_host_pages(plane)]
         return [plane for plane in undisturbed if self.device.reaches_row(plane, lpn, row)]
-
-    def check_life(self) -> None:
-        if self.device.life.over:
-            raise EndOfLife
 
     def send_elsewhere(self, page: Page) -> None:
         plane = self.device.emptiest_plane()

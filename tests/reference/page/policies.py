@@ -162,37 +162,37 @@ def parallel_gc(device: Device, plane: int) -> list[Pair]:
     return chosen
 
 
-def ippbe(limit: int, tau: float) -> Policy:
+def ippbe(limit: int, tau: float, together: bool = False) -> Policy:
+    """With `together` a unit is heavy by the pages of all that are chosen with it."""
+
+    def with_more(device: Device, plane: int, chosen: list[Pair], pairs: list[Pair], most: int) -> list[Pair]:
+        """Add up to `most` of the pairs, of blocks not chosen yet; the first illegal or heavy one ends it."""
+        added: list[Pair] = []
+        for pair in pairs:
+            all_so_far = chosen + added
+            if pair[0] in [block for block, _ in all_so_far]:
+                continue
+            heavy = not _are_sparse(device, [*(all_so_far if together else []), pair], tau)
+            if len(added) == most or heavy or device.objection(plane, [*all_so_far, pair]) is not None:
+                break
+            added.append(pair)
+        return chosen + added
+
     def policy(device: Device, plane: int) -> list[Pair]:
         first, *others = _units(device, plane)
         if device.objection(plane, [first]) is not None:
             return greedy(device, plane)
-        led = _with_more(device, plane, [first], others, limit - 1, tau)
+        led = with_more(device, plane, [first], others, limit - 1)
         chosen = led
         for sibling in device.siblings(plane) if device.config.multi_plane != "none" else []:
             if device.config.multi_plane == "strict":
                 for pair in _partners(device, led, sibling):
-                    chosen = _with_more(device, plane, chosen, [pair], 1, tau)
+                    chosen = with_more(device, plane, chosen, [pair], 1)
             else:
-                chosen = _with_more(device, plane, chosen, _units(device, sibling), limit, tau)
+                chosen = with_more(device, plane, chosen, _units(device, sibling), limit)
         return chosen
 
     return policy
-
-
-def _with_more(
-    device: Device, plane: int, chosen: list[Pair], pairs: list[Pair], most: int, tau: float
-) -> list[Pair]:
-    """Up to `most` of the pairs added, of blocks not chosen yet; the first illegal or heavy one ends it."""
-    added: list[Pair] = []
-    for pair in pairs:
-        if pair[0] in [block for block, _ in chosen + added]:
-            continue
-        heavy = not _is_sparse(device, pair, tau)
-        if len(added) == most or heavy or device.objection(plane, chosen + added + [pair]) is not None:
-            break
-        added.append(pair)
-    return chosen + added
 
 
 def _partners(device: Device, led: list[Pair], sibling: int) -> list[Pair]:
@@ -215,7 +215,8 @@ def _units(device: Device, plane: int) -> list[Pair]:
     return sorted(with_invalid, key=lambda pair: (-invalid_in_set(device, *pair), pair))
 
 
-def _is_sparse(device: Device, pair: Pair, tau: float) -> bool:
-    """Does the unit hold fewer valid pages than the share `tau` of its pages?"""
-    block, mask = pair
-    return valid_in_set(device, block, mask) < tau * mask.bit_count() * device.config.pages_per_sub_block
+def _are_sparse(device: Device, pairs: list[Pair], tau: float) -> bool:
+    """Do the units hold fewer valid pages than the share `tau` of their pages?"""
+    sub_blocks = sum(mask.bit_count() for _, mask in pairs)
+    valid = sum(valid_in_set(device, block, mask) for block, mask in pairs)
+    return valid < tau * sub_blocks * device.config.pages_per_sub_block

@@ -59,9 +59,7 @@ class Reference:
                 continue
             while (plane := aging.plane_to_patrol()) is not None:
                 if aging.start_refresh(plane):
-                    while self.device.move_next(plane):
-                        pass
-                    self.device.erase(plane)
+                    self.device.finish_round(plane)
             aging.slowest = 0
 
     def run(

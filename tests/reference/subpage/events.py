@@ -86,12 +86,6 @@ class EventLoop(AtOnce, Clock):
         self.charge(die, self.program_phases())
         self.make_ready(die)
 
-    def queue_write_to(self, die: Die, job: Job) -> None:
-        die.writes.append(job)
-        self.note_queued(job, die)
-        self.charge(die, self.commands.write(1))
-        self.make_ready(die)
-
     def die_of_lpn(self, lpn: int) -> Die:
         return self.die_of_plane(self.device.plane_of_flash_page(self.device.page_of(lpn)))
 
@@ -132,7 +126,7 @@ class EventLoop(AtOnce, Clock):
                 continue
             if self.device.leader_of(plane) is None and not self.device.life.can_collect(plane):
                 self.device.life.give_up(plane)
-                self.end_if_over()
+                self.check_life()
                 return True
             if self.device.leader_of(plane) is None:
                 self.device.start_round(plane, (yield plane))
@@ -141,7 +135,7 @@ class EventLoop(AtOnce, Clock):
                 self.start_gc(die, self.with_failures(self.relocation_phases(reads), failed))
             else:
                 self.device.erase(plane)
-                self.end_if_over()
+                self.check_life()
                 self.start_gc(die, self.commands.erase())
             return True
         return False
@@ -185,7 +179,7 @@ class EventLoop(AtOnce, Clock):
                 region.scan = self.device.config.slots_per_block
                 if self.device.can_erase_victim(region):
                     self.device.erase_victim(region)
-                    self.end_if_over()
+                    self.check_life()
                     self.start_gc(die, self.commands.erase())
                     return True
                 return did_something

@@ -174,7 +174,7 @@ class SubpageFlash(Collecting):
     def holds_newest(self, lpn: int) -> bool:
         return self.stored(self.logical[lpn].ppn) == (lpn, self.logical[lpn].version)
 
-    def invalidate(self, lpn: int) -> None:
+    def unmap(self, lpn: int) -> None:
         """Forget where the sector is."""
         slot = self.logical[lpn].ppn
         self.logical[lpn].ppn = UNMAPPED
@@ -187,21 +187,6 @@ class SubpageFlash(Collecting):
             self.invalidated_at[block] = self.clock
             if self.is_indexed(block):
                 self.change_bucket(block)
-
-    def trim(self, lpn: int) -> None:
-        self._forget(lpn)
-        self.counters["host_pages_trimmed"] += 1
-
-    def forget(self, lpn: int) -> None:
-        for drop in self.holders:
-            drop(lpn)
-        self._forget(lpn)
-
-    def _forget(self, lpn: int) -> None:
-        sector = self.logical[lpn]
-        sector.accepted += 1
-        sector.version = sector.accepted
-        self.invalidate(lpn)
 
     # Programs
 

@@ -84,5 +84,5 @@ class Programming(SubpageFlash):
         for lpn, version in self.live(job).items():
             self.logical[lpn].version = version
         for lpn in included:
-            self.invalidate(lpn)
+            self.unmap(lpn)
         return [(lpn, self.logical[lpn].version) for lpn in included]

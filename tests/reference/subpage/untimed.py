@@ -23,14 +23,8 @@ class AtOnce(Admission):
             else:
                 if device.leader_of(plane) is None:
                     device.start_round(plane, (yield plane))
-                while device.move_next(plane):
-                    pass
-                device.erase(plane)
-            self.end_if_over()
-
-    def end_if_over(self) -> None:
-        if self.device.life.over:
-            raise EndOfLife
+                device.finish_round(plane)
+            self.check_life()
 
     def collect_first(self) -> Steps:
         """Collect where the next page of the main area would go, as long as that has to be."""
@@ -89,7 +83,7 @@ class AtOnce(Admission):
         slot = self.device.next_to_collect(region)
         if slot is None:
             self.device.erase_victim(region)
-            self.end_if_over()
+            self.check_life()
             if self.device.foreground[region.plane]:
                 yield from self.collect(region.plane)
             return
@@ -134,7 +128,7 @@ class UntimedLoop(AtOnce):
 
     def steps(self, last: bool) -> Steps:
         while True:
-            self.end_if_over()
+            self.check_life()
             if self.jobs:
                 yield from self.carry_out(self.jobs.popleft())
             elif self.horizon_reached() or not self.input:
