@@ -12,7 +12,7 @@ from tests.engine.subpages import KINDS, Both, configs, request_lists
 from tests.reference.subpage import SUBFTL
 
 #: Victim rules that the family knows.
-VICTIMS = ("greedy", "greedy", "fifo", "random", "cost_benefit", "windowed_greedy(window=2)")
+VICTIMS = ("greedy", "greedy", "fifo", "cost_benefit", "windowed_greedy(window=2)")
 
 
 def agrees(data: st.DataObject, *, asks: bool = False, **fixed: Any) -> None:
