@@ -14,6 +14,9 @@ from .rules import ADVANCE, READY, Asked
 
 
 class AtOnce(Admission):
+    #: Planes whose foreground GC is on since the device ran in time, while days pass.
+    on_in_time: frozenset[int] = frozenset()
+
     def collect(self, plane: int) -> Steps:
         """Collect in the plane's main area until the goal is reached."""
         device = self.device
@@ -24,6 +27,8 @@ class AtOnce(Admission):
                 if device.leader_of(plane) is None:
                     device.start_round(plane, (yield plane))
                 device.finish_round(plane)
+            if not device.foreground[plane]:
+                self.on_in_time -= {plane}
             self.check_life()
 
     def collect_first(self) -> Steps:
@@ -102,7 +107,8 @@ class AtOnce(Admission):
 
     def pass_days(self, days: int) -> Steps:
         """Let days pass, and evict at the end of each what has been in a region for too long."""
-        was_on = list(self.device.foreground)
+        on = (plane for plane, is_on in enumerate(self.device.foreground) if is_on)
+        self.on_in_time = frozenset(on)
         for _ in range(0 if self.device.life.over else days):
             self.device.calendar_h += 24
             try:
@@ -110,7 +116,8 @@ class AtOnce(Admission):
             except EndOfLife:
                 self.device.life.over = True
                 if self.config.timing == "event":
-                    self.device.foreground[:] = was_on
+                    planes = range(self.config.planes)
+                    self.device.foreground[:] = [plane in self.on_in_time for plane in planes]
 
     def _evict_expired(self) -> Steps:
         while self.config.sweeps and not self.device.life.over:
