@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from ssdgym.requests import WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.aging import error_rates
 from tests.engine.audit import NO_FAULT, first_fault
@@ -22,7 +23,8 @@ from tests.engine.oracle import (
     device_config,
     run_in_pieces,
 )
-from tests.reference import Reference
+from tests.reference import Reference, ReferenceConfig
+from tests.reference.config import BitErrors
 from tests.reference.page.audit import check
 
 #: Policies, and what the device has for each.
@@ -81,3 +83,45 @@ def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
 def test_engine__reads_have_errors__agrees_with_the_reference(case: str, examples: int) -> None:
     policy, fixed = CASES[case]
     explore(examples, lambda data: agrees(policy, data, **fixed))
+
+
+@pytest.mark.parametrize("seed", [3, 38])
+def test_commands_of_an_idle_die__a_patrol_goes_on_with_their_round__are_not_used_up(seed: int) -> None:
+    """A day passes in the round of an idle rule: the patrol takes it over, and the rule keeps its rest."""
+    errors = BitErrors(
+        base=1.5e-3,
+        wear=(0.0, 1.0),
+        retention=(2e-3, 0.2, 0.05),
+        disturb=(0.0, 0.3, 1.5),
+        time_unit="hour",
+        limits=(2e-3,),
+        refresh_above=8e-4,
+    )
+    config = ReferenceConfig(
+        chips_per_channel=2,
+        blocks_per_plane=11,
+        pages_per_block=6,
+        logical_pages=95,
+        allocation="static",
+        threshold_pages=6,
+        timing="event",
+        idle="rl_gc",
+        idle_blocks=9,
+        closed_loop=True,
+        queue_depth=2,
+        read_ns=1,
+        program_ns=1,
+        erase_ns=1,
+        transfer_ns=0,
+        seed=seed,
+        bit_errors=errors,
+    )
+    sim = Simulator(device_config(config), policy="greedy", seed=seed, recording=RECORDING)
+    reference = Reference(config, POLICIES["greedy"])
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        requests = [(reference.loop.now, lpn, 1, WRITE, 0) for lpn in rng.integers(0, 95, 100).tolist()]
+        run_in_pieces(sim, reference, requests, [], None, lambda _, last: sim.advance(last=last))
+        sim.pass_days(1)
+        reference.pass_days(1)
+    assert_same(sim, reference)

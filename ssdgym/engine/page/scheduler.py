@@ -272,8 +272,8 @@ def _plane_before_reads(dev, die_number):
     return np.int64(-1)
 
 
-#: No write, so no plane for it.
-_NO_WRITE = -2
+#: No write, so no plane for it; below it, where an idle die collects as it was given commands to.
+_NO_WRITE, _IN_IDLE_TIME = -2, -3
 
 
 @inlined
@@ -281,7 +281,7 @@ def _next_planes(dev, die_number):
     """Return the plane that the die collects now, by its rule, and the plane that its write goes to.
 
     The first is -1 if a host command goes first, and below that a decision about the idle die that is due, or
-    an error: see `status_of`. The second is as `_plane_of_write` has it, or _NO_WRITE.
+    an error: see `status_of`. The second is as `_plane_of_write` has it, or _NO_WRITE or _IN_IDLE_TIME.
     """
     params = dev.params[0]
     die = dev.die[die_number]
@@ -304,8 +304,8 @@ def _next_planes(dev, die_number):
             return plane, np.int64(_NO_WRITE)
     plane = np.int64(-1)
     if dev.decider.hooks & IDLES:
-        plane = np.int64(idle_plane(dev, die_number))
-    elif params.background_free > 0:
+        return np.int64(idle_plane(dev, die_number)), np.int64(_IN_IDLE_TIME)
+    if params.background_free > 0:
         plane = np.int64(background_plane(dev, die_number, params.background_free))
     return plane, np.int64(_NO_WRITE)
 
@@ -319,13 +319,13 @@ def dispatch_die(dev, die_number):
     plane, written = _next_planes(dev, die_number)
     if plane >= 0:
         status = np.int64(_gc_command(dev, plane))
-        if status == OK and dev.die[die_number].idle_steps > 0:
+        if status == OK and written == _IN_IDLE_TIME:
             take_step(dev, die_number)
         return status
     if plane != -1:
         return status_of(dev, plane)
     if dev.die[die_number].read_head >= 0:
         return _start_read(dev, die_number)
-    if written != _NO_WRITE:
+    if written > _NO_WRITE:
         return _start_write(dev, die_number, written)
     return OK
