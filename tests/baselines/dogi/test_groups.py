@@ -57,6 +57,12 @@ def test_valid_when_collected__solves_its_equation() -> None:
         assert valid < 1 / spare + 1e-9, "less than the mean valid share"
 
 
+def test_amplification__all_valid_pages_in_groups_before__the_last_one_moves_none() -> None:
+    groups = [Group(0.5, 0.2, 4000), Group(0.5, 0.0, math.inf)]
+    expected = chain_by_steps(groups, HOT, last_valid=0.0)
+    assert amplification_of(groups, HOT, ROOM._replace(valid=100)) == pytest.approx(expected, rel=1e-6)
+
+
 def test_amplification__what_does_not_fit__is_infinite() -> None:
     assert amplification_of([Group(1, 0, math.inf)], HOT, ROOM._replace(blocks=845)) == math.inf
     assert amplification_of([Group(0.5, 0, 90_000), Group(0.5, 0, math.inf)], HOT, ROOM) == math.inf
