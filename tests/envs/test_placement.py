@@ -97,6 +97,18 @@ def test_page_features__of_a_page_written_and_moved() -> None:
     assert checked > 1000
 
 
+def test_page_block_age__of_a_page_in_no_block__is_the_age_of_the_device() -> None:
+    names, model = ["stream_number", "page_block_age"], spacious()
+    env = PlacementEnv(
+        device=model, workload=writes(range(100)), horizon=50, features=names, preconditioning="none"
+    )
+    observation, _ = env.reset(seed=0)
+    for clock in range(50):
+        age = np.log2((clock + 1) / (model.logical_pages / 10)) / 2
+        assert observation["context"] == pytest.approx([age], abs=1e-5)
+        observation, *_ = env.step(0)
+
+
 @pytest.mark.usefixtures("own_registrations")
 def test_own_features__read_the_records_of_an_own_tracker() -> None:
     counts = tracker("counted_for_test", source="this test", page=[("writes", "i4")])
