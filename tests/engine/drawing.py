@@ -52,7 +52,9 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     per_block = sub_blocks * draw(one_of({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
-    only_streams = erase_unit == "block" or "multi_plane_writes" in fixed or "ages" in fixed
+    only_streams = erase_unit == "block" or any(
+        fixed.get(name) is not None for name in ("multi_plane_writes", "ages", "block_allocation")
+    )
     in_streams = STREAM_PLACEMENTS[:2] if pads else STREAM_PLACEMENTS
     placement = one("placement", in_streams if only_streams else PLACEMENTS)
     # Rules with streams of their own also run on planes that hold next to nothing beside what is kept free.
