@@ -28,7 +28,7 @@ from ssdgym.simulator.steady_states import (
 )
 from ssdgym.simulator.untimed import Runnable, in_no_time, in_one_stream, pages_read_first, seed_of
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.python import FunctionWorkload, PythonSource
+from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
 from ssdgym.workloads.stream import load_workload, open_on
 
 _CHUNK = 1 << 16
@@ -146,7 +146,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
     device = sim.device
     stream = open_on(workload, device, seed)
     with _beforehand(sim, sim.policy, seed_of(sim)):
-        sim.proceed(_writes_of(pages) for pages in pages_read_first(stream, device.logical_pages))
+        sim.proceed(page_writes(pages) for pages in pages_read_first(stream, device.logical_pages))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
@@ -194,7 +194,7 @@ def _beforehand(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[Non
 
 def _fill(sim: Runnable, share: float) -> None:
     pages = np.arange(round(share * sim.device.logical_pages))
-    sim.proceed(_writes_of(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
+    sim.proceed(page_writes(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
 
 
 def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
@@ -202,14 +202,7 @@ def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
     portion = max(sim.device.logical_pages // 256, 1)
     planes = sim.device.geometry.planes
     while not erases_of(sim.arrays, 0, sim.device).reshape(planes, -1).any(axis=1).all():
-        yield _writes_of(generator.integers(0, sim.device.logical_pages, portion))
-
-
-def _writes_of(lpn: np.ndarray) -> np.ndarray:
-    """Return writes of single pages, all at time 0."""
-    requests = np.zeros(len(lpn), REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = lpn, 1, WRITE
-    return requests
+        yield page_writes(generator.integers(0, sim.device.logical_pages, portion))
 
 
 def _overwrite(

@@ -17,10 +17,11 @@ from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
 from ssdgym.engine.page.family import adopt_placement
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
-from ssdgym.requests import FLUSH, READ, REQUEST, Requests
+from ssdgym.requests import FLUSH, READ, REQUEST
 from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.base import RequestStream
+from ssdgym.workloads.traces.distributions import expanded
 
 
 class Runnable(Protocol):
@@ -83,6 +84,14 @@ def in_one_stream(sim: Runnable) -> Iterator[None]:
             f"device {sim.device.name}: the placement {placement} has to see every page from the first on; "
             "choose another preconditioning than until_gc_greedy, such as until_gc."
         )
+    with placed_afterwards(sim.arrays, 0):
+        yield
+
+
+@contextmanager
+def placed_afterwards(state: State, i: int) -> Iterator[None]:
+    """Let device `i` put all pages in stream 0, without block groups, and start its placement afterwards."""
+    params = state.params[i, 0]
     own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
     params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
     try:
@@ -90,7 +99,7 @@ def in_one_stream(sim: Runnable) -> Iterator[None]:
     finally:
         for name, value in own.items():
             params[name] = value
-    adopt_placement(sim.arrays, 0)
+    adopt_placement(state, i)
 
 
 def seed_of(sim: Runnable) -> int:
@@ -127,7 +136,6 @@ def pass_days(sim: Runnable, days: int) -> None:
 
 
 _CHUNK = 1 << 16
-_PAGES_AT_ONCE = 1 << 20
 
 
 def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -135,27 +143,10 @@ def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.
     is_new = np.ones(logical_pages, bool)
     while len(requests := stream.next(_CHUNK)):
         requests = requests[requests["op"] != FLUSH]
-        for part in _parts(requests):
-            pages, position = _pages_of(part)
+        for pages, position in expanded(requests["lpn"], requests["pages"]):
             touched, first = np.unique(pages, return_index=True)
             first = first[is_new[touched]]
             is_new[touched] = False
-            first = np.sort(first[part["op"][position[first]] == READ])
+            first = np.sort(first[requests["op"][position[first]] == READ])
             if len(first):
                 yield pages[first]
-
-
-def _parts(requests: Requests) -> Iterator[Requests]:
-    """Yield the requests some at a time, so that their pages are not too many at once."""
-    ends = np.cumsum(requests["pages"], dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    cuts = np.searchsorted(ends, np.arange(_PAGES_AT_ONCE, total, _PAGES_AT_ONCE))
-    yield from np.split(requests, cuts)
-
-
-def _pages_of(requests: Requests) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the pages of requests in order, and the position of the request that each belongs to."""
-    counts = requests["pages"].astype(np.int64)
-    before = np.cumsum(counts) - counts
-    position = np.repeat(np.arange(len(requests)), counts)
-    return np.arange(len(position)) - before[position] + requests["lpn"][position], position

@@ -20,6 +20,7 @@ from ssdgym.simulator import untimed as reads
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from ssdgym.workloads import open_workload
 from ssdgym.workloads.stream import load_workload
+from ssdgym.workloads.traces import distributions
 from ssdgym.workloads.traces.transforms import HeadConfig
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, requests
@@ -325,7 +326,7 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
     expected = [page for page, op in seen.items() if op == READ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reads, "_CHUNK", 3)
-        patch.setattr(reads, "_PAGES_AT_ONCE", 8)
+        patch.setattr(distributions, "_EXPANDED_AT_ONCE", 8)
         played = requests(*rows) if rows else requests((FLUSH, 0, 0))
         stream = open_workload(load_workload(played), logical_pages=32, page_size=4096, seed=0)
         assert [page for part in reads.pages_read_first(stream, 32) for page in part.tolist()] == expected

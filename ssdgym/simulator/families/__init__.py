@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.geometry import GeometryConfig
 from ssdgym.engine.core import family as engine_families
 from ssdgym.engine.core.family import Family, Sizes, State
 from ssdgym.engine.decisions import ERASE
@@ -34,6 +35,13 @@ class PageMap:
 
     pages: np.ndarray
     open: np.ndarray
+
+    @classmethod
+    def of(cls, geometry: GeometryConfig, pages: np.ndarray, is_open: np.ndarray) -> PageMap:
+        """Return the map of pages, and of blocks that are open, in the order of their numbers."""
+        blocks = geometry.planes, geometry.blocks_per_plane
+        pages = pages.astype(np.int8).reshape(*blocks, geometry.pages_per_block)
+        return cls(pages, is_open.astype(bool).reshape(blocks))
 
 
 class FamilyBuilder(ABC):

@@ -339,13 +339,9 @@ class PageFamily(FamilyBuilder):
             state.sub_block["written"][i, : count // per_sub_block], per_sub_block
         )
         newest = state.logical["ppn"][i][state.physical["lpn"][i, :count]] == ppn
-        planes, blocks = geometry.planes, geometry.blocks_per_plane
-        return PageMap(
-            pages=np.where(written, np.where(newest, VALID, INVALID), FREE)
-            .astype(np.int8)
-            .reshape(planes, blocks, geometry.pages_per_block),
-            open=(state.block["status"][i, : planes * blocks] & OPEN).astype(bool).reshape(planes, blocks),
-        )
+        pages = np.where(written, np.where(newest, VALID, INVALID), FREE)
+        blocks = geometry.planes * geometry.blocks_per_plane
+        return PageMap.of(geometry, pages, state.block["status"][i, :blocks] & OPEN)
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
         """Return costs in benefits, where sub-blocks are erased, and the source of the placement.

@@ -185,17 +185,12 @@ class SubpageFamily(FamilyBuilder):
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold: those with a valid subpage are valid."""
         geometry = device.geometry
-        count, planes, blocks = geometry.physical_pages, geometry.planes, geometry.blocks_per_plane
+        count, planes = geometry.physical_pages, geometry.planes
         valid, used = state.page_valid[i, :count] > 0, state.page_use[i, :count] > 0
-        is_open = (state.block["status"][i, : planes * blocks] & OPEN).astype(bool)
+        is_open = (state.block["status"][i, : planes * geometry.blocks_per_plane] & OPEN).astype(bool)
         in_region = state.region["open"][i, :planes]
         is_open[in_region[in_region >= 0]] = True
-        return PageMap(
-            pages=np.where(valid, VALID, np.where(used, INVALID, FREE))
-            .astype(np.int8)
-            .reshape(planes, blocks, geometry.pages_per_block),
-            open=is_open.reshape(planes, blocks),
-        )
+        return PageMap.of(geometry, np.where(valid, VALID, np.where(used, INVALID, FREE)), is_open)
 
     def region_pages(self, device: DeviceConfig) -> int:
         """Return the pages of flash of a plane's region."""

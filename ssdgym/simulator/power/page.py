@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, IN_STREAMS, RETIRED
+from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, RETIRED
 from ssdgym.engine.entries import call_on
-from ssdgym.engine.page.family import adopt_placement
 from ssdgym.engine.page.recovery import adopt_pages
 from ssdgym.simulator.power.commands import Command, erased_pairs
 from ssdgym.simulator.power.scan import Found, logical_pages_left, reopen, to_erase_again, worn_blocks
+from ssdgym.simulator.untimed import placed_afterwards
 
 #: What an observer has noted, who has power: arrays, and fields of others.
 KEPT = ("noted_version",)
@@ -88,12 +90,5 @@ def adopt(state: State, i: int, found: Found, rules: np.ndarray) -> None:
     )
     placement = int(params["placement"])
     reopens = placement not in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
-    if placement != HOTNESS_GROUPS:
+    with placed_afterwards(state, i) if placement == HOTNESS_GROUPS else nullcontext():
         call_on(adopt_pages, state, i, found.half_erased, found.worn, found.work, reopens, rules=rules)
-        return
-    own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
-    params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
-    call_on(adopt_pages, state, i, found.half_erased, found.worn, found.work, reopens, rules=rules)
-    for name, value in own.items():
-        params[name] = value
-    adopt_placement(state, i)
