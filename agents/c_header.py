@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -134,12 +135,13 @@ _POOLING = Template("""\
     }""")
 
 _LAYER = Template("""\
-        for (j = 0; j < $outputs; j++) {
-            float sum = ${name}_body${number}_bias[j];
-            for (i = 0; i < $inputs; i++)
-                sum += ${name}_body${number}[j][i] * hidden${before}[i];
-            hidden${number}[j] = sum > 0.0f ? sum : 0.0f;
-        }""")
+    for (j = 0; j < $outputs; j++) {
+        float sum = ${name}_body${number}_bias[j];
+        for (i = 0; i < $inputs; i++)
+            sum += ${name}_body${number}[j][i] * $before[i];
+        hidden${number}[j] = sum > 0.0f ? sum : 0.0f;
+    }
+""")
 
 
 def c_header(agent: Agent, name: str = "agent") -> str:
@@ -206,14 +208,23 @@ def _scorer_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
         width=widths[0],
         pooling=_POOLING.substitute(features=features, entries=entries) if pools else "",
         declarations="\n".join(f"        float hidden{k}[{width}];" for k, width in enumerate(widths)),
-        body="\n".join(
-            _LAYER.substitute(
-                name=name, number=number, before=number - 1, inputs=widths[number - 1], outputs=outputs
-            )
-            for number, outputs in enumerate(widths[1:], 1)
-        ),
+        body=textwrap.indent(_layers(name, widths, 1), "    ").rstrip("\n"),
         last_width=widths[-1],
         last=f"hidden{len(widths) - 1}",
+    )
+
+
+def _layers(name: str, widths: Sequence[int], first: int) -> str:
+    """Return the statements of the layers from each width to the next; `first` is the number of the first."""
+    return "".join(
+        _LAYER.substitute(
+            name=name,
+            number=number,
+            before=f"hidden{number - 1}" if number else "inputs",
+            inputs=inputs,
+            outputs=outputs,
+        )
+        for number, (inputs, outputs) in enumerate(itertools.pairwise(widths), first)
     )
 
 
@@ -344,15 +355,6 @@ static inline int ${name}_act(const float *context)
 #endif
 """)
 
-_ORDINAL_LAYER = Template("""\
-    for (j = 0; j < $outputs; j++) {
-        float sum = ${name}_body${number}_bias[j];
-        for (i = 0; i < $inputs; i++)
-            sum += ${name}_body${number}[j][i] * $before[i];
-        hidden${number}[j] = sum > 0.0f ? sum : 0.0f;
-    }
-""")
-
 _LAST = Template("""\
     number += ${name}_last_bias[head];
     for (i = 0; i < $inputs; i++)
@@ -385,13 +387,9 @@ def _body(name: str, entries: int, widths: tuple[int, ...]) -> str:
     """Return the statements of the multilayer perceptron, none without hidden layers."""
     if not widths:
         return ""
-    text, before = "".join(f"    float hidden{k}[{width}];\n" for k, width in enumerate(widths)), "inputs"
-    for number, (inputs, outputs) in enumerate(itertools.pairwise((entries, *widths))):
-        text += _ORDINAL_LAYER.substitute(
-            name=name, number=number, inputs=inputs, outputs=outputs, before=before
-        )
-        before = f"hidden{number}"
-    return text + _LAST.substitute(name=name, inputs=widths[-1], before=before)
+    units = "".join(f"    float hidden{k}[{width}];\n" for k, width in enumerate(widths))
+    last = _LAST.substitute(name=name, inputs=widths[-1], before=f"hidden{len(widths) - 1}")
+    return units + _layers(name, (entries, *widths), 0) + last
 
 
 def _ordinal_arrays(name: str, network: OrdinalNetwork) -> list[str]:

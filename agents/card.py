@@ -121,6 +121,18 @@ class AgentCard(Config):
         return self.model_copy(update={**made, **fields})
 
     @property
+    def decision(self) -> str:
+        """The decision of its environment, such as `EraseVictim`."""
+        return self.environment.partition("/")[2].partition("-")[0]
+
+    @property
+    def network(self) -> ScorerConfig | OrdinalConfig:
+        """The shape of its network."""
+        network = self.scorer or self.ordinal
+        assert network is not None, "a card has one of the two"
+        return network
+
+    @property
     def features(self) -> FeatureNames:
         """The features the agent was trained on."""
         return FeatureNames(self.candidate_features, self.context_features)

@@ -18,7 +18,7 @@ from ssdgym.agents.card import SWITCH, AgentCard, OrdinalConfig, ScorerConfig, S
 from ssdgym.errors import SsdgymError
 
 MASKED_SCORE = -1e9
-"""Score of a candidate that cannot be chosen; finite, so that it survives a bootstrap."""
+"""Score of a candidate or action that cannot be chosen; finite, so that it survives a bootstrap."""
 
 # weights of the features in the linear part of the score
 _START_WEIGHTS: dict[str, dict[str, float]] = {
@@ -150,10 +150,6 @@ def _body(hidden: Sequence[int]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-NEVER_SCORE = -1e9
-"""Score of an action that is not of the head's range, or masked; finite."""
-
-
 class OrdinalNetwork(nn.Module):
     """Scores of ordered actions: a linear number of the context, a correction, and rising thresholds.
 
@@ -196,10 +192,7 @@ class OrdinalNetwork(nn.Module):
         for inputs, outputs in itertools.pairwise((features, *config.hidden)):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         if config.hidden:
-            last = nn.Linear(config.hidden[-1], heads)
-            nn.init.zeros_(last.weight)
-            nn.init.zeros_(last.bias)
-            layers.append(last)
+            layers.append(_zero(nn.Linear(config.hidden[-1], heads)))
         self.body = nn.Sequential(*layers)
 
     @property
@@ -224,7 +217,7 @@ class OrdinalNetwork(nn.Module):
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
         """Return the scores, shape (B, K); candidates are not looked at."""
         numbers, thresholds = self.place(context), self.thresholds
-        scores = torch.full(mask.shape, NEVER_SCORE, dtype=context.dtype, device=context.device)
+        scores = torch.full(mask.shape, MASKED_SCORE, dtype=context.dtype, device=context.device)
         for head, (first, count) in enumerate(self.config.ranges):
             above = numbers[:, head, None] - thresholds[head, : count - 1]
             own = torch.cat([torch.zeros_like(numbers[:, :1]), above.cumsum(-1)], dim=-1)
@@ -233,7 +226,7 @@ class OrdinalNetwork(nn.Module):
             else:
                 mine = (context[:, self.switch] > 0.5) == bool(head)
                 scores[mine, first : first + count] = own[mine]
-        return scores.masked_fill(~mask.bool(), NEVER_SCORE)
+        return scores.masked_fill(~mask.bool(), MASKED_SCORE)
 
 
 def network_of(card: AgentCard) -> nn.Module:

@@ -125,13 +125,13 @@ class CompiledNetwork:
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
     """Return the features that are computed: of candidates, where these are scored, and of the context."""
     for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
-        is_of_plane = name == "wear" and decision_of(card) in ("BlockAllocation", "WearLevel")
+        is_of_plane = name == "wear" and card.decision in ("BlockAllocation", "WearLevel")
         if (name in _NEED_MORE and not is_of_plane) or name.startswith(PROPOSED_BY):
             raise _unknown(name, who)
     candidates = find_features(card.candidate_features) if card.scorer else []
     context = find_features(card.context_features)
-    about = _CONTEXT_OF.get(decision_of(card), CONTEXT_KINDS)
-    scored = _CANDIDATES_OF.get(decision_of(card), "candidate")
+    about = _CONTEXT_OF.get(card.decision, CONTEXT_KINDS)
+    scored = _CANDIDATES_OF.get(card.decision, "candidate")
     for one, kinds in [
         *((one, (scored,)) for one in candidates),
         *((one, about) for one in context),
@@ -145,11 +145,6 @@ def _unknown(name: str, who: str) -> SsdgymError:
     return SsdgymError(
         f"{who}: its feature {name} is not known to a rule; train it without, or play it as --agent."
     )
-
-
-def decision_of(card: AgentCard) -> str:
-    """Return the decision of an agent's environment, such as `EraseVictim`."""
-    return card.environment.partition("/")[2].partition("-")[0]
 
 
 def _streams_of(card: AgentCard, who: str) -> int:
@@ -176,15 +171,14 @@ def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarr
 
 
 def _check_size(card: AgentCard, who: str) -> None:
-    network = card.scorer or card.ordinal
-    assert network is not None, "a card has one of the two"
     if card.scorer and card.scorer.pooling != "none":
         raise SsdgymError(
             f"{who}: pools candidates, and a rule scores every block by itself; train it with pooling: none."
         )
     features = max(len(card.candidate_features), len(card.context_features))
     weights = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
-    shape = (features, len(network.hidden), max((0, *network.hidden)), weights)
+    hidden = card.network.hidden
+    shape = (features, len(hidden), max((0, *hidden)), weights)
     for what, size, most in zip(
         ("features", "hidden layers", "units in a layer", "weights"),
         shape,
@@ -198,13 +192,12 @@ def _check_size(card: AgentCard, who: str) -> None:
 def _write_shape(record: np.void, card: AgentCard) -> None:
     record["entries"] = len(card.context_features)
     record["switch"] = -1
-    network = card.scorer or card.ordinal
-    assert network is not None, "a card has one of the two"
-    record["layers"] = len(network.hidden)
-    record["widths"][: len(network.hidden)] = network.hidden
+    hidden = card.network.hidden
+    record["layers"] = len(hidden)
+    record["widths"][: len(hidden)] = hidden
     if card.scorer:
         record["features"] = len(card.candidate_features)
-        if decision_of(card) == "Placement":
+        if card.decision == "Placement":
             record["actions"][0] = _streams_of(card, card.environment)
     if card.ordinal:
         record["heads"] = card.ordinal.heads
@@ -336,7 +329,7 @@ def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledN
     """Register a placement that notes what it sees; return its name, and the network with the records."""
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = CompiledNetwork(card, weights, f"policy {name}", RECORDER)
-    if decision_of(card) != "Placement" or not card.ordinal:
+    if card.decision != "Placement" or not card.ordinal:
         raise SsdgymError(
             f"lifetimes are for a placement with ordinal, not for {card.environment}; leave them out."
         )
@@ -362,13 +355,12 @@ def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAge
     """Make a rule of an agent; `digest` is the hash of its weights."""
     network = CompiledNetwork(card, weights, f"policy {name}")
     common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
-    decision = decision_of(card)
-    if decision in _OF_BLOCKS and card.scorer:
-        kind, function = _OF_BLOCKS[decision]
+    if card.decision in _OF_BLOCKS and card.scorer:
+        kind, function = _OF_BLOCKS[card.decision]
         return kind(function=function, network=network, **common)
-    if decision == "Placement":
+    if card.decision == "Placement":
         return _placement(place_page if card.ordinal else score_streams, network, name, card, digest)
-    if decision == "BackgroundGC" and card.ordinal:
+    if card.decision == "BackgroundGC" and card.ordinal:
         if card.ordinal.actions > len(IDLE_STEPS):
             raise SsdgymError(
                 f"policy {name}: has {card.ordinal.actions} actions, and an idle die has {len(IDLE_STEPS)} "

@@ -40,8 +40,7 @@ class ZooAgent:
     @property
     def decides(self) -> str:
         """The kind of rule that it is, or the environment, where that makes no rule."""
-        environment = self.card.environment.partition("/")[2].partition("-")[0]
-        return _DECIDES.get(environment, self.card.environment)
+        return _DECIDES.get(self.card.decision, self.card.environment)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -51,9 +50,7 @@ class ZooAgent:
     @property
     def network(self) -> str:
         """The shape of its network, as a phrase."""
-        network = self.card.scorer or self.card.ordinal
-        assert network is not None, "a card has one of the two"
-        layers = " x ".join(map(str, network.hidden))
+        layers = " x ".join(map(str, self.card.network.hidden))
         body = f"linear and {layers} units" if layers else "linear"
         if self.card.ordinal is None:
             return f"scores of candidates, {body}"

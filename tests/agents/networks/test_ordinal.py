@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ssdgym.agents.card import OrdinalConfig
-from ssdgym.agents.networks import NEVER_SCORE, OrdinalNetwork
+from ssdgym.agents.networks import MASKED_SCORE, OrdinalNetwork
 from ssdgym.errors import SsdgymError
 
 FEATURES = ("page_relocated", "page_age")
@@ -29,8 +29,8 @@ def test_heads__choose_within_their_ranges() -> None:
     network = OrdinalNetwork(FEATURES, OrdinalConfig(actions=6, ranges=((0, 2), (2, 4))))
     context = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
     scores = network(torch.zeros(2, 6, 1), context, torch.ones(2, 6))
-    assert (scores[0] > NEVER_SCORE).tolist() == [True, True, False, False, False, False]
-    assert (scores[1] > NEVER_SCORE).tolist() == [False, False, True, True, True, True]
+    assert (scores[0] > MASKED_SCORE).tolist() == [True, True, False, False, False, False]
+    assert (scores[1] > MASKED_SCORE).tolist() == [False, False, True, True, True, True]
 
 
 def test_masked_actions__are_never_chosen() -> None:
