@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -150,7 +151,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
     if at_end == "truncate" or played.is_endless:
         stream = open_on(played, device, seed)
     else:
-        stream = RequestStream(Loops(_StreamLaps(played, device, seed), None), dict)
+        stream = RequestStream(Loops(partial(_stream_lap, played, device, seed), None), dict)
     return EpisodeRequests(stream, device, config)
 
 
@@ -188,18 +189,10 @@ class EpisodeRequests:
         return self._config.name if isinstance(self._config, FunctionWorkload) else self._config.kind
 
 
-class _StreamLaps:
-    """Laps over a workload that ends by itself, each with draws of its own."""
-
-    def __init__(self, config: WorkloadConfig, device: DeviceConfig, seed: int) -> None:
-        self._config = config
-        self._device = device
-        self._seed = seed
-
-    def __call__(self, number: int) -> _StreamLap:
-        draws = np.random.SeedSequence([self._seed, _LAPS, number]).generate_state(1, np.uint64)
-        seed = int(draws[0]) if number else self._seed
-        return _StreamLap(open_on(self._config, self._device, seed))
+def _stream_lap(config: WorkloadConfig, device: DeviceConfig, seed: int, number: int) -> _StreamLap:
+    """Return a lap over a workload that ends by itself, with draws of its own."""
+    draws = np.random.SeedSequence([seed, _LAPS, number]).generate_state(1, np.uint64)
+    return _StreamLap(open_on(config, device, int(draws[0]) if number else seed))
 
 
 class _StreamLap:

@@ -127,6 +127,7 @@ class Reward:
         objective: weight of each term; terms left out weigh nothing.
 
     Attributes:
+        timed_terms: the terms of the objective that need time, by name.
         rewards: float64 (n,), since the last step; written again by the next one.
         terms: float64 (terms, n), what they are made of, unweighted, in the order of the objective; likewise.
         compiled: whether the compiled step writes them; else `take` does.
@@ -139,7 +140,7 @@ class Reward:
         if not isinstance(objective, Mapping):
             raise SsdgymError(f"objective must be a mapping of terms to weights, not {objective!r}.")
         self.objective = dict(objective)
-        self._timed_terms = self._check(devices)
+        self.timed_terms = self._check(devices)
         self._measures = self._measures_on(devices)
         self.compiled = all(isinstance(measure, CounterSum) for measure in self._measures.values())
         count = len(devices)
@@ -167,11 +168,6 @@ class Reward:
 
     def _measures_on(self, devices: Sequence[DeviceConfig]) -> dict[str, Measure]:
         return {name: find_term(name).on(devices) for name in self.objective}
-
-    @property
-    def timed_terms(self) -> list[str]:
-        """The terms of the objective that need time, by name."""
-        return self._timed_terms
 
     def cost_on(self, devices: Sequence[DeviceConfig]) -> Measure:
         """Return a function that computes the cost of devices since their metrics were reset."""

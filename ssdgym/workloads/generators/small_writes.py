@@ -103,7 +103,7 @@ class _SmallWrites:
     def __init__(
         self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
     ) -> None:
-        ops, kinds, small, large, self._places, offsets, sync = (
+        ops, kinds, small, large, self._places, self._offsets, sync = (
             np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(7)
         )
         self._page_size = page_size
@@ -119,7 +119,7 @@ class _SmallWrites:
         self._is_read = _Coin(config.read_fraction, ops)
         self._is_small = _Coin(config.r_small, kinds)
         self._is_sync = _Coin(config.r_synch, sync)
-        self._offsets = _Offsets(config.aligned_fraction, self._units_per_page, offsets)
+        self._is_aligned = _Coin(config.aligned_fraction, self._offsets)
 
     def chunk(self) -> Requests:
         is_small = self._is_small.toss(CHUNK)
@@ -135,7 +135,8 @@ class _SmallWrites:
     def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntegerArray:
         """Return the subpage, counted from the footprint's start, with which each request starts."""
         draw = self._places.random(CHUNK)
-        offsets = self._offsets.draw(CHUNK)
+        others = self._offsets.integers(1, self._units_per_page, size=CHUNK)
+        offsets = np.where(self._is_aligned.toss(CHUNK), 0, others)
         units = np.empty(CHUNK, np.int64)
         units[is_small] = self._small_places.at(draw[is_small])
         pages = self._large_places.at(draw[~is_small])
@@ -177,16 +178,3 @@ class _Coin:
 
     def toss(self, count: int) -> npt.NDArray[np.bool_]:
         return self._rng.random(count) < self._share
-
-
-class _Offsets:
-    """Subpages from the start of a full page to the start of a request: 0 with a given probability."""
-
-    def __init__(self, aligned_fraction: float, units_per_page: int, rng: np.random.Generator) -> None:
-        self._is_aligned = _Coin(aligned_fraction, rng)
-        self._units_per_page = units_per_page
-        self._rng = rng
-
-    def draw(self, count: int) -> IntegerArray:
-        others = self._rng.integers(1, self._units_per_page, size=count)
-        return np.where(self._is_aligned.toss(count), 0, others)
