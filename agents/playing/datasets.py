@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 import ssdgym
-from ssdgym.agents.playing.behaviours import Behaviour, single
+from ssdgym.agents.playing.agents import Behaviour, single
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.errors import SsdgymError
 

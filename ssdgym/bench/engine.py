@@ -26,7 +26,7 @@ from ssdgym.files import file_hash
 from ssdgym.requests import READ, WRITE, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
-from ssdgym.workloads.generators.plain import UniformConfig
+from ssdgym.workloads.generators.patterns import UniformConfig
 from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.loading import stored
 from ssdgym.workloads.traces.record import RECORD, Volumes

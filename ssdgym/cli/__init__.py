@@ -24,15 +24,13 @@ import ssdgym
 from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
-from ssdgym.cli.episodes.dataset import dataset
-from ssdgym.cli.episodes.watch import watch
+from ssdgym.cli.episodes import dataset, watch
 from ssdgym.cli.evaluate import evaluate
-from ssdgym.cli.leaderboard import leaderboard
+from ssdgym.cli.leaderboard import leaderboard, submission
 from ssdgym.cli.learning import export, train, zoo
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
-from ssdgym.cli.submission import submission
 from ssdgym.cli.trace import trace
 from ssdgym.cli.tune import tune
 from ssdgym.errors import SsdgymError, with_short_values

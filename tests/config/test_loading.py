@@ -16,7 +16,7 @@ from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.training import load_training
 from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.generators.skewed import ZipfConfig
+from ssdgym.workloads.generators.patterns import ZipfConfig
 from ssdgym.workloads.stream import load_workload
 
 

@@ -17,7 +17,7 @@ from ssdgym.types import IntegerArray
 from ssdgym.workloads import load_workload, open_workload, workload_kind
 from ssdgym.workloads import registry as kinds
 from ssdgym.workloads.generators.base import AccessConfig
-from ssdgym.workloads.generators.plain import MixedConfig
+from ssdgym.workloads.generators.patterns import MixedConfig
 from ssdgym.workloads.registry import OfAnyKind
 
 PATTERN = '''

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ssdgym.config.loading import Config, available
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.generators.pacing import PacedConfig
-from ssdgym.workloads.generators.plain import MixedConfig, UniformConfig
+from ssdgym.workloads.generators.patterns import MixedConfig, UniformConfig
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.tenants import TenantConfig, TenantsConfig
 from ssdgym.workloads.traces.loading import TraceConfig

@@ -14,7 +14,7 @@ from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.base import CHUNK, NotedConfig, Share, Weight
 from ssdgym.workloads.generators.base import RegionConfig, SizeDraw, as_size_weights
-from ssdgym.workloads.generators.skewed import ZipfPlaces
+from ssdgym.workloads.generators.patterns import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.record import RECORD, WIDE_REQUEST, cast, to_pages
 

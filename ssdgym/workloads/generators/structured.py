@@ -14,7 +14,7 @@ from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.base import CHUNK, InnerShare, Share
 from ssdgym.workloads.generators.base import RegionConfig
-from ssdgym.workloads.generators.skewed import ZipfPlaces
+from ssdgym.workloads.generators.patterns import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 
 # What patterns of programs that lay their data out themselves have in common: parts, and hints.

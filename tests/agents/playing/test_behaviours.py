@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.agents.playing.behaviours import heuristic
+from ssdgym.agents.playing.agents import heuristic
 from ssdgym.errors import SsdgymError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import WRITE, open_workload
-from ssdgym.workloads.generators.skewed import zipf_distribution
+from ssdgym.workloads.generators.patterns import zipf_distribution
 from ssdgym.workloads.stream import load_workload
 from tests.workloads.taking import take
 

@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.report.figures import report_figures
-from ssdgym.experiments.report.pareto import LIFE, Point, lifetime_figure, points_of, unbeaten
+from ssdgym.experiments.report.figures import (
+    LIFE,
+    Point,
+    lifetime_figure,
+    points_of,
+    report_figures,
+    unbeaten,
+)
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
 from tests.experiments.synthetic import grid

@@ -1,0 +1,243 @@
+"""`ssdgym dataset` and `ssdgym watch`: episodes as a data set of Minari, in the terminal or as a GIF."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import count
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from ssdgym.cli import options
+from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.agents.playing.agents import Source
+    from ssdgym.agents.training.config import EnvironmentConfig
+    from ssdgym.envs.render import Scene
+
+_Workload = Annotated[
+    str | None, typer.Option("--workload", "-w", help="Workload. Default: the environment's.")
+]
+
+
+def dataset(
+    name: Annotated[
+        str, typer.Argument(help="Id of the data set, group/name-v0, as Minari has them.", show_default=False)
+    ],
+    environment: Annotated[str, typer.Option(help="Environment.")] = "ssdgym/EraseVictim-v0",
+    env_arg: options.EnvArgs = None,
+    workload: _Workload = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", help="Proposer of the environment that plays; repeat for a mix, in turn."
+        ),
+    ] = None,
+    agent: options.Agents = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(help="Proposer for the reference score; repeat for more. Default: all of them."),
+    ] = None,
+    trust: options.Trust = False,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of the data set.")] = 100,
+    reference_episodes: Annotated[
+        int, typer.Option(min=1, help="Episodes behind each reference score, of other seeds.")
+    ] = 20,
+    seed: options.Seed = 0,
+    author: Annotated[str | None, typer.Option(help="Who makes it, for its metadata.")] = None,
+    email: Annotated[str | None, typer.Option(help="Their address.")] = None,
+    code: Annotated[str | None, typer.Option(help="Permanent link of the code that makes it.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a Minari data set of whole episodes, with reference scores: 0 random actions, 1 the best.
+
+    Episode i has the seed SEED + i; the policies and agents take turns. Without any, the best policy plays.
+    minari.load_dataset(ID) loads it, from where Minari keeps data sets (MINARI_DATASETS_PATH).
+
+    Examples:
+
+        ssdgym dataset erase-victim/zipf99-expert-v0
+
+        ssdgym dataset erase-victim/hot90-mixed-v0 -w hot90 -p cost_benefit -p greedy -a random_action
+
+        ssdgym dataset joint-gc/mine-v0 --environment ssdgym/JointGC-v0 --agent runs/joint/agent.zip
+    """
+    from ssdgym.agents.playing.files import source_of
+
+    try:
+        import minari  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"data sets need the package {error.name}: install it with pip install 'ssdgym[offline]'"
+        ) from error
+    from ssdgym.agents.playing import datasets
+    from ssdgym.agents.playing.agents import agent_behaviour, heuristic
+
+    datasets.check_id(name)
+    compile_note(quiet=as_json)
+    recorder = datasets.Recorder(_environment(environment, env_arg, workload))
+    env = recorder.env
+    sources = [_typed(text, trust) for text in agent or ()]
+    named = {text: heuristic(env, text) for text in policy or ()}
+    named |= {source.label: agent_behaviour(env, source) for source in sources}
+    compared = {text: heuristic(env, text) for text in reference or env.metadata["proposers"]}
+    compared = {**compared, **named}
+    compared[datasets.RANDOM] = agent_behaviour(env, source_of(datasets.RANDOM))
+    first = seed + episodes
+    scores = recorder.score(compared, range(first, first + reference_episodes))
+    behaviours = named or {scores.best: compared[scores.best]}
+    with progress_bar("episodes", quiet=as_json) as advance:
+        found = datasets.record(
+            name,
+            recorder,
+            behaviours,
+            scores,
+            range(seed, seed + episodes),
+            {"author": author, "author_email": email, "code_permalink": code},
+            advance,
+        )
+    means = {label: float(np.mean(returns)) for label, returns in found.returns.items() if returns}
+    if as_json:
+        facts = {"id": name, "path": str(found.path), "episodes": found.episodes, "steps": found.steps}
+        print_json({**facts, "returns": means, "reference_returns": scores.means, "best": scores.best})
+        return
+    low, high = scores.means[datasets.RANDOM], scores.means[scores.best]
+    rows = sorted(scores.means, key=lambda label: -scores.means[label])
+    print_table(
+        ["policy or agent"],
+        ["return", "normalised", "in the data"],
+        [
+            (
+                label,
+                f"{scores.means[label]:,.2f}",
+                f"{(scores.means[label] - low) / (high - low):.3f}",
+                f"{len(found.returns.get(label, ()))} episodes",
+            )
+            for label in rows
+        ],
+    )
+    print(f"{name}: {found.episodes} episodes, {found.steps:,} decisions")
+    print(found.path)
+
+
+def watch(
+    environment: Annotated[str, typer.Argument(help="Environment.")] = "ssdgym/EraseVictim-v0",
+    env_arg: options.EnvArgs = None,
+    workload: _Workload = None,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", "-p", help="Proposer of the environment that plays. Default: its first."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Agent that plays instead, as for evaluate.")
+    ] = None,
+    trust: options.Trust = False,
+    seed: options.Seed = 0,
+    decisions: Annotated[
+        int | None, typer.Option(min=1, help="Decisions. Default: the episode; 100 with --gif.")
+    ] = None,
+    fps: Annotated[float, typer.Option(min=0.1, max=50, help="Decisions per second.")] = 10,
+    gif: Annotated[
+        Path | None, typer.Option(help="GIF that is written, a frame for each decision, as fast as it goes.")
+    ] = None,
+) -> None:
+    """Play an episode in the terminal: what every block holds, what is offered, what was chosen.
+
+    Ctrl-C ends it. Where there is no terminal, the last frame is printed.
+
+    Examples:
+
+        ssdgym watch
+
+        ssdgym watch --workload hot90 --policy cost_benefit --fps 25
+
+        ssdgym watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
+
+        ssdgym watch --agent runs/demo/agent.zip --gif episode.gif
+    """
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from ssdgym.agents.playing.agents import agent_behaviour, heuristic, single
+    from ssdgym.envs.render import draw_text
+    from ssdgym.files import writable_folder
+
+    if policy is not None and agent is not None:
+        raise SsdgymError("--policy and --agent both say what plays; give one of the two.")
+    if gif is not None:
+        writable_folder(gif.parent)
+    compile_note(quiet=False)
+    played = _environment(environment, env_arg, workload)
+    env = single(played, render_mode="scene", viewers={"scene": lambda scene: scene})
+    if agent is None:
+        name = policy or next(iter(env.metadata["proposers"]), "greedy")
+        behave = heuristic(env, name)
+    else:
+        source = _typed(agent, trust)
+        name, behave = source.label, agent_behaviour(env, source)
+    most = decisions or (100 if gif else sys.maxsize)
+    rng = np.random.default_rng(seed)
+    observation, info = env.reset(seed=seed)
+    scenes, earned, over = [_scene(env)], 0.0, False
+    with Live(console=Console(highlight=False), auto_refresh=False, screen=False) as live:
+        for number in count():
+            line = f"{name}: {number} decisions, return {earned:,.2f}\n"
+            live.update(Text.from_ansi(draw_text(scenes[-1]) + line), refresh=True)
+            if over or number == most:
+                break
+            began = time.monotonic()
+            action = behave(observation, info, rng)
+            observation, reward, _, truncated, info = env.step(np.array([action]))
+            earned, over = earned + float(reward[0]), bool(truncated[0])
+            scenes = [*(scenes if gif else ()), _scene(env)]
+            if gif is None and live.console.is_terminal:
+                time.sleep(max(1 / fps - (time.monotonic() - began), 0))
+    if gif is not None:
+        _write_gif(gif, scenes, fps)
+        print(f"{gif}: {len(scenes)} frames")
+
+
+def _scene(env: Any) -> Scene:
+    (scene,) = env.render()
+    return scene
+
+
+def _write_gif(path: Path, scenes: list[Scene], fps: float) -> None:
+    from PIL import Image
+
+    from ssdgym.envs.render import draw_picture
+    from ssdgym.files import write_atomically
+
+    frames = [Image.fromarray(draw_picture(scene)).quantize(64) for scene in scenes]
+
+    def write(file: IO[bytes]) -> None:
+        frames[0].save(
+            file, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0
+        )
+
+    write_atomically(path, write)
+
+
+def _environment(name: str, env_arg: list[str] | None, workload: str | None) -> EnvironmentConfig:
+    """Return the environment that options name."""
+    from ssdgym.agents.playing.agents import read_parameters
+    from ssdgym.agents.training.config import EnvironmentConfig
+
+    kwargs = read_parameters("--env-arg", env_arg or ())
+    if workload is not None:
+        kwargs["workload"] = workload
+    return EnvironmentConfig(id=name, kwargs=kwargs)
+
+
+def _typed(agent: str, trust: bool) -> Source:
+    """Return where an agent comes from; a callable that is typed here does not come from a stranger."""
+    from ssdgym.agents.playing.agents import names_callable
+    from ssdgym.agents.playing.files import source_of
+
+    return source_of(agent, trust=trust or names_callable(agent))

@@ -1,1 +1,0 @@
-"""Commands that play episodes of environments."""
