@@ -16,7 +16,7 @@ import ssdgym
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.stages import Method, Stage, how_trained
 from ssdgym.config.loading import Config
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, needing
 from ssdgym.files import DAMAGED_ZIP
 
 #: The feature that says which of two heads a decision is of.
@@ -205,13 +205,9 @@ def unpack_weights(data: bytes, where: str) -> Weights:
         SsdgymError: the bytes are damaged, in another format, or numbers that are not finite; or the package
             that reads them is missing.
     """
-    try:
+    with needing("agents", f"{where}: needs"):
         from safetensors import SafetensorError
         from safetensors.numpy import load
-    except ModuleNotFoundError as error:
-        raise SsdgymError(
-            f"{where}: needs the package {error.name}: install it with pip install 'ssdgym[agents]'."
-        ) from error
     try:
         weights: Weights = load(data)
     except (SafetensorError, ValueError, KeyError, OverflowError) as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 #: Longest value that is quoted in full, and longest sentence.
@@ -34,6 +36,17 @@ def _without_middle(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{text[: most * 2 // 3]} ... {text[len(text) - most // 3 :]}"
+
+
+@contextmanager
+def needing(extra: str, who: str) -> Iterator[None]:
+    """Say where an import lacks a package which one, and which extra of ssdgym has it; `who` needs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"{who} the package {error.name}: install it with pip install 'ssdgym[{extra}]'"
+        ) from error
 
 
 def shown(value: Any, most: int = 60) -> str:

@@ -12,7 +12,7 @@ from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.playing.agents import Agent, CallableSource, RandomAction, Source, names_callable
 from ssdgym.agents.training.config import EnvironmentConfig, decision_arguments
 from ssdgym.agents.zoo import find_agent
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, needing
 from ssdgym.files import DAMAGED_ZIP, file_hash
 
 
@@ -60,10 +60,8 @@ class TrainedSource(FileSource):
 
     def build(self, env: VectorEnv) -> Agent:
         """Load the agent, whose features are matched with those of the environment by name."""
-        try:
+        with needing("agents", "an agent from a file needs"):
             from ssdgym.agents.agent import Agent as Trained
-        except ModuleNotFoundError as error:
-            raise _missing(error) from error
         return Trained.load(self.path, env)
 
     def _card(self) -> AgentCard:
@@ -77,10 +75,8 @@ class SB3Source(FileSource):
 
     def build(self, env: VectorEnv) -> Agent:
         """Load the policy."""
-        try:
+        with needing("agents", "an agent from a file needs"):
             from ssdgym.agents.playing.sb3 import load_sb3
-        except ModuleNotFoundError as error:
-            raise _missing(error) from error
         return load_sb3(self.path, env)
 
 
@@ -91,12 +87,6 @@ def is_sb3_zip(path: Path) -> bool:
             return {"data", "policy.pth"} <= set(archive.namelist())
     except DAMAGED_ZIP:
         return False
-
-
-def _missing(error: ModuleNotFoundError) -> SsdgymError:
-    return SsdgymError(
-        f"an agent from a file needs the package {error.name}: install it with pip install -e '.[agents]'."
-    )
 
 
 #: Agents that are known by a name; they learn nothing, others are measured against them.

@@ -13,7 +13,7 @@ import typer
 
 from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, needing
 
 if TYPE_CHECKING:
     from ssdgym.agents.playing.agents import Source
@@ -69,12 +69,8 @@ def dataset(
     """
     from ssdgym.agents.playing.files import source_of
 
-    try:
+    with needing("offline", "data sets need"):
         import minari  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise SsdgymError(
-            f"data sets need the package {error.name}: install it with pip install 'ssdgym[offline]'"
-        ) from error
     from ssdgym.agents.playing import datasets
     from ssdgym.agents.playing.agents import agent_behaviour, heuristic
 

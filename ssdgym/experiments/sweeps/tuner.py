@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import ssdgym
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, needing
 from ssdgym.experiments.runs.evaluate import Progress
 from ssdgym.experiments.runs.ray_runner import cluster
 from ssdgym.experiments.sweeps.config import AshaConfig, OptunaConfig, PbtConfig, SpaceConfig, SweepConfig
@@ -33,15 +33,11 @@ _SETTINGS = {
 for _name, _setting in _SETTINGS.items():
     os.environ.setdefault(_name, _setting)
 
-try:
+with needing("tune", "a sweep needs"):
     from ray import tune
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, PopulationBasedTraining
     from ray.tune.search.basic_variant import BasicVariantGenerator
     from ray.tune.search.optuna import OptunaSearch
-except ModuleNotFoundError as error:
-    raise SsdgymError(
-        f"a sweep needs the package {error.name}: install it with pip install 'ssdgym[tune]'"
-    ) from error
 
 _RECORD = "sweep.json"
 _RAY_FOLDER = "ray"
@@ -178,12 +174,8 @@ def _search(sweep: SweepConfig) -> Any:
     """Return what chooses the parameters of trials."""
     if not isinstance(sweep.search, OptunaConfig):
         return BasicVariantGenerator(random_state=sweep.seed)
-    try:
+    with needing("tune", "search optuna needs"):
         import optuna
-    except ModuleNotFoundError as error:
-        raise SsdgymError(
-            f"search optuna needs the package {error.name}: install it with pip install 'ssdgym[tune]'"
-        ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return OptunaSearch(
         sampler=optuna.samplers.TPESampler(
