@@ -31,9 +31,7 @@ class IdleDecision(DescribedDecision):
 
     def __init__(self, victims: str | None) -> None:
         self.policy = victims_of(victims)
-        self.names = [IDLE_RULE]
-        self.labels = {"answer": self.names}
-        self.observe("default", ())
+        self.propose("answer", [IDLE_RULE])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with an idle rule, which proposes, and with the policy that chooses victims.

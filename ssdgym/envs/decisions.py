@@ -162,6 +162,11 @@ class DescribedDecision(Decision):
     most_blocks: int = 1
     _selection: Selection
 
+    def propose(self, kind: str, names: Sequence[str]) -> None:
+        """Note what proposes, by the kind of features of its picks; choose the default features."""
+        self.names, self.labels = names, {kind: names}
+        self.observe("default", ())
+
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
         """Return what the features are chosen by."""
         kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
@@ -228,9 +233,7 @@ class EraseDecision(DescribedDecision):
         self.candidates = candidates
         self.proposers = [get_policy(name) for name in proposers]
         self.most_blocks = most_blocks
-        self.names = [name if isinstance(name, str) else name.label for name in proposers]
-        self.labels = {"candidate": self.names}
-        self.observe("default", ())
+        self.propose("candidate", [name if isinstance(name, str) else name.label for name in proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates, if proposers fit the devices and all sets can be listed."""

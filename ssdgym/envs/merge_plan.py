@@ -34,9 +34,7 @@ class MergeDecision(DescribedDecision):
         if isinstance(proposers, str) or not isinstance(proposers, Sequence):
             raise SsdgymError(f"proposers must be a list of merge rules, not {shown(proposers)}.")
         self.proposers = [_proposer(name) for name in proposers]
-        self.names = [policy.label for policy in self.proposers]
-        self.labels = {"plan": self.names}
-        self.observe("default", ())
+        self.propose("plan", [policy.label for policy in self.proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates, on the device whose blocks are divided furthest."""

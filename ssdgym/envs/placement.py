@@ -75,9 +75,7 @@ class StreamDecision(DescribedDecision):
         self.streams = streams
         self.policy = victims_of(victims)
         self.placements = [_placement(name) for name in proposers]
-        self.names = [PLACEMENT, *proposers]
-        self.labels = {"stream": self.names}
-        self.observe("default", ())
+        self.propose("stream", [PLACEMENT, *proposers])
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe on some devices, and what notes credit on them."""

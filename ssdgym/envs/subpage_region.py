@@ -45,9 +45,7 @@ class RegionDecision(DescribedDecision):
             raise SsdgymError(f"decides must be one of {', '.join(DUE)}, not {shown(decides)}.")
         self.due = DUE[decides]
         self.policy = victims_of(victims)
-        self.names = [REGION_RULE]
-        self.labels = {"way": self.names}
-        self.observe("default", ())
+        self.propose("way", [REGION_RULE])
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
         """Return what the features are chosen by."""

@@ -38,9 +38,7 @@ class WearDecision(DescribedDecision):
             )
         self.candidates = candidates
         self.policy = victims_of(victims)
-        self.names = [self.rule]
-        self.labels = {"candidate": self.names}
-        self.observe("default", ())
+        self.propose("candidate", [self.rule])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with the policy that chooses victims.
