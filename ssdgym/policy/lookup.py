@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -199,11 +200,7 @@ def _with_memory(main: Rule, beside: Sequence[Rule]) -> Rule:
 
 
 def _pickled(policy: Policy) -> tuple[Any, ...]:
-    return _restored, (policy.label, policy.main.always_checked)
-
-
-def _restored(label: str, checked: bool) -> Policy:
-    return get_policy(label, checked=checked)
+    return partial(get_policy, checked=policy.main.always_checked), (policy.label,)
 
 
 copyreg.pickle(Policy, _pickled)
