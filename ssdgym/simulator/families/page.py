@@ -179,10 +179,6 @@ def _buffer_metrics(buffer: np.ndarray) -> dict[str, int]:
     return {f"buffer_{name}": int(buffer[name]) for name in counted} | {"buffered_pages": int(buffer["held"])}
 
 
-def _levelling_metrics(counted: np.void) -> dict[str, int]:
-    return {name: int(counted[name]) for name in ("levelling_rounds", "levelling_moves")}
-
-
 class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
@@ -297,9 +293,10 @@ class PageFamily(FamilyBuilder):
             for k in range(count)
         }
         counted = state.counters[i, 0]
+        of_levelling = ("levelling_rounds", "levelling_moves") if PageFtl.of(device.ftl).levelling else ()
         return {
             **({"streams": by_stream} if count > 1 else {}),
-            **(_levelling_metrics(counted) if PageFtl.of(device.ftl).levelling else {}),
+            **{name: int(counted[name]) for name in of_levelling},
             **error_metrics(state, i, device),
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
