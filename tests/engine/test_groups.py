@@ -195,3 +195,11 @@ def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None
     call_on(_withdraw, state, 0, 2)
     assert call_on(_first_of, state, 0, group, 1) == -1
     assert int(state.best[0, 2]["group"]) == group
+
+
+def test_hotness__a_counter_takes_4_bits() -> None:
+    ftl = {"placement": "hot_to_victims", "hotness": {"hashes": 7, "counters": 65536}}
+    config = device({"sub_blocks_per_block": 4}, ftl, erase_unit="sub_block_run", isolation="software")
+    hotness = make_state([config], [0], Recording(1, 1)).hotness
+    assert hotness.nbytes == 7 * 65536 // 2
+    assert np.all(hotness == 0)
