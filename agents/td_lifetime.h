@@ -53,7 +53,7 @@ typedef struct {
 /* What is kept of a device. */
 typedef struct {
     double rate;  /* least step of learning; init sets 0.01 */
-    double apart; /* correlation above which relocated pages have streams of their own; init sets 0.1 */
+    double apart; /* correlation above which relocated pages have streams of their own; init sets 0.05 */
 
     td_lifetime_page *pages;
     uint8_t *is_open; /* of planes * TD_LIFETIME_STREAMS */
@@ -92,7 +92,7 @@ static inline void td_lifetime_init(td_lifetime_state *s, td_lifetime_page *page
     memset(pages, 0, (size_t)logical_pages * sizeof *pages);
     memset(is_open, 0, (size_t)planes * TD_LIFETIME_STREAMS);
     s->rate = 0.01;
-    s->apart = 0.1;
+    s->apart = 0.05;
     s->pages = pages;
     s->is_open = is_open;
     s->logical_pages = logical_pages;
@@ -281,26 +281,28 @@ static inline int td_lifetime_search(td_lifetime_state *s)
         for (end = 0; end <= classes; end++)
             s->least[streams][end] = 1e30;
     s->least[0][0] = 0.0;
-    for (streams = 1; streams <= TD_LIFETIME_STREAMS; streams++)
-        for (first = 0; first < classes; first++) {
-            double pages = 0.0, deaths = 0.0, total;
+    for (first = 0; first < classes; first++) {
+        double pages = 0.0, deaths = 0.0, root, total;
 
-            for (end = first + 1; end <= classes; end++) {
-                if (s->is_apart && first < TD_LIFETIME_CLASSES && end > TD_LIFETIME_CLASSES)
-                    break;
-                pages += s->exposed[end - 1];
-                deaths += s->deaths[end - 1];
-                if (!s->is_apart) { /* a class of host pages and that of relocated ones are one */
-                    pages += s->exposed[TD_LIFETIME_CLASSES + end - 1];
-                    deaths += s->deaths[TD_LIFETIME_CLASSES + end - 1];
-                }
-                total = s->least[streams - 1][first] + sqrt(pages * deaths);
+        for (end = first + 1; end <= classes; end++) {
+            if (s->is_apart && first < TD_LIFETIME_CLASSES && end > TD_LIFETIME_CLASSES)
+                break;
+            pages += s->exposed[end - 1];
+            deaths += s->deaths[end - 1];
+            if (!s->is_apart) { /* a class of host pages and that of relocated ones are one */
+                pages += s->exposed[TD_LIFETIME_CLASSES + end - 1];
+                deaths += s->deaths[TD_LIFETIME_CLASSES + end - 1];
+            }
+            root = sqrt(pages * deaths);
+            for (streams = 1; streams <= TD_LIFETIME_STREAMS; streams++) {
+                total = s->least[streams - 1][first] + root;
                 if (total < s->least[streams][end]) {
                     s->least[streams][end] = total;
                     s->begin[streams][end] = (uint8_t)first;
                 }
             }
         }
+    }
     return classes;
 }
 

@@ -101,7 +101,7 @@ def _class(value, relocated):
     streams=_STREAMS,
     relocation_streams=_STREAMS,
     online=True,
-    parameters={"rate": 0.01, "apart": 0.1, "bootstrap": 1, "planned": 1},
+    parameters={"rate": 0.01, "apart": 0.05, "bootstrap": 1, "planned": 1},
     minimum={"rate": 0, "apart": 0, "bootstrap": 0, "planned": 0},
     maximum={"rate": 1, "bootstrap": 1, "planned": 1},
     page=[
@@ -225,18 +225,19 @@ def _search(view, apart):
     classes = 2 * _CLASSES if apart else _CLASSES
     memory.least[:] = 1e30
     memory.least[0, 0] = 0.0
-    for streams in range(1, _STREAMS + 1):
-        for first in range(classes):
-            pages, deaths = 0.0, 0.0
-            for last in range(first + 1, classes + 1):
-                if apart and first < _CLASSES and last > _CLASSES:
-                    break
-                pages += memory.exposed[last - 1]
-                deaths += memory.deaths[last - 1]
-                if not apart:
-                    pages += memory.exposed[_CLASSES + last - 1]
-                    deaths += memory.deaths[_CLASSES + last - 1]
-                total = memory.least[streams - 1, first] + sqrt(pages * deaths)
+    for first in range(classes):
+        pages, deaths = 0.0, 0.0
+        for last in range(first + 1, classes + 1):
+            if apart and first < _CLASSES and last > _CLASSES:
+                break
+            pages += memory.exposed[last - 1]
+            deaths += memory.deaths[last - 1]
+            if not apart:
+                pages += memory.exposed[_CLASSES + last - 1]
+                deaths += memory.deaths[_CLASSES + last - 1]
+            root = sqrt(pages * deaths)
+            for streams in range(1, _STREAMS + 1):
+                total = memory.least[streams - 1, first] + root
                 if total < memory.least[streams, last]:
                     memory.least[streams, last] = total
                     memory.begin[streams, last] = first

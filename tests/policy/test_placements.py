@@ -68,7 +68,7 @@ PLACEMENTS = [
     "sepbit_fifo(nc=16)",
     "sfs(period=16)",
     "single",
-    "td_lifetime(rate=0.01, apart=0.1, bootstrap=1, planned=1)",
+    "td_lifetime(rate=0.01, apart=0.05, bootstrap=1, planned=1)",
     "warcip(period=256)",
 ]
 

@@ -198,7 +198,7 @@ class TdLifetime(Placement):
                 self.exposed[kind, label] = self.exposed[kind, label] * FADE + valid[kind, label]
         pages = config.planes * (config.blocks_per_plane * config.pages_per_block - self.floor)
         room = float(pages - len(self.copies))
-        self.apart = self.covariance > self.parameters.get("apart", 0.1) * self.variance
+        self.apart = self.covariance > self.parameters.get("apart", 0.05) * self.variance
         costs = self.least_costs()
         half_blocks = 0.5 * config.planes * config.pages_per_block
         by_streams = [
