@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib
+
 ROOT = Path(__file__).parents[2]
+#: Whether pictures are drawn here by the matplotlib that drew those of the pages.
+PINNED = f"matplotlib=={matplotlib.__version__}\n" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 README = ROOT / "README.md"
 #: The recipes need the files they write: see `test_extending.py`.
 RECIPES = ROOT / "docs" / "extending.md"

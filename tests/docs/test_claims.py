@@ -6,13 +6,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import matplotlib
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.docs.pages import PINNED, ROOT
 
 PAPERS = sorted((ROOT / "docs" / "reproductions").glob("*.md"))
-PINNED = f"matplotlib=={matplotlib.__version__}\n" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAPERS, ids=lambda page: page.stem)
