@@ -42,11 +42,6 @@ class GcConfig(Config):
     priority: GcPriority = Field(GcPriority.FIRST, description=f"of foreground GC; {GcPriority.described()}")
     start: GcStart = Field(GcStart.AT_ONCE, description=f"in time: {GcStart.described()}")
     grain: GcGrain = Field(GcGrain.COMMAND, description=f"with background_fraction: {GcGrain.described()}")
-    erases_wait: bool = Field(
-        False,
-        description="in time: a set is erased once the programs under way of newer copies of its pages have "
-        "ended, so that a power cut loses none; without time it changes nothing",
-    )
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,
@@ -62,8 +57,6 @@ class GcConfig(Config):
             raise ValueError("gives both background_fraction and idle; leave one of them out")
         if self.grain == GcGrain.ROUND and (self.idle is not None or self.preemptible):
             raise ValueError("has grain round, which has neither idle nor preemptible; leave them out")
-        if self.erases_wait and self.idle is not None:
-            raise ValueError("has erases_wait, which goes with no idle rule; leave one of them out")
         if self.grain == GcGrain.ROUND and self.background_fraction is None:
             raise ValueError("has grain round, which is of background_fraction; give that or leave it out")
         for barrier, threshold, unit in (

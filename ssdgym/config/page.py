@@ -110,15 +110,6 @@ class PageFtl(FtlConfig):
             raise ValueError("timing none has no idle time for gc.background_fraction; use timing event")
         return self
 
-    @model_validator(mode="after")
-    def _erases_wait_for_programs(self) -> PageFtl:
-        if self.gc.erases_wait and self.write_completes == WriteCompletes.TRANSFER:
-            raise ValueError(
-                "has gc.erases_wait, which counts a write as done when it is programmed; leave it or "
-                "write_completes out"
-            )
-        return self
-
     @property
     def needs(self) -> RuleNeeds:
         """What the rules need; of a placement that is not the engine's it is known once it was looked up."""

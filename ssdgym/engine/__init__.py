@@ -31,7 +31,7 @@ owns it. Tests hold both.
 * `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
-  `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`, `plane.joined`.
+  `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
 * `cells`: which programs and erases fail, when a block and a device are at their end. Owns `life` and
   `endurance`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE, full_mask, has, quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel, operation
-from ssdgym.engine.core.records import HARDWARE, NO_STOP, SOFTWARE
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import HARDWARE, SOFTWARE
 
 
 @inlined
@@ -246,29 +246,6 @@ def erase_part(dev, block, first, count, tolerance):
 
 
 # Where a run stops: after so many programs and erases.
-
-
-@operation(optional=True)
-def operations_done(dev):
-    """Return the programs and erases since the metrics were reset."""
-    counters = dev.counters[0]
-    programs = counters.host_pages_written + counters.relocated_pages + counters.padded_pages
-    return programs + counters.erases
-
-
-@inlined
-def may_stop(dev):
-    """Return whether the run stops after so many programs and erases."""
-    control = dev.control[0]
-    if control.stop_at < 0:
-        control.stop_at = np.int64(operations_done(dev)) - control.stop_at
-    return control.stop_at < NO_STOP
-
-
-@inlined
-def stops_now(dev):
-    """Return whether so many programs and erases are done."""
-    return np.int64(operations_done(dev)) >= dev.control[0].stop_at
 
 
 #: A phase that a command does not have (one of no duration is still an event).

@@ -10,9 +10,8 @@ from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
-from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, PERIOD_DUE, STOPPED
+from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_oracle, has_periods
-from ssdgym.engine.flash import may_stop, stops_now
 from ssdgym.engine.time.events import (
     NEVER,
     NO_COMMAND,
@@ -26,7 +25,6 @@ from ssdgym.engine.time.events import (
     next_event_ns,
     take_event,
     take_ready,
-    wake_waiting,
 )
 from ssdgym.engine.time.transactions import (
     arrived,
@@ -143,24 +141,13 @@ def do_next(dev, requests):
 
 
 @inlined
-def _interruption(dev, periodic, stops):
-    """Return STOPPED or PERIOD_DUE where the device stops between two steps of a run, else OK."""
-    if stops and stops_now(dev):
-        return np.int64(STOPPED)
-    return np.int64(PERIOD_DUE if periodic and dev.control[0].clock >= dev.control[0].period_at else OK)
-
-
-@inlined
 def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due outside; return the status."""
     control = dev.control[0]
-    periodic, stops = has_periods(dev), may_stop(dev)
-    watched = periodic or stops
+    periodic = has_periods(dev)
     while True:
-        if watched:
-            status = _interruption(dev, periodic, stops)
-            if status != OK:
-                return status
+        if periodic and control.clock >= control.period_at:
+            return np.int64(PERIOD_DUE)
         if is_at_horizon(dev):
             return np.int64(HORIZON)
         status = np.int64(do_work(dev))
@@ -311,7 +298,7 @@ def _offer_write(dev):
     for k in range(params.dies):
         die_number = remainder(control.die_cursor + k, params.dies)
         die = dev.die[die_number]
-        if die.command == NO_COMMAND and not die.waits and allocate_plane(dev, die_number) >= 0:
+        if die.command == NO_COMMAND and allocate_plane(dev, die_number) >= 0:
             control.die_cursor = remainder(die_number + 1, params.dies)
             make_ready(dev, die_number)
             return True
@@ -361,8 +348,6 @@ def _carry_out_event(dev):
         following = np.int64(dev.transaction[number].next)
         page_ended(dev, die_number, number, command)
         number = following
-    if params.erases_wait and command == WRITE_PAGE:
-        wake_waiting(dev)
 
 
 @inlined
@@ -372,7 +357,7 @@ def _pass_time(dev, requests, last_ns):
     arrival_ns = _next_arrival(dev, requests)
     event_ns = next_event_ns(dev)
     if min(event_ns, arrival_ns) > last_ns:
-        return np.int64(end_of_time(dev, event_ns, arrival_ns))
+        return np.int64(end_of_time(event_ns, arrival_ns))
     if event_ns <= arrival_ns:
         _carry_out_event(dev)
     else:
@@ -387,15 +372,12 @@ def run_timed(dev, requests, last):
     With `last` false, the end of `requests` stops the device at once: more input is to come.
     """
     control = dev.control[0]
-    periodic, oracle, stops = has_periods(dev), has_oracle(dev), may_stop(dev)
-    watched = periodic or stops
-    last_ns = min(np.int64(control.stop_ns), latest_ns(dev.params[0]) - 1)
+    periodic, oracle = has_periods(dev), has_oracle(dev)
+    last_ns = latest_ns(dev.params[0]) - 1
     resumed = np.int64(control.resumes)
     while True:
-        if watched:
-            status = _interruption(dev, periodic, stops)
-            if status != OK:
-                return status
+        if periodic and control.clock >= control.period_at:
+            return np.int64(PERIOD_DUE)
         goes_on, resumed = resumed, np.int64(NOTHING)
         has_input = _has_input(dev, requests)
         if goes_on != NOTHING:

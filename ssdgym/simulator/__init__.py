@@ -1,7 +1,6 @@
 """Simulated devices from plain Python: building, running, preconditioning and measuring them."""
 
 from ssdgym.simulator.build import Recording
-from ssdgym.simulator.power import PowerReport
 from ssdgym.simulator.simulator import Simulator
 
-__all__ = ["PowerReport", "Recording", "Simulator"]
+__all__ = ["Recording", "Simulator"]

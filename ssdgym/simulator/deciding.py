@@ -28,7 +28,6 @@ from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, merge_arguments
 from ssdgym.simulator.build import Recording, copy_device, make_state, read_only
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.simulator.input import NO_HORIZON
 from ssdgym.threads import OneThread
 
 
@@ -188,8 +187,6 @@ class DecidedDevice(OneThread):
             kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
         if kind < 0:
             self._fail(kind)
-        if kind == codes.STOPPED:
-            self.arrays.control["stop_at"] = self.arrays.control["stop_ns"] = NO_HORIZON
         return kind
 
     def _finish(self, requests: np.ndarray, last: bool) -> int:

@@ -38,7 +38,6 @@ from ssdgym.simulator.input import (
     start_input,
 )
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.power import PowerReport, recover
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
@@ -133,8 +132,7 @@ class Simulator(DecidedDevice):
         if progress_every is not None:
             chunks = portions_of(chunks, progress_every)
         if warmup:
-            if self.proceed(chunks, warmup):
-                return self.metrics()
+            self.proceed(chunks, warmup)
             self.reset_metrics()
         if days:
             self.pass_days(days)
@@ -148,7 +146,7 @@ class Simulator(DecidedDevice):
         chunks: Iterator[np.ndarray],
         host_pages: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> bool:
+    ) -> None:
         """Go on with the present input and then with chunks of requests.
 
         Args:
@@ -156,16 +154,13 @@ class Simulator(DecidedDevice):
             host_pages: after which to stop; None: at the end of the chunks.
             progress: called after each chunk with the host pages written so far by this call.
 
-        Returns:
-            Whether it has come to where `set_stop` stops it.
-
         Raises:
             SsdgymError: they end before `host_pages` have been written.
         """
         self.set_horizon(host_pages)
         before = int(self.arrays.counters["host_pages_written"][0, 0])
         kind = self._finish(self._input, last=False)
-        while kind not in (codes.HORIZON, codes.STOPPED, codes.END_OF_LIFE):
+        while kind not in (codes.HORIZON, codes.END_OF_LIFE):
             chunk = next(chunks, None)
             self.feed(_EMPTY if chunk is None else chunk)
             kind = self._finish(self._input, last=chunk is None)
@@ -174,15 +169,12 @@ class Simulator(DecidedDevice):
             if chunk is None:
                 break
         self.set_horizon(None)
-        if kind == codes.STOPPED:
-            return True
         if host_pages is not None and kind not in (codes.HORIZON, codes.END_OF_LIFE):
             written = int(self.arrays.counters["host_pages_written"][0, 0]) - before
             raise SsdgymError(
                 f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
                 "loops, or ask for fewer host pages."
             )
-        return False
 
     @exclusive
     def precondition(
@@ -252,46 +244,6 @@ class Simulator(DecidedDevice):
         control["horizon"] = NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
 
     @exclusive
-    def set_stop(self, operations: int | None = None, *, at_ns: int | None = None) -> None:
-        """Stop the next run in the midst of things: power can be cut there. Afterwards it can go on.
-
-        Args:
-            operations: programs and erases of flash until then, those of collection included; None: any
-                number. In time, the last one has only been started.
-            at_ns: simulated time; None: any.
-
-        Raises:
-            SsdgymError: one of the two is no whole number from 1 to 2**62 - 1.
-        """
-        check_horizon(operations, "operations")
-        check_horizon(at_ns, "at_ns")
-        control = self.arrays.control[0, 0]
-        control["stop_at"] = NO_HORIZON if operations is None else -operations
-        control["stop_ns"] = NO_HORIZON if at_ns is None else at_ns
-
-    @exclusive
-    def cut_power(self, *, capacitors: bool = False) -> PowerReport:
-        """Cut the power and let the device recover: all that is not on flash is gone, its input included.
-
-        The map is found again from what pages hold beside their data: logical page and version. The device
-        goes on as one that is new but for its data, its wear and its metrics; rules start anew.
-
-        Args:
-            capacitors: whether their energy lets flash commands that have been started end.
-
-        Returns:
-            What was found and what was lost.
-
-        Raises:
-            SsdgymError: a policy has failed in the middle of a step.
-        """
-        self._refuse_broken()
-        report = recover(self.arrays, 0, self.device, self._rules, capacitors)
-        self._input = _EMPTY
-        self._future = None
-        return report
-
-    @exclusive
     def feed(self, requests: np.ndarray) -> None:
         """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
         copied = own_requests(requests, self.device)
@@ -302,7 +254,7 @@ class Simulator(DecidedDevice):
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns `INPUT_ENDED`, `HORIZON`, `STOPPED`, `END_OF_LIFE`, `ERASE_DECISION` or, on devices of mapping
+        Returns `INPUT_ENDED`, `HORIZON`, `END_OF_LIFE`, `ERASE_DECISION` or, on devices of mapping
         block, `MERGE_DECISION` of `ssdgym.engine.core.status`. With `last` false more input is to follow, and
         the device stops the moment the input ends.
         """

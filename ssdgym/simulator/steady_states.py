@@ -58,7 +58,7 @@ _OF_NO_EFFECT_ON_FTL = {
     "write_completes",
     "profile",  # its values are in the fields
 }
-_OF_NO_EFFECT_ON_GC = {"preemptible", "idle", "erases_wait"}
+_OF_NO_EFFECT_ON_GC = {"preemptible", "idle"}
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Runnable(Protocol):
         chunks: Iterator[np.ndarray],
         host_pages: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> bool:
+    ) -> None:
         """Go on with its input and then with the chunks."""
 
     def metrics(self) -> dict[str, Any]:

@@ -34,8 +34,6 @@ def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> Non
     ("fields", "message"),
     [
         ({"ftl.gc.grain": "round", "ftl.gc.preemptible": True}, "has neither idle nor preemptible"),
-        ({"ftl.gc.erases_wait": True, "ftl.gc.idle": "threshold"}, "goes with no idle rule"),
-        ({"ftl.gc.erases_wait": True, "ftl.write_completes": "transfer"}, "done when it is programmed"),
         ({"ftl.multi_plane_reads": True}, "multi_plane_reads needs multi_plane strict or relaxed"),
         ({"ftl.pad_limit": 4}, "pad_limit is for ftl.multi_plane_rows pad"),
         ({**WIDE, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4}, "needs ftl.multi_plane_writes"),

@@ -152,7 +152,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                     "priority": c.gc_priority,
                     "start": c.gc_start,
                     "grain": c.gc_grain,
-                    "erases_wait": c.erases_wait,
                     "copyback": c.copyback,
                 },
             },

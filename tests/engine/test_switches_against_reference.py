@@ -35,18 +35,11 @@ SWITCHES: dict[str, Choices] = {
         **MOSTLY_TIMED,
     },
     "warm": {"counts_warm_pages": [True]},
-    "erases_wait": {
-        **TIMED,
-        "erases_wait": [True],
-        "allocation": ["dynamic", "late", "static"],
-        "idle": [None],
-        "write_completes": ["program"],
-    },
 }
 #: Those of interest once garbage is collected, which takes a while on its own.
-COLLECTING = {"buffer", "aligned", "warm", "erases_wait"}
+COLLECTING = {"buffer", "aligned", "warm"}
 #: Those that can be on at the same time.
-TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned", "erases_wait"})
+TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned"})
 #: Of placements by hotness, on sub-blocks.
 HOTNESS: dict[str, Choices] = {
     "updates": {"hotness_counts": ["updates"], "placement": HOT_PLACEMENTS},

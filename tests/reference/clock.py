@@ -112,14 +112,10 @@ class Clock(Loop):
 
     # Dies
 
-    def goes_on(self, die: Die) -> bool:
-        """Whether a die that is still idle looks again."""
-        return True
-
     def dispatch(self, die: Die) -> Steps:
         """Every class returns whether it did something, after which a die still idle looks again."""
         did_something = True
-        while die.command is None and did_something and self.goes_on(die):
+        while die.command is None and did_something:
             self.look_at(die)
             for work in self.classes:
                 did_something = yield from work(die)

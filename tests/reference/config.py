@@ -97,7 +97,6 @@ class ReferenceConfig:
     gc_priority: str = "first"  # or "after_reads"
     gc_start: str = "at_once"  # or "queue_empty"
     gc_grain: str = "command"  # or "round"
-    erases_wait: bool = False
     copyback: bool = False
     timing: str = "none"  # or "event"
     read_ns: int = 0
@@ -148,8 +147,6 @@ class ReferenceConfig:
             raise ValueError(f"placement {self.placement} opens blocks of its own choice")
         if self.hotness_scatter == "block" and self.placement != "hotness_groups":
             raise ValueError("scatter block is for hotness_groups")
-        if self.erases_wait and (self.idle is not None or self.write_completes == "transfer"):
-            raise ValueError("erases_wait goes with no idle rule, and with writes done when programmed")
         if self.gc_grain == "round" and (self.idle is not None or self.preemptible):
             raise ValueError("gc_grain round goes with no idle rule, and not with preemptible")
 

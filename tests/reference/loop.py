@@ -135,7 +135,6 @@ class Page(Transaction):
     lpn: int
     is_partial: bool
     version: int = 0  # of a write: what it programs
-    replaces: tuple[int, ...] | None = None  # once it is programmed: its page and the version mapped before
     reads_first: bool = False  # a partial write whose old page has not been read yet
     is_evicted: bool = False  # a page that was held, in the place of one of the request
 

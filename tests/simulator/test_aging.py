@@ -222,11 +222,6 @@ def test_bit_errors__in_other_families__are_refused(base: str) -> None:
         Simulator({"base": base, "bit_errors": ERRORS})
 
 
-def test_power_cut__is_refused() -> None:
-    with pytest.raises(SsdgymError, match="cannot be cut where reads have errors; leave bit_errors out"):
-        filled(aging()).cut_power()
-
-
 def test_days__more_than_can_be_counted__are_refused() -> None:
     sim = filled(aging())
     sim.arrays.aging["passed_ns"][0, 0] = 36_500 * 86_400 * 10**9

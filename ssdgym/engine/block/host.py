@@ -21,7 +21,7 @@ from ssdgym.engine.block.bundles import (
 from ssdgym.engine.block.jobs import demand_job, goes_on, host_pays, job_command
 from ssdgym.engine.block.lifetime import fails_at, longer_by, take_failed
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
-from ssdgym.engine.block.steps import ERASED, SCANNED
+from ssdgym.engine.block.steps import ERASED
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -34,7 +34,6 @@ from ssdgym.engine.time.events import (
     MOVE_PAGE,
     READ_PAGE,
     WRITE_PAGE,
-    note_touched,
     start_command,
     start_gc_command,
     wake,
@@ -42,7 +41,6 @@ from ssdgym.engine.time.events import (
 from ssdgym.engine.time.transactions import (
     is_partial,
     mark_queued,
-    note_replaced,
     pop_read,
     pop_write,
     push_read,
@@ -306,8 +304,6 @@ def _go_on_with_job(dev, die_number, plane):
         return np.int64(AGAIN)
     if is_over(dev):
         return np.int64(END_OF_LIFE)
-    if done == SCANNED:
-        note_touched(dev, die_number, 0)
     start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
     return np.int64(OK)
 
@@ -328,10 +324,8 @@ def _start_write(dev, die_number):
     if ppn < 0:
         return np.int64(AGAIN if ppn == HAS_TO_WAIT else ppn)
     pop_write(dev, dev.die[die_number])
-    note_replaced(dev, number)
     dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
-    note_touched(dev, die_number, ppn + 1)
     phases = longer_by(dev, write_phases(dev.params[0], 1), take_failed(dev, plane))
     start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
     return np.int64(OK)

@@ -11,7 +11,6 @@ from ssdgym.engine.block.bundles import (
     forget,
     free_slot,
     page_at,
-    plane_of_bundle,
     program,
     review,
     set_block,
@@ -34,11 +33,10 @@ from ssdgym.engine.block.state import (
     UPDATE,
 )
 from ssdgym.engine.blocks.wear import is_worn
-from ssdgym.engine.core.bits import has, lowest_of, remainder
+from ssdgym.engine.core.bits import has, lowest_of
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
 from ssdgym.engine.flash import check_page, is_valid, leaves_of, level_of
-from ssdgym.engine.time.events import note_touched
 
 #: What a step was: a scan of spare areas; a page copied; an erase.
 SCANNED, COPIED, ERASED = range(3)
@@ -53,8 +51,6 @@ def copy_page(dev, bundle, source, target):
     check_page(dev, lpn, source)
     forget(dev, bundle, source)
     program(dev, target, lpn, np.int64(dev.physical[source].version))
-    if dev.params[0].timed:
-        note_touched(dev, remainder(plane_of_bundle(dev, bundle), dev.params[0].dies), target + 1)
     dev.counters[0].relocated_pages += 1
     return np.int64(COPIED)
 
@@ -63,8 +59,6 @@ def copy_page(dev, bundle, source, target):
 def erase_now(dev, plane, bundle, block, node):
     """Erase a partial block; `amount` is its level then."""
     erase(dev, bundle, block, node)
-    if dev.params[0].timed:
-        note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
 

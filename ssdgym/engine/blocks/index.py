@@ -183,10 +183,3 @@ def add_block(dev, number, block):
     """Give an erased block to the pool of a plane."""
     dev.plane[number].free_pages += dev.params[0].pages_per_block
     join_pool(dev, block)
-
-
-@inlined
-def remove_block(dev, block):
-    """Take an erased block away from its plane and the pool."""
-    dev.plane[dev.block[block].plane].free_pages -= dev.params[0].pages_per_block
-    leave_pool(dev, block)

@@ -422,29 +422,3 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
         record.closed_at = dev.control[0].clock
         leave_pool(dev, block)
     return ppn
-
-
-@kernel
-def adopt_block(dev, block):
-    """Let a block that is found written count in its plane and in stream 0, and enter pool and index."""
-    params, record = dev.params[0], dev.block[block]
-    written, invalid = np.int64(0), np.int64(0)
-    for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
-        written += dev.sub_block[sub].written
-        invalid += dev.sub_block[sub].invalid
-    if written == 0:
-        return
-    leave_pool(dev, block)
-    record.written = written
-    record.invalid = invalid
-    record.closed_at = dev.control[0].clock
-    record.invalidated_at = dev.control[0].clock
-    plane, stream = dev.plane[record.plane], stream_of(dev, record)
-    plane.free_pages -= written
-    plane.valid += written - invalid
-    stream.blocks += 1
-    stream.valid += written - invalid
-    stream.closed_sum += record.closed_at
-    if written < params.pages_per_block:
-        join_pool(dev, block)
-    enter_index(dev, block)

@@ -8,12 +8,11 @@ from ssdgym.engine.blocks.index import (
     leave_index,
     leave_pool,
     lower_max_invalid,
-    remove_block,
 )
 from ssdgym.engine.blocks.manager import stream_of
 from ssdgym.engine.cells import count_retired, wears_out
 from ssdgym.engine.core.kernel import inlined, kernel, operation
-from ssdgym.engine.core.records import OPEN, POOLED, RETIRED, WORN
+from ssdgym.engine.core.records import POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import COLLECTED, ERASED, block_event
 from ssdgym.engine.flash import erase_cells, invalidate_pages
 from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify, withdraw
@@ -93,29 +92,3 @@ def erase(dev, block, mask):
         stream.blocks -= 1
         stream.closed_sum -= record.closed_at
     reclassify(dev, block, ANYTHING, 0)
-
-
-@kernel
-def erase_again(dev, block, mask, worn):
-    """Erase what was being erased, which may be the last time; `worn` (blocks,) is what the table says."""
-    erase_cells(dev, block, mask)
-    dev.counters[0].erases += 1
-    if dev.params[0].endures and wears_out(dev, block, mask):
-        worn[block] = WORN
-
-
-@kernel
-def adopt_worn(dev, block, mark):
-    """Take a worn block that is found, of status `mark`, out of the pool, but for one that was open.
-
-    It is retired where nothing is written.
-    """
-    record = dev.block[block]
-    record.status |= mark & (WORN | RETIRED)
-    if mark & RETIRED:
-        remove_block(dev, block)
-    elif record.written == 0:
-        leave_pool(dev, block)
-        retire(dev, block)
-    elif record.status & POOLED and mark & OPEN == 0:
-        leave_pool(dev, block)

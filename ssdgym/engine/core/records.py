@@ -74,7 +74,6 @@ PARAMS = np.dtype(
         ("aligned_rows", "u1"),  # host pages go to the plane of a die whose row lags
         ("early_writes", "u1"),  # host writes are done when their data is in the die
         ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
-        ("erases_wait", "u1"),  # for programs under way of newer copies of the pages that they erase
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
         ("buffer_pages", "i4"),  # of the host that the write buffer holds; 0 = there is none
         ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
@@ -122,7 +121,6 @@ PARAMS = np.dtype(
 )
 
 #: Of a device that nothing stops, neither a time nor what has been done.
-NO_STOP = 2**62
 #: What waits for a decision that is taken outside, in time: the work of the first die that is ready, or a
 #: request that is started or admitted.
 NOTHING, DISPATCH, ADMISSION = range(3)
@@ -166,8 +164,6 @@ CONTROL = np.dtype(
         ("request_hint", "u1"),  # ... and the hint of the host
         ("next_arrival_ns", "i8"),  # of the next request; only for rules with an oracle
         ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
-        ("stop_at", "i8"),  # the run stops after so many programs and erases; below 0: so many from now on
-        ("stop_ns", "i8"),  # ... or at this time
     ],
     align=True,
 )
@@ -291,7 +287,6 @@ PLANE = np.dtype(
         ("round_pair", "i4"),  # the pair of the round that is emptied here ...
         ("round_page", "i4"),  # ... and the next page of its block to look at
         ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
-        ("joined", "i4"),  # 1 + the page here that the last joined command of its die programs, or 0
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],
@@ -328,9 +323,6 @@ DIE = np.dtype(
         ("next_waiter", "i4"),  # in its channel's queue
         ("plane_cursor", "i4"),
         ("pages", "i4"),  # that the present command reads, writes or moves
-        # Of the last write, move or erase: 1 + the page that it programs, the first of several; 1 + the plane
-        # that leads the round whose set it erases; -1 - the only block that it erases; or 0, if nothing.
-        ("touched", "i4"),
         # Only where a decision is taken about idle dies. A die is idle from when it finds nothing to do until
         # it finds work of the host.
         ("idle_since", "i8"),  # when it found nothing to do
@@ -339,7 +331,6 @@ DIE = np.dtype(
         ("idle_steps", "i4"),  # commands of background GC that it has still been given
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
-        ("waits", "u1"),  # its erase waits for the write of another die
         ("timer", "u1"),  # its event is the time at which it decides again
         ("command", "u1"),
         ("stage", "u1"),
@@ -356,7 +347,6 @@ TRANSACTION = np.dtype(
         ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued
         ("lpn", "i4"),
         ("version", "i4"),
-        ("replaces", "i4"),  # of a write that is being programmed: the version that was mapped before, or 0
         ("slot", "i4"),
         ("next", "i4"),
         ("rmw", "u1"),

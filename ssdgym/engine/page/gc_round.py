@@ -32,7 +32,7 @@ from ssdgym.engine.core.records import (
     MAX_PAIRS,
     MAX_STREAMS,
 )
-from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATE,
     ALLOCATES,
@@ -46,11 +46,9 @@ from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash import (
     block_of,
     check_page,
-    may_stop,
     neighbours_of,
     plane_of,
     program_page,
-    stops_now,
     sub_block_of,
 )
 from ssdgym.engine.page.levelling import note_round_ended
@@ -62,7 +60,6 @@ from ssdgym.engine.page.placement import (
     stream_with_room,
 )
 from ssdgym.engine.page.refresh import end_refresh, note_move
-from ssdgym.engine.time.events import WRITE_PAGE, note_joined, note_touched
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
@@ -244,7 +241,6 @@ def _join_moves(dev, leader, first, page, row):
             target = _move_next(dev, number, ppn)
             if target < 0:
                 return np.int64(OUT_OF_SPACE)
-            note_joined(dev, number, target, pages)
             dev.counters[0].joined_moves += 1
             pages += 1
     return pages
@@ -262,44 +258,9 @@ def move_command(dev, leader):
     target = _move_next(dev, number, ppn)
     if target < 0:
         return target
-    if params.timed:
-        note_touched(dev, remainder(leader, params.dies), target + 1)
     if not several:
         return np.int64(1)
     return _join_moves(dev, leader, number, _page_in_block(params, ppn), _page_in_block(params, target))
-
-
-@inlined
-def _holds_replaced(dev, pair, transaction):
-    """Return whether a pair holds the page that a write under way replaces."""
-    params = dev.params[0]
-    for s in range(params.sub_blocks):
-        if has(pair.mask, s):
-            sub = np.int64(pair.block) * params.sub_blocks + s
-            first = sub * params.pages_per_sub_block
-            for ppn in range(first, first + dev.sub_block[sub].written):
-                page = dev.physical[ppn]
-                if page.lpn == transaction.lpn and page.version == transaction.replaces:
-                    return True
-    return False
-
-
-@kernel
-def is_awaited(dev, leader):
-    """Return whether the set of a round holds a page whose newer copy is still being programmed."""
-    params = dev.params[0]
-    for die_number in range(params.dies):
-        die = dev.die[die_number]
-        if die.command != WRITE_PAGE:
-            continue
-        number = np.int64(die.transaction)
-        for _ in range(die.pages):
-            transaction = dev.transaction[number]
-            for k in range(dev.plane[leader].round_count):
-                if _holds_replaced(dev, dev.round_pairs[leader * MAX_PAIRS + k], transaction):
-                    return True
-            number = np.int64(transaction.next)
-    return False
 
 
 @kernel
@@ -414,21 +375,13 @@ def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     by_page = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
     followed = by_page or dev.decider.hooks & RELOCATED or dev.params[0].programs_fail or dev.params[0].ages
-    several, stops = dev.plane[leader].round_planes > 1, may_stop(dev)
+    several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS
-    if (
-        followed
-        or several
-        or stops
-        or levels
-        or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
-    ):
+    if followed or several or levels or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)
-            if stops and pages > 0 and stops_now(dev):
-                return np.int64(STOPPED)
         if pages < 0:
             return status_of(dev, pages)
     else:

@@ -29,7 +29,7 @@ from ssdgym.engine.page.collecting import (
     takes_host_pages,
     wake_up,
 )
-from ssdgym.engine.page.gc_round import finish_round, is_awaited, move_command
+from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
 from ssdgym.engine.page.refresh import following_plane, start_following
 from ssdgym.engine.page.writes import join_writes, next_write, program, read_mapped, take_write
@@ -40,11 +40,8 @@ from ssdgym.engine.time.events import (
     READ_PAGE,
     WRITE_PAGE,
     charge,
-    note_touched,
     start_command,
     start_gc_command,
-    stop_waiting,
-    wait_for_writes,
     wake,
 )
 from ssdgym.engine.time.transactions import (
@@ -193,7 +190,6 @@ def _start_write(dev, die_number, plane):
         pass_plane(dev, plane)
     number = take_write(dev, die_number)
     ppn = program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
-    note_touched(dev, die_number, ppn + 1)
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
@@ -224,12 +220,8 @@ def _gc_command(dev, plane_number):
     if pages > 0:
         phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
         start_gc_command(dev, die_number, MOVE_PAGE, pages, with_retries(dev, phases))
-    elif params.erases_wait and is_awaited(dev, leader):
-        wait_for_writes(dev, die_number)
-        return _start_read(dev, die_number) if dev.die[die_number].read_head >= 0 else np.int64(OK)
     else:
         finish_round(dev, leader)
-        note_touched(dev, die_number, leader + 1)
         if is_over(dev):
             return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
@@ -313,7 +305,6 @@ def _next_planes(dev, die_number):
 @inlined
 def dispatch_die(dev, die_number):
     """Start what an idle die does next, if anything."""
-    stop_waiting(dev, die_number)
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
     plane, written = _next_planes(dev, die_number)

@@ -29,8 +29,7 @@ from ssdgym.engine.page.placement import note_written, place_host, prefetch_host
 from ssdgym.engine.page.refresh import note_host_read
 from ssdgym.engine.rounds import gc_needed, is_short
 from ssdgym.engine.speedupgc.groups import ANYTHING
-from ssdgym.engine.time.events import note_joined
-from ssdgym.engine.time.transactions import link_pages, mark_queued, note_replaced, pop_write
+from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
 
 #: Requests in advance of which memory is fetched.
@@ -162,7 +161,6 @@ def take_write(dev, die_number):
         mark_queued(dev, die_number, number)
     else:
         number = pop_write(dev, dev.die[die_number])
-    note_replaced(dev, number)
     return number
 
 
@@ -231,7 +229,6 @@ def join_writes(dev, die_number, plane, row, first):
         ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
         if ppn < 0:
             return -1
-        note_joined(dev, joined, ppn, pages)
         dev.counters[0].joined_writes += 1
         members |= _bit_of(params, joined)
         link_pages(dev, last, number)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine import cells, entries, flash, loop, rounds
+from ssdgym.engine import cells, entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
@@ -107,7 +107,6 @@ SUBPAGE_FAMILY = entries.add_family(
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
         rounds.settle: lifetime.settle,
-        flash.operations_done: host.operations_done,
         loop.part_pages: host.part_pages,
         loop.trim: trim_part,
         loop.is_at_horizon: host.is_at_horizon,

@@ -9,9 +9,9 @@ import numpy as np
 from ssdgym.engine.blocks.victims import erase, vacate
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.core.status import OK, OUT_OF_SPACE, STOPPED
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash import Phases, is_valid, may_stop, stops_now
+from ssdgym.engine.flash import Phases, is_valid
 from ssdgym.engine.subpage.lifetime import ensure_page, settle
 from ssdgym.engine.subpage.pages import check_slot, put, take_page, waste, wipe_pages
 
@@ -161,12 +161,10 @@ def finish_round(dev, plane_number):
 
 @inlined
 def run_round(dev, plane_number):
-    """Carry a round to its end in no time; return OK, STOPPED or an error."""
-    pages, stops = np.int64(1), may_stop(dev)
+    """Carry a round to its end in no time; return OK or an error."""
+    pages = np.int64(1)
     while pages > 0:
         pages = np.int64(move_command(dev, plane_number))
-        if stops and pages > 0 and stops_now(dev):
-            return np.int64(STOPPED)
     if pages < 0:
         return pages
     finish_round(dev, plane_number)

@@ -108,12 +108,6 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
 
 @inlined
-def operations_done(dev):
-    """Return the programs and erases since the metrics were reset."""
-    return dev.tally[0].full_programs + dev.tally[0].subpage_programs + dev.counters[0].erases
-
-
-@inlined
 def part_pages(dev, request):
     """Return the sectors of the next part of a request: those of one group."""
     return part_of(dev, request)[2]

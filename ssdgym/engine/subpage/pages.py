@@ -17,7 +17,7 @@ from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.flash import program_page
 from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.time.events import note_touched, wake
+from ssdgym.engine.time.events import wake
 
 
 @inlined
@@ -186,13 +186,6 @@ def forget(dev, lpn):
 
 
 @inlined
-def mapped_version(dev, lpn):
-    """Return the version of a sector that is mapped, or 0."""
-    logical = dev.logical[lpn]
-    return logical.version if logical.ppn >= 0 else 0
-
-
-@inlined
 def accept(dev, lpn, version):
     """Take over a version that is about to be programmed; return whether nothing newer has overtaken it."""
     behind = version - dev.logical[lpn].version
@@ -221,8 +214,6 @@ def count_page(dev, page, live):
     """Count a page that has been programmed as a whole, with so many valid slots."""
     dev.page_valid[page] = live
     dev.page_use[page] = dev.subpage[0].slots
-    if dev.params[0].timed:
-        note_touched(dev, die_of_page(dev, page), page + 1)
     dev.stored_h[page] = dev.buffer[0].calendar_h
     dev.tally[0].full_programs += 1
     dev.tally[0].wasted_slots += dev.subpage[0].slots - live

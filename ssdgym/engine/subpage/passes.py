@@ -6,9 +6,8 @@ from ssdgym.engine.blocks.wear import fail_block
 from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.subpage.lifetime import places_of
-from ssdgym.engine.subpage.pages import count_page, die_of_page, waste
+from ssdgym.engine.subpage.pages import count_page, waste
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.time.events import note_touched
 
 #: What a region can do for a write: program it, advance a subpage first, or collect first.
 READY, ADVANCE, COLLECT = range(3)
@@ -116,8 +115,6 @@ def pass_page(dev, plane, valid):
 def count_subpage(dev, page, live):
     """Count a subpage that has been programmed, valid or not."""
     dev.page_use[page] += 1
-    if dev.params[0].timed:
-        note_touched(dev, die_of_page(dev, page), page + 1)
     dev.page_valid[page] = live
     dev.stored_h[page] = dev.buffer[0].calendar_h
     dev.tally[0].subpage_programs += 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.core.bits import full_mask, remainder
+from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
 from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
@@ -17,7 +17,6 @@ from ssdgym.engine.subpage.pages import (
     forget,
     in_region,
     mapped_of,
-    mapped_version,
     page_of,
     put,
     wipe_pages,
@@ -33,7 +32,6 @@ from ssdgym.engine.subpage.writes import (
     put_list,
     write_now,
 )
-from ssdgym.engine.time.events import note_touched
 
 
 @inlined
@@ -95,7 +93,6 @@ def program_subpage(dev, plane, number, lpn, version):
 
     Its region is ready for it.
     """
-    dev.carried[number * np.int64(dev.subpage[0].slots)].replaces = mapped_version(dev, lpn)
     accept(dev, lpn, version)
     _note_updated(dev, lpn)
     forget(dev, lpn)
@@ -213,8 +210,6 @@ def _erase_victim(dev, plane):
     dev.counters[0].erases += 1
     dev.region_block[block].passes = 0
     dev.region_block[block].next_page = 0
-    if dev.params[0].timed:
-        note_touched(dev, remainder(plane, dev.params[0].dies), -1 - block)
     region.victim = -1
     block = np.int64(member_after(dev, plane, block))
     if subpage.kind == SUBFTL:

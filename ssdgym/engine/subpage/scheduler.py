@@ -45,7 +45,6 @@ from ssdgym.engine.time.events import (
     MOVE_PAGE,
     READ_PAGE,
     WRITE_PAGE,
-    note_touched,
     start_command,
     start_gc_command,
 )
@@ -120,7 +119,6 @@ def _gc_command(dev, plane_number):
         start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
     else:
         finish_round(dev, plane_number)
-        note_touched(dev, die_number, plane_number + 1)
         if is_over(dev):
             return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))

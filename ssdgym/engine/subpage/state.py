@@ -108,7 +108,7 @@ JOB = np.dtype(
     align=True,
 )
 #: A sector on its way to flash; `lpn` is -1 for none. When it is programmed, the version mapped before, or 0.
-SECTOR = np.dtype([("lpn", "i4"), ("version", "i4"), ("replaces", "i4")], align=True)
+SECTOR = np.dtype([("lpn", "i4"), ("version", "i4")], align=True)
 #: What the family counts beside the counters of all; each is a metric.
 TALLY = np.dtype(
     [

@@ -16,7 +16,6 @@ from ssdgym.engine.subpage.pages import (
     forget,
     full_mask,
     mapped_of,
-    mapped_version,
     put,
     read_page,
     take_page,
@@ -86,10 +85,8 @@ def accept_list(dev, number):
     for k in range(slots):
         lpn = np.int64(dev.carried[base + k].lpn)
         version = np.int64(dev.carried[base + k].version)
-        replaces = mapped_version(dev, lpn) if lpn >= 0 else 0
         if lpn >= 0 and accept(dev, lpn, version):
             dev.carried[base + count].lpn = lpn
-            dev.carried[base + count].replaces = replaces
             count += 1
     return count
 
@@ -131,7 +128,6 @@ def _included(dev, number, group):
     for s in range(slots):
         lpn = group * slots + s
         sector = dev.carried[number * slots + s]
-        sector.replaces = mapped_version(dev, lpn)
         newer = sector.lpn >= 0 and accept(dev, lpn, np.int64(sector.version))
         if newer or dev.logical[lpn].ppn >= 0:
             mask |= np.int64(1) << s

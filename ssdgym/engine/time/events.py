@@ -4,8 +4,8 @@ import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import DYNAMIC, NO_STOP
-from ssdgym.engine.core.status import OUT_OF_TIME, STOPPED, STUCK
+from ssdgym.engine.core.records import DYNAMIC
+from ssdgym.engine.core.status import OUT_OF_TIME, STUCK
 from ssdgym.engine.flash import NO_PHASE, duration_of
 
 #: The leaf of a resource without an event.
@@ -62,12 +62,8 @@ def next_event_ns(dev):
 
 
 @kernel
-def end_of_time(dev, event_ns, arrival_ns):
-    """Return why the device stops before its next event or arrival: STOPPED, STUCK or OUT_OF_TIME."""
-    control = dev.control[0]
-    if min(event_ns, arrival_ns) > control.stop_ns:
-        control.now = max(control.now, control.stop_ns)
-        return np.int64(STOPPED)
+def end_of_time(event_ns, arrival_ns):
+    """Return why the device stops before its next event or arrival: STUCK or OUT_OF_TIME."""
     return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
 
 
@@ -133,11 +129,9 @@ def format_queues(dev):
 
 @inlined
 def format_control(dev):
-    """Let a device wait for nothing and be stopped by nothing."""
+    """Let a device wait for nothing."""
     control = dev.control[0]
     control.horizon = _NO_HORIZON
-    control.stop_at = NO_STOP
-    control.stop_ns = NO_STOP
     control.decision_plane = -1
     control.answer = -1
     control.gc_plane = -1
@@ -215,42 +209,6 @@ def start_gc_command(dev, die_number, command, pages, phases):
     """Start a command of GC on an idle die, of pages of as many planes."""
     charge(dev, die_number, phases)
     start_command(dev, die_number, command, -1, pages, phases)
-
-
-@inlined
-def note_touched(dev, die_number, mark):
-    """Note what the next command of a die programs or erases: see `touched` of DIE."""
-    dev.die[die_number].touched = mark
-
-
-@kernel
-def note_joined(dev, plane, ppn, pages):
-    """Note a page that is programmed by the same command as so many pages of other planes of its die."""
-    params = dev.params[0]
-    if pages == 1:
-        for other in range(remainder(plane, params.dies), params.planes, params.dies):
-            dev.plane[other].joined = 0
-    dev.plane[plane].joined = ppn + 1
-
-
-@inlined
-def wait_for_writes(dev, die_number):
-    """Let a die look again when a write of another one has ended."""
-    dev.die[die_number].waits = 1
-
-
-@inlined
-def stop_waiting(dev, die_number):
-    """Note that a die looks again for what it can do."""
-    dev.die[die_number].waits = 0
-
-
-@kernel
-def wake_waiting(dev):
-    """Make the dies ready that wait for a write."""
-    for number in range(np.int64(dev.params[0].dies)):
-        if dev.die[number].waits:
-            wake(dev, number)
 
 
 @inlined

@@ -122,14 +122,6 @@ def note_parts(dev, die_number, number, slot_number):
 
 
 @inlined
-def note_replaced(dev, number):
-    """Note the version of its page that is mapped before a write is programmed."""
-    transaction = dev.transaction[number]
-    logical = dev.logical[transaction.lpn]
-    transaction.replaces = logical.version if logical.ppn >= 0 else 0
-
-
-@inlined
 def link_pages(dev, number, following):
     """Let the page of a transaction come behind that of another in their command."""
     dev.transaction[number].next = following

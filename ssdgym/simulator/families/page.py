@@ -242,7 +242,6 @@ class PageFamily(FamilyBuilder):
             "keeps_blocks": ftl.hotness.scatter.code,
             "early_writes": ftl.write_completes.code,
             "defers_gc": ftl.gc.start.code,
-            "erases_wait": ftl.gc.erases_wait,
             "whole_rounds": ftl.gc.grain.code,
             "must_gain": _repeats_rounds(ftl.gc),
             "preemptible": ftl.gc.preemptible,

@@ -17,7 +17,6 @@ class EventLoop(BackgroundGc):
     def __init__(self, device: Device) -> None:
         super().__init__(device)
         self.in_flight: list[Page] = []
-        self.waiting: set[int] = set()  # dies whose erase waits for writes of others
         self.classes = self.classes_in_order()
 
     def classes_in_order(self) -> list[Callable[[Die], Work]]:
@@ -37,7 +36,7 @@ class EventLoop(BackgroundGc):
         if not self.common:
             return None
         dies = self.nand.dies[self.die_cursor :] + self.nand.dies[: self.die_cursor]
-        idle = [die for die in dies if die.command is None and die.number not in self.waiting]
+        idle = [die for die in dies if die.command is None]
         with_room = [die for die in idle if any(map(self.device.has_room, self.planes_of(die)))]
         return with_room[0] if with_room else None
 
@@ -124,36 +123,8 @@ class EventLoop(BackgroundGc):
         return self.die_of_plane(self.device.plane_of_page(self.device.logical[lpn].ppn))
 
     def ended(self, pages: list[Page]) -> None:
-        have_written = any(page.replaces is not None for page in pages)
         for page in pages:
             self.page_done(page)
-        if have_written:
-            for number in sorted(self.waiting):
-                self.make_ready(self.nand.dies[number])
-
-    def dispatch(self, die: Die) -> Steps:
-        self.waiting.discard(die.number)
-        yield from super().dispatch(die)
-
-    def goes_on(self, die: Die) -> bool:
-        return die.number not in self.waiting
-
-    def erase_waits(self, plane: int) -> bool:
-        """Whether a write under way replaces what a page of the round's set holds."""
-        device = self.device
-        leader = device.leader_of(plane)
-        if not self.config.erases_wait or leader is None:
-            return False
-        held = {
-            device.physical[ppn]
-            for block, mask in device.rounds[leader]
-            for bit, sub in enumerate(device.sub_blocks_of_block(block))
-            if mask >> bit & 1
-            for ppn in device.pages_of_sub_block(sub)
-            if device.is_written(ppn)
-        }
-        commands = [die.command for die in self.nand.dies if die.command is not None]
-        return any(page.replaces in held for command in commands for page in command.pages)
 
     def page_done(self, page: Page) -> None:
         if page.reads_first:
@@ -300,8 +271,6 @@ class EventLoop(BackgroundGc):
     def program_head(self, plane: int, queue: deque[Page], row: int | None = None) -> Page:
         page = queue.popleft()
         self.device.request = page.told
-        is_mapped = self.device.is_mapped(page.lpn)
-        page.replaces = (page.lpn, self.device.logical[page.lpn].version) if is_mapped else ()
         self.device.host_program(plane, page.lpn, page.version, row)
         return page
 
@@ -348,11 +317,6 @@ class EventLoop(BackgroundGc):
         pages = self.device.move_next(plane)
         if pages:
             phases = self.with_retries(self.with_failures(self.commands.move(pages), failed))
-        elif self.erase_waits(plane):
-            self.waiting.add(die.number)
-            while die.reads and die.command is None:
-                yield from self.host_read(die)
-            return
         else:
             self.device.erase(plane)
             self.check_life()
