@@ -30,7 +30,6 @@ from ssdgym.agents.scoring import (
     RECORDER,
     collect_idle,
     level_wear,
-    open_block,
     place_and_note,
     place_page,
     score_blocks,
@@ -44,7 +43,7 @@ from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
-from ssdgym.policy import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
+from ssdgym.policy import IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
@@ -56,7 +55,6 @@ _CONTEXT_OF = {
     "EraseVictim": ("device", "decision"),
     "Placement": ("device", "decision", "page"),
     "BackgroundGC": ("device", "decision", "die"),
-    "BlockAllocation": ("device", "decision"),
     "WearLevel": ("device", "decision"),
 }
 #: What the candidates of each decision are.
@@ -125,7 +123,7 @@ class CompiledNetwork:
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
     """Return the features that are computed: of candidates, where these are scored, and of the context."""
     for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
-        is_of_plane = name == "wear" and card.decision in ("BlockAllocation", "WearLevel")
+        is_of_plane = name == "wear" and card.decision == "WearLevel"
         if (name in _NEED_MORE and not is_of_plane) or name.startswith(PROPOSED_BY):
             raise _unknown(name, who)
     candidates = find_features(card.candidate_features) if card.scorer else []
@@ -289,11 +287,6 @@ class AgentIdle(_OfAgent, IdleRule):
 
 
 @dataclass(frozen=True)
-class AgentAllocation(_OfAgent, AllocationRule):
-    """A candidate scorer that chooses which free block is opened."""
-
-
-@dataclass(frozen=True)
 class AgentLevelling(_OfAgent, LevellingRule):
     """A candidate scorer that chooses which block is emptied to level wear, or none."""
 
@@ -346,7 +339,6 @@ def _loaded(name: str, path: Path, digest: str) -> Rule:
 #: The rules of what scores blocks, by the decision.
 _OF_BLOCKS: Mapping[str, tuple[type[_OfAgent], Callable[..., int]]] = {
     "EraseVictim": (AgentVictims, score_blocks),
-    "BlockAllocation": (AgentAllocation, open_block),
     "WearLevel": (AgentLevelling, level_wear),
 }
 

@@ -23,7 +23,6 @@ from ssdgym.engine.core.observed import (
 )
 from ssdgym.engine.core.records import ERASE_PAIR
 from ssdgym.engine.decisions import (
-    ALLOCATE,
     ERASE,
     IDLE,
     IDLE_STEPS,
@@ -352,24 +351,6 @@ def level_wear(view, plane, parameters):
         score = _score(network, at, features, shared, units, others)
         if score > best_score:
             best, best_score = block, score
-    return best
-
-
-def open_block(view, plane, stream, parameters):
-    """Choose the free block with the highest score; of equals, the one that was freed first."""
-    network = _constants_of(parameters)[0]
-    decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
-    features, shared = _scratch_features(), _scratch_units()
-    units, others = _scratch_units(), _scratch_units()
-    at = _look_at_wear(network, ALLOCATE, view, plane, decision, shared)
-    best, best_score = np.int64(-1), np.float32(0.0)
-    block = np.int64(view.plane[plane].pool_head)
-    while block >= 0:
-        _read_block(network, view, pair, block, 0, decision, candidate, features)
-        score = _score(network, at, features, shared, units, others)
-        if best < 0 or score > best_score:
-            best, best_score = block, score
-        block = np.int64(view.block[block].next_pool)
     return best
 
 

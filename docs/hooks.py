@@ -66,7 +66,7 @@ _DECISIONS = {
     ("IDLE",): "demo-idle",
     ("REGION",): "subftl-tiny",
     ("MERGE",): "pen-demo",
-    ("ALLOCATE", "LEVEL"): "demo",
+    ("LEVEL",): "demo",
 }
 _TIMES = ((10**9, "s"), (10**6, "ms"), (1000, "us"), (1, "ns"))
 

@@ -17,7 +17,6 @@ ENVIRONMENTS = {
     "BackgroundGC-v0": "background_gc",
     "SubpageRegion-v0": "subpage_region",
     "MergePlan-v0": "merge_plan",
-    "BlockAllocation-v0": "wear",
     "WearLevel-v0": "wear",
 }
 

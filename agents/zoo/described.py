@@ -18,7 +18,6 @@ _DECIDES = {
     "EraseVictim": "victim",
     "Placement": "placement",
     "BackgroundGC": "idle",
-    "BlockAllocation": "allocation",
     "WearLevel": "levelling",
 }
 

@@ -192,18 +192,6 @@ def merge_plan(picture: Picture) -> None:
     picture.text(WIDTH / 2, 26, "How are the blocks merged?", chosen=True)
 
 
-def block_allocation(picture: Picture) -> None:
-    """Draw free blocks with their erases, before the page that opens one."""
-    picture.page(52, 88, "v")
-    picture.text(58, 80, "of the host")
-    for number, erases in enumerate((18, 31, 9)):
-        top = 46 + 37 * number
-        picture.block(196, top, "........", columns=4, candidate=True)
-        picture.text(258, top + 17, f"{erases} erases", anchor="start")
-        picture.arrow(90, 94, 188, top + 12)
-    picture.text(WIDTH / 2, 26, "Which free block is opened?", chosen=True)
-
-
 def wear_level(picture: Picture) -> None:
     """Draw blocks of cold data with few erases, and a worn free block."""
     for number, (holds, erases) in enumerate((("vvvvvvvv", 2), ("vvvxvvvv", 3))):
@@ -225,7 +213,6 @@ DRAWN: dict[str, Callable[[Picture], None]] = {
     "BackgroundGC": background_gc,
     "SubpageRegion": subpage_region,
     "MergePlan": merge_plan,
-    "BlockAllocation": block_allocation,
     "WearLevel": wear_level,
 }
 

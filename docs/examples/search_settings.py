@@ -57,7 +57,6 @@ def _idle(rule: str) -> dict[str, Any]:
 
 
 MERGES = ("mmerge", "merge", "mmerge_fixed", "cheapest_plan")
-ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
 LEVELLING = (
     *(f"dual_pool(threshold={number})" for number in (1, 2, 4, 16)),
     *(f"greedy_mp(threshold={number})" for number in (1, 2, 4)),
@@ -80,9 +79,6 @@ TASKS = {
     "SubpageRegion": Task({"region_rule": {}, **{name: {} for name in ALWAYS}}, 2048),
     "MergePlan": Task({name: {"proposers": [name]} for name in MERGES}, 8192),
     "WearLevel": Task({name: {"ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384),
-    "BlockAllocation": Task(
-        {name: {"ftl": {**UNTIMED, "block_allocation": name}} for name in ALLOCATIONS}, 16_384
-    ),
     "ParallelErase": Task({name: {"proposers": [name]} for name in PARALLEL}, 8192),
     "JointGC": Task(
         {

@@ -32,7 +32,7 @@ _FAMILIES = (
         "tiny",
         (
             *("EraseVictim-v0", "ParallelErase-v0", "Placement-v0", "JointGC-v0", "BackgroundGC-v0"),
-            *("BlockAllocation-v0", "WearLevel-v0"),
+            "WearLevel-v0",
         ),
     ),
     ("subftl-tiny", ("SubpageRegion-v0",)),

@@ -57,7 +57,7 @@ WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUME
 PERIOD = 128
 #: The bits of devices where a rule or an agent decides about idle dies, and where that rule has an oracle.
 IDLES, ORACLE = 1024, 2048
-#: The bit of devices where a rule or an agent chooses the free block that is opened.
+#: The bit of devices where a rule chooses the free block that is opened.
 ALLOCATES = 4096
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.

@@ -14,13 +14,11 @@ from ssdgym.envs.merge_plan import MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.vector import DecisionVectorEnv, vectorized
-from ssdgym.envs.wear import BlockAllocationEnv, BlockAllocationVectorEnv, WearLevelEnv, WearLevelVectorEnv
+from ssdgym.envs.wear import WearLevelEnv, WearLevelVectorEnv
 
 __all__ = [
     "BackgroundGCEnv",
     "BackgroundGCVectorEnv",
-    "BlockAllocationEnv",
-    "BlockAllocationVectorEnv",
     "DecisionEnv",
     "DecisionVectorEnv",
     "EraseDecision",

@@ -61,7 +61,6 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
     |---|---|
     | `"plain"` | minus the cost |
     | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
-    | `{"paired": policy}` | that, less what the policy earns in the same episode over the same host pages |
     | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
 
     Pages won are those erased less those relocated. The baseline plays as many host pages as the device has

@@ -14,7 +14,7 @@ from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
 from ssdgym.envs.decisions import Options
 from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.credit import Credits
-from ssdgym.envs.rewards.yardstick import Yardstick
+from ssdgym.envs.rewards.reward import Scale, parse_scale
 from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording
@@ -72,7 +72,9 @@ class Episodes:
         self.candidates = self.decision.candidates_on(pool)
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)
-        self._yardstick = Yardstick(options, self.devices, len(pool), self.workloads, self.reward.cost_on)
+        self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
+        #: Scales by (place among the kinds, workload), measured once.
+        self._scales: dict[tuple[int, int], Scale] = {}
         self._check_pace()
         self._threads = threads_for(count) if threads is None else threads
         self.batches = self._make_batches()
@@ -205,9 +207,7 @@ class Episodes:
         self._warming_up[i] = self.options.warmup > 0
         self.over[i] = self.died[i] = False
         batch.set_horizon(k, self.options.warmup or self.options.horizon)
-        self.reward.start(self._totals, i, self._yardstick.begin(i, number, seed))
-        if not self._warming_up[i]:
-            self._yardstick.measure(i)
+        self.reward.start(self._totals, i, self.scale_of(i, number))
 
     def _draw_workload(self, seed: int) -> int:
         """Return the number of the workload that the episode of a seed plays."""
@@ -224,6 +224,19 @@ class Episodes:
             sim = steady_simulator(self.devices[i], None, workload, how, seed)
             self._preconditioned[key] = copy_device(sim.state, 0)
         return self._preconditioned[key]
+
+    def scale_of(self, i: int, number: int) -> Scale:
+        """Return how the rewards of a device are scaled under a workload, by its number."""
+        if isinstance(self._scale, Scale):
+            return self._scale
+        key = (i % self._kinds, number)
+        if key not in self._scales:
+            options, workload = self.options, self.workloads[number]
+            how, seed = options.how_preconditioned, options.preconditioning_seed
+            self._scales[key] = self._scale.scale_on(
+                self.devices[i], workload, how, seed, self.reward.cost_on
+            )
+        return self._scales[key]
 
     # -- stepping
 
@@ -253,7 +266,6 @@ class Episodes:
         self._run(which, reward.compiled)
         if not reward.compiled:
             reward.take(self._totals)
-        self._yardstick.take_off(reward.rewards, lambda: self.counter("host_pages_written"))
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
 
@@ -296,7 +308,6 @@ class Episodes:
         batch, k = self._places[i]
         reset_metrics(batch.state, k)
         self.reward.start(self._totals, i)
-        self._yardstick.measure(i)
 
     def _feed(self, i: int) -> bool:
         """Give device `i` its next requests; return false if there are none."""

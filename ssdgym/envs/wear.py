@@ -1,4 +1,4 @@
-"""Environments of wear: which free block is opened, and which block of cold data moves, if any."""
+"""The environment of wear levelling: which block of cold data moves, if any."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.page import SUB_BLOCK_PLACEMENTS, PageFtl
-from ssdgym.engine.decisions import ALLOCATE, LEVEL
+from ssdgym.engine.decisions import LEVEL
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import block_describer
 from ssdgym.envs.decision_env import DecisionEnv
@@ -23,34 +23,37 @@ from ssdgym.errors import SsdgymError, shown
 _MOST_CANDIDATES = 4096
 
 
-class WearDecision(DescribedDecision):
-    """A choice of a block by its wear; action k takes candidate k.
+class ColdBlockDecision(DescribedDecision):
+    """Which closed block is emptied to level wear, or none; action k takes candidate k.
 
-    `victims` names the policy that chooses what is erased; `rule` is the label of the device's own rule.
+    `victims` names the policy that chooses what is erased, `own` the levelling rule of devices without one.
     """
 
-    rule: ClassVar[str]
+    kind: ClassVar[int] = LEVEL
 
-    def __init__(self, candidates: int, victims: str) -> None:
+    def __init__(self, candidates: int, victims: str, own: str) -> None:
         if not is_whole(candidates) or not 2 <= candidates <= _MOST_CANDIDATES:
             raise SsdgymError(
                 f"candidates must be a whole number from 2 to {_MOST_CANDIDATES}, not {shown(candidates)}."
             )
-        self.candidates = candidates
+        self.candidates, self.own = candidates, own
         self.policy = victims_of(victims)
-        self.propose("candidate", [self.rule])
+        self.propose("candidate", ["levelling_rule"])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the policy that chooses victims.
+        """Return a device with a levelling rule, which proposes, and with the policy that chooses victims.
 
         Raises:
             SsdgymError: pages are not placed in streams there.
         """
-        if PageFtl.of(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
+        ftl = PageFtl.of(device.ftl)
+        if ftl.placement in SUB_BLOCK_PLACEMENTS:
             raise SsdgymError(
                 f"device {device.name} opens blocks by what they hold; set ftl.placement to one that writes "
                 "to streams, such as sep_gc."
             )
+        if ftl.levelling is None:
+            device = with_ftl(device, {"levelling": self.own})
         return with_victims(device, self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
@@ -61,80 +64,6 @@ class WearDecision(DescribedDecision):
         """Return the request for observations without features."""
         spec = spec_without_sets(1 << self.kind, block_describer())
         return spec._replace(proposed_columns=np.full(1, -1))
-
-
-class FreeBlockDecision(WearDecision):
-    """Which free block is opened for a stream."""
-
-    kind: ClassVar[int] = ALLOCATE
-    rule: ClassVar[str] = "allocation"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BlockAllocationOptions(Options):
-    """The arguments of `BlockAllocationEnv`."""
-
-    candidates: int = 8
-    victims: str = "greedy"
-
-    default_objective: ClassVar[Mapping[str, float]] = {"levelling": 1.0}
-
-    def decision(self) -> FreeBlockDecision:
-        """Return the decision that the agent takes."""
-        return FreeBlockDecision(self.candidates, self.victims)
-
-
-class BlockAllocationEnv(DecisionEnv):
-    """Choose the free block that a stream goes on in.
-
-    ## Description
-    Whenever a block is full, the next one is taken from those that have been erased. Hot data wear the block
-    that they are written to, so worn blocks are best for cold data. What is not said here is as in every
-    environment (`ssdgym.envs.DecisionEnv`).
-
-    ## Action Space
-    `Discrete(K)`: which free block of the plane to open. Candidate 0 is what the device's own allocation
-    (`ftl.block_allocation`, by default the block that was freed first) would open; then come the most worn
-    one and the others, those erased least first. Rows beyond the free blocks are masked.
-
-    `info["proposed"][0]` is 0: to play it leaves the device that the allocation leaves, bit for bit, but with
-    commands of several planes, which a page that opens a block does not join.
-
-    ## Observation Space
-    Of each block its wear, of the plane's mean, and what is known of what it held. Of the decision: the
-    spread of wear in the plane, and how many blocks are free.
-
-    ## Rewards
-    The default is `{"levelling": 1.0}` and `"plain"`: the rise of the sum of the squared erase counts.
-
-    ## Arguments
-    | name | type | default | meaning |
-    |---|---|---|---|
-    | `candidates` | int | `8` | K |
-    | `victims` | str | `"greedy"` | policy that chooses what is erased |
-    """
-
-    options_type = BlockAllocationOptions
-
-
-BlockAllocationVectorEnv = vectorized(BlockAllocationEnv)
-
-
-class ColdBlockDecision(WearDecision):
-    """Which closed block is emptied to level wear, or none; `own` is the rule of devices without one."""
-
-    kind: ClassVar[int] = LEVEL
-    rule: ClassVar[str] = "levelling_rule"
-
-    def __init__(self, candidates: int, victims: str, own: str) -> None:
-        super().__init__(candidates, victims)
-        self.own = own
-
-    def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with a levelling rule, which proposes, and with the policy that chooses victims."""
-        if PageFtl.of(device.ftl).levelling is None:
-            device = with_ftl(device, {"levelling": self.own})
-        return super().adapt(device)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from ssdgym.engine import decisions
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, POOLED
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import (
-    ALLOCATE_DECISION,
     ERASE_DECISION,
     ILLEGAL_ANSWER,
     INPUT_ENDED,
@@ -18,7 +17,7 @@ from ssdgym.engine.core.status import (
     PLACE_DECISION,
     RELOCATE_DECISION,
 )
-from ssdgym.engine.decisions import ALLOCATE, KINDS, MERGE, PLACE, REGION, RELOCATE, TRACKERS
+from ssdgym.engine.decisions import KINDS, MERGE, PLACE, REGION, RELOCATE, TRACKERS
 from ssdgym.engine.entries import advance, apply
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
@@ -83,31 +82,24 @@ def test_no_such_stream__refused__with_the_device_as_it_was(timing: str) -> None
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("others", [0, 1 << ALLOCATE], ids=["", "with free blocks"])
-def test_all_kinds_outside__random_answers__nothing_is_lost(timing: str, others: int) -> None:
+def test_all_kinds_outside__random_answers__nothing_is_lost(timing: str) -> None:
     sim = simulator({"timing": timing})
     requests = mixed_requests(1500, sim.logical_pages, gap_ns=900)
     rules, rng = rules_for(sim.device, sim.policy), np.random.default_rng(0)
     sim.feed(requests)
     kinds = set()
-    while (kind := advance(sim.arrays, 0, requests, True, rules, 0b111 | others, PAIRS)) != INPUT_ENDED:
+    while (kind := advance(sim.arrays, 0, requests, True, rules, 0b111, PAIRS)) != INPUT_ENDED:
         kinds.add(kind)
         plane = int(sim.state.control["decision_plane"][0, 0])
         blocks = sim.state.block[0, plane * 16 : plane * 16 + 16]
-        if kind == ALLOCATE_DECISION:
-            chosen = np.zeros(MAX_PAIRS, ERASE_PAIR)
-            chosen[0] = (1, plane * 16 + rng.choice(np.flatnonzero(blocks["status"] & POOLED)))
-            assert apply(sim.arrays, 0, rules, chosen, 0) == OK
-        elif kind == ERASE_DECISION:
+        if kind == ERASE_DECISION:
             indexed = np.flatnonzero(blocks["status"] & 2)
             chosen = np.zeros(MAX_PAIRS, ERASE_PAIR)
             chosen[0] = (1, plane * 16 + indexed[np.argmax(blocks["invalid"][indexed])])
             assert apply(sim.arrays, 0, rules, chosen, 0) == OK
         else:
             assert apply(sim.arrays, 0, rules, PAIRS, int(rng.integers(2))) == OK
-    assert kinds == {ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION} | (
-        {ALLOCATE_DECISION} if others else set()
-    )
+    assert kinds == {ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION}
     assert first_fault(sim.arrays, 0) == NO_FAULT
     assert sim.metrics()["lost_pages"] == 0
 

@@ -12,7 +12,6 @@ from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.family import State
 from ssdgym.envs import (
     BackgroundGCEnv,
-    BlockAllocationEnv,
     DecisionEnv,
     EraseVictimEnv,
     JointGCEnv,
@@ -36,7 +35,6 @@ ENVIRONMENTS: dict[str, type[DecisionEnv]] = {
     "BackgroundGC": BackgroundGCEnv,
     "SubpageRegion": SubpageRegionEnv,
     "MergePlan": MergePlanEnv,
-    "BlockAllocation": BlockAllocationEnv,
     "WearLevel": WearLevelEnv,
 }
 
@@ -107,7 +105,6 @@ SHARED: dict[str, dict[str, Any]] = {
     "BackgroundGC": {"workload": BURSTS, "horizon": 200},
     "SubpageRegion": {"workload": "small_mixed", "horizon": 400, "reward": "plain"},
     "MergePlan": {"workload": "block_mixed", "horizon": 400, "reward": "plain"},
-    "BlockAllocation": {"workload": MIXED, "horizon": 400},
     "WearLevel": {"workload": MIXED, "horizon": 400, "levelling": "dual_pool(threshold=1)"},
 }
 KINDS: dict[str, dict[str, dict[str, Any]]] = {
@@ -169,14 +166,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "all features": {"device": demo("event"), "features": "all"},
         "two devices": {"device": [demo(), demo(**COARSE, **SUPERBLOCKS)]},
     },
-}
-KINDS |= {
-    name: {
+    "WearLevel": {
         "blocks": {"device": spacious()},
         "timed": {"device": spacious("event", "sepbit", 2, block_allocation="least_worn")},
         "all features": {"device": device(**RUNS), "features": "all"},
-    }
-    for name in ("BlockAllocation", "WearLevel")
+    },
 }
 #: Every environment in every kind of setting, as parameters.
 CASES = [(name, kind) for name in KINDS for kind in KINDS[name]]

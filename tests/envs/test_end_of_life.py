@@ -9,7 +9,6 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from ssdgym.envs import (
-    BlockAllocationEnv,
     DecisionEnv,
     EraseVictimEnv,
     EraseVictimVectorEnv,
@@ -40,7 +39,6 @@ IN_PARTS = {"base": "subftl-tiny", "capacity.logical_pages": 2200, "cells": CELL
     [
         (EraseVictimEnv, {}),
         (JointGCEnv, {}),
-        (BlockAllocationEnv, {}),
         (WearLevelEnv, {}),
         (MergePlanEnv, {"device": MERGED}),
         (SubpageRegionEnv, {"device": IN_PARTS, "workload": "varmail"}),

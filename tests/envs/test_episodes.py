@@ -182,7 +182,7 @@ def test_preconditioning__of_a_scale_is_that_of_the_devices() -> None:
     scales = []
     for batch in (filled, steady):
         batch.start([0], [1])
-        scales.append(batch._yardstick.begin(0, 0, 1))
+        scales.append(batch.scale_of(0, 0))
     assert scales[0] != scales[1]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import (
-    BlockAllocationEnv,
     DecisionEnv,
     EraseVictimEnv,
     EraseVictimVectorEnv,
@@ -18,13 +17,11 @@ from ssdgym.envs import (
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.cells import remaining_life
 from tests.engine.devices import device
-from tests.envs.cases import first_valid, play, proposal
+from tests.envs.cases import first_valid, play
 
 ERASES, BLOCKS = 8, 32
 LIFE = {"remaining_life": 1.0}
-ENVIRONMENTS = pytest.mark.parametrize(
-    "make", [EraseVictimEnv, PlacementEnv, WearLevelEnv, BlockAllocationEnv]
-)
+ENVIRONMENTS = pytest.mark.parametrize("make", [EraseVictimEnv, PlacementEnv, WearLevelEnv])
 
 
 def arguments(spread: float = 0.0, erases: int = ERASES, **more: Any) -> dict[str, Any]:
@@ -91,16 +88,6 @@ def test_vector__as_the_single_environment() -> None:
         assert rewards.tolist() == [reward, reward]
         if ended or truncated:
             break
-
-
-@pytest.mark.parametrize("warmup", [0, 100])
-def test_paired__the_policy_itself_earns_nothing__with_limits_of_the_episode(warmup: int) -> None:
-    options = arguments(0.3, horizon=300, warmup=warmup, reward={"paired": "greedy"})
-    env = EraseVictimEnv(**options, proposers=("greedy",))
-    for seed in range(3):
-        played = play(env, seed, proposal(0))
-        assert np.abs(played.rewards).max() > 0
-        assert played.total == pytest.approx(0.0, abs=1e-9)
 
 
 def test_cells_that_do_not_wear_out__are_refused() -> None:

@@ -232,7 +232,7 @@ def test_price_and_unit__are_what_is_paid() -> None:
     [
         (
             "centred",
-            "reward must be 'plain', {'baseline': policy}, {'paired': policy}, or {'price': number, 'unit'",
+            "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit'",
         ),
         ({"baseline": "gready"}, "policy gready does not exist"),
         ({"price": "much"}, "reward.price must be a number, not 'much'."),

@@ -1,4 +1,4 @@
-"""`BlockAllocation-v0` and `WearLevel-v0`: what their docs promise beside the contract of all."""
+"""`WearLevel-v0`: what its docs promise beside the contract of all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.device import with_ftl
 from ssdgym.engine.core.records import INDEXED, POOLED
-from ssdgym.engine.decisions import ALLOCATE, LEVEL
-from ssdgym.envs import BlockAllocationEnv, DecisionEnv, WearLevelEnv, WearLevelVectorEnv
+from ssdgym.engine.decisions import LEVEL
+from ssdgym.envs import DecisionEnv, WearLevelEnv, WearLevelVectorEnv
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, differences
 from tests.envs.cases import MIXED, RUNS, compiled_run, play, playing, proposal, spacious
@@ -36,16 +35,6 @@ def assert_same_device(env: DecisionEnv) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("allocation", [None, "least_worn", "most_worn"])
-@pytest.mark.parametrize("placement", ["sep_gc", "sepbit"])
-def test_allocation__compiled_and_played__the_same_device(
-    timing: str, allocation: str | None, placement: str
-) -> None:
-    model = spacious(timing, placement, 2, block_allocation=allocation)
-    assert_same_device(BlockAllocationEnv(**arguments(model)))
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("rule", [RULE, "swl(threshold=3)", "rejuvenator(tau=2)"])
 def test_levelling__compiled_and_played__the_same_device(timing: str, rule: str) -> None:
     model = spacious(timing, "sep_gc", 2, levelling=rule, block_allocation="least_worn")
@@ -55,7 +44,6 @@ def test_levelling__compiled_and_played__the_same_device(timing: str, rule: str)
 def test_sub_blocks__compiled_and_played__the_same_device() -> None:
     model = device(ftl={"levelling": RULE, "block_allocation": "least_worn"}, **RUNS)
     assert_same_device(WearLevelEnv(**arguments(model)))
-    assert_same_device(BlockAllocationEnv(**arguments(with_ftl(model, {"levelling": None}))))
 
 
 def count_blocks(env: DecisionEnv, status: int) -> int:
@@ -63,16 +51,6 @@ def count_blocks(env: DecisionEnv, status: int) -> int:
     state = env.episodes.state
     own = state.block["plane"][0] == state.control["decision_plane"][0, 0]
     return int(np.count_nonzero(state.block["status"][0][own] & status))
-
-
-def test_allocation__candidates_are_the_free_blocks() -> None:
-    env = BlockAllocationEnv(**arguments(spacious(), candidates=40))
-    rng = np.random.default_rng(0)
-    for observation in playing(env, SEED, rng):
-        state = env.episodes.state
-        assert observation["action_mask"].sum() == count_blocks(env, POOLED)
-        assert state.control["decision_kind"][0, 0] == ALLOCATE
-    assert env.metrics()["lost_pages"] == 0
 
 
 def test_levelling__candidates_are_nothing_and_the_closed_blocks() -> None:
@@ -144,12 +122,12 @@ def test_vector__the_same_as_single_ones() -> None:
 @pytest.mark.parametrize(
     ("make", "changes", "reason"),
     [
-        (BlockAllocationEnv, {"candidates": 1}, "candidates must be a whole number from 2 to 4096, not 1"),
+        (WearLevelEnv, {"candidates": 1}, "candidates must be a whole number from 2 to 4096, not 1"),
         (WearLevelEnv, {"levelling": "dual"}, "dual does not exist; did you mean dual_pool?"),
         (WearLevelEnv, {"device": "subftl-tiny"}, "ftl.mapping subpage never waits"),
-        (BlockAllocationEnv, {"device": "pen-tiny"}, "ftl.mapping block never waits"),
+        (WearLevelEnv, {"device": "pen-tiny"}, "ftl.mapping block never waits"),
         (
-            BlockAllocationEnv,
+            WearLevelEnv,
             {"device": device(ftl={"placement": "hot_to_victims"}, **RUNS)},
             "set ftl.placement to one that writes to streams",
         ),

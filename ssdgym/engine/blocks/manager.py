@@ -16,15 +16,11 @@ from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
-    ALLOCATE,
     ALLOCATES,
     CLOSED,
     OPENED,
-    PENDING,
     block_by,
     block_event,
-    is_external,
-    request_action,
 )
 from ssdgym.engine.flash import (
     block_of,
@@ -189,13 +185,11 @@ def is_in(dev, plane, block, status):
 def _block_to_open(dev, plane, stream):
     """Return the block that a stream without an open one goes on in; -1 for none.
 
-    Below that it is not known yet, as somebody outside chooses it, or the rule has named none of the pool.
+    NOT_FREE where the rule has named none of the pool.
     """
     head = np.int64(dev.plane[plane].pool_head)
     if head < 0 or dev.decider.hooks & ALLOCATES == 0:
         return head
-    if is_external(dev, ALLOCATE):
-        return np.int64(PENDING)
     block = block_by(dev, plane, stream)
     return block if is_in(dev, plane, block, POOLED) else np.int64(NOT_FREE)
 
@@ -203,8 +197,6 @@ def _block_to_open(dev, plane, stream):
 @kernel
 def _open_chosen(dev, plane, stream):
     block = _block_to_open(dev, plane, stream)
-    if block == PENDING:  # the answer opens it
-        return np.int64(request_action(dev, ALLOCATE, plane, stream))
     if block < 0:
         return np.int64(OUT_OF_SPACE) if block == -1 else block
     open_block(dev, plane, stream, block)
@@ -213,10 +205,10 @@ def _open_chosen(dev, plane, stream):
 
 @inlined
 def ensure_open(dev, plane, stream):
-    """Open a block for a stream that is written next, where a rule or somebody outside chooses it.
+    """Open a block for a stream that is written next, where a rule chooses it.
 
-    Elsewhere the first one of the pool is opened as it is written. Nothing has moved yet. Returns OK, or what
-    `status_of` takes.
+    Elsewhere the first one of the pool is opened as it is written. Nothing has moved yet. Returns OK or an
+    error.
     """
     if dev.decider.hooks & ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)

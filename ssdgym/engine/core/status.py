@@ -22,7 +22,7 @@ OUT_OF_TIME = -10
 ILLEGAL_ANSWER = -11
 #: A subpage would have been programmed over a valid one, or out of order: a fault of the engine.
 OUT_OF_ORDER = -12
-#: Against the answer to an ALLOCATE or a LEVEL decision: the plane has no such free or closed block.
+#: Against the answer of an allocation rule, or to a LEVEL decision: the plane has no such block.
 NOT_FREE, NOT_CLOSED = -13, -14
 
 #: For the loops alone: look again, for something has changed; and, there is nothing to be done.

@@ -1,25 +1,23 @@
 """What the decisions of the page family but ERASE look like to a learner, for which this is compiled.
 
 The numbers are features: functions of what is looked at here, called by address. PLACE and RELOCATE choose
-among write streams for a page; IDLE chooses how far an idle die goes; ALLOCATE and LEVEL choose a block.
+among write streams for a page; IDLE chooses how far an idle die goes; LEVEL chooses a block.
 """
 
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.wear import erases_of, mean_erases, most_worn_free
+from ssdgym.engine.blocks.wear import erases_of, mean_erases
 from ssdgym.engine.core.bits import NONE, full_mask, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, MAX_PAIRS, MAX_STREAMS, POOLED
+from ssdgym.engine.core.records import INDEXED, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.decisions import (
-    ALLOCATE,
     IDLE,
     IDLE_STEPS,
     LEVEL,
     RELOCATE,
     TO_THE_END,
     TRACKERS,
-    block_by,
     idle_by_rule,
     level_by,
     stream_by,
@@ -229,14 +227,14 @@ def _list_block(dev, sets, count, block):
 
 
 @kernel
-def _list_by_wear(dev, plane, sets, count, status):
-    """Add blocks of a plane with a status bit, those erased least first, of equals the lowest."""
+def _list_by_wear(dev, plane, sets, count):
+    """Add the closed blocks of a plane, those erased least first, of equals the lowest."""
     blocks = np.int64(dev.params[0].blocks)
     last, last_erases = np.int64(-1), np.int64(-1)
     while count < sets.shape[0]:
         best, fewest = np.int64(-1), np.int64(0)
         for block in range(plane * blocks, (plane + 1) * blocks):
-            if dev.block[block].status & status:
+            if dev.block[block].status & INDEXED:
                 erases = np.int64(erases_of(dev, block))
                 is_behind = erases > last_erases or (erases == last_erases and block > last)
                 if is_behind and (best < 0 or erases < fewest):
@@ -249,44 +247,34 @@ def _list_by_wear(dev, plane, sets, count, status):
 
 
 @inlined
-def _pick_of_rule(dev, plane, kind):
+def _pick_of_rule(dev, plane):
     """Return the block that the device's own rule names, -1 for none."""
-    if kind == LEVEL:
-        return level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
-    head = np.int64(dev.plane[plane].pool_head)
-    if head < 0 or dev.decider.rules[ALLOCATE].choose == 0:
-        return head
-    return block_by(dev, plane, np.int64(dev.control[0].decision_subject))
+    return level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
 
 
 def _observe_block(dev, spec, view, plane):
-    """Describe a choice of a block by its wear. Pure: the device stays as it is.
+    """Describe a choice of a block to level wear. Pure: the device stays as it is.
 
-    Candidate 0 of a LEVEL decision is none; then comes the pick of the device's own rule. Of free blocks the
-    most worn one is next. Where there is nothing to choose, candidate 0 stands in.
+    Candidate 0 is none; then come the pick of the device's own rule and the other closed blocks.
     """
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(view.mask.shape[0]):
         for j in range(MAX_PAIRS):
             view.sets[k, j].mask = NONE
-    kind = LEVEL if dev.decider.external & (1 << LEVEL) else ALLOCATE
-    first = np.int64(1 if kind == LEVEL else 0)
-    pick = np.int64(_pick_of_rule(dev, plane, kind))
-    count = _list_block(dev, view.sets, first, pick)
-    if kind == ALLOCATE:
-        count = _list_block(dev, view.sets, count, np.int64(most_worn_free(dev, plane)))
-    count = np.int64(_list_by_wear(dev, plane, view.sets, count, INDEXED if kind == LEVEL else POOLED))
-    note_decision(dev, kind, plane, max(count, 1), view.taken, spec.decision[0])
+    pick = np.int64(_pick_of_rule(dev, plane))
+    count = _list_block(dev, view.sets, np.int64(1), pick)
+    count = np.int64(_list_by_wear(dev, plane, view.sets, count))
+    note_decision(dev, LEVEL, plane, count, view.taken, spec.decision[0])
     spec.decision[0].mean_erases = mean_erases(dev, plane)
-    for k in range(first, count):
+    for k in range(1, count):
         view.mask[k] = 1
         count_candidate(dev, view.sets[k], 1, 0, spec.tallies[k])
     describe_candidates(dev, spec, count, view)
-    mark_pick(view, 0, first if pick >= 0 else first - 1, spec.proposed_columns[0])
+    mark_pick(view, 0, 1 if pick >= 0 else 0, spec.proposed_columns[0])
     view.mask[0] = 1
     describe_decision(dev, spec, view.context)
 
 
-#: Returns the address of what describes ALLOCATE and LEVEL decisions; compiles at first use.
+#: Returns the address of what describes LEVEL decisions; compiles at first use.
 block_describer = describer(_observe_block, ARRAYS)

@@ -8,13 +8,13 @@ from numba import types
 from ssdgym.engine import cells, entries, loop, rounds
 from ssdgym.engine.blocks import manager, victims
 from ssdgym.engine.blocks.index import add_block, format_plane
-from ssdgym.engine.blocks.manager import is_in, open_block, return_open_block
+from ssdgym.engine.blocks.manager import is_in, return_open_block
 from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.records import BY_RULE, INDEXED, POOLED
-from ssdgym.engine.core.status import NOT_CLOSED, NOT_FREE, OK
+from ssdgym.engine.core.records import BY_RULE, INDEXED
+from ssdgym.engine.core.status import NOT_CLOSED, OK
 from ssdgym.engine.decisions import (
     ALLOCATE,
     ALLOCATES,
@@ -108,7 +108,7 @@ def _bind(state, i, rules, external, pairs, address):
     if rules[ALLOCATE].choose != 0 or rules[LEVEL].choose != 0:
         wear = _view_of(state, i, params.wear_page, params.wear_block, params.wear_stream, params.wear_device)
         wear_view = store_at(wear, address + 4 * STORED_BYTES)
-    if external & (1 << ALLOCATE) or rules[ALLOCATE].choose != 0:
+    if rules[ALLOCATE].choose != 0:
         hooks |= ALLOCATES
     decider = Decider(external, rules, pairs, hooks, view, place_view, idle_view, wear_view)
     bind_device(state, i, decider, address)
@@ -126,13 +126,6 @@ def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
-    if control.decision_kind == ALLOCATE:
-        block, plane = np.int64(chosen[0].block), np.int64(control.decision_plane)
-        if not is_in(dev, plane, block, POOLED):
-            return np.int64(NOT_FREE)
-        # Opened at once: kept, the answer would be taken for that of the page's PLACE, which is due again.
-        open_block(dev, plane, np.int64(control.decision_subject), block)
-        return np.int64(OK)
     if control.decision_kind == LEVEL:
         block = np.int64(chosen[0].block if chosen[0].mask != NONE else -1)
         if block >= 0 and not is_in(dev, np.int64(control.decision_plane), block, INDEXED):

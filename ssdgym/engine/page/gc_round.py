@@ -34,7 +34,6 @@ from ssdgym.engine.core.records import (
 )
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
-    ALLOCATE,
     ALLOCATES,
     RELOCATE,
     RELOCATED,
@@ -221,8 +220,7 @@ def _may_join(dev, number, ppn, page, row):
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
         return False
-    by_page = is_external(dev, RELOCATE) or (params.programs_fail and is_external(dev, ALLOCATE))
-    if by_page:  # each page is a decision of its own
+    if is_external(dev, RELOCATE):  # each page is a decision of its own
         return False
     stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
     return stream >= 0 and row_of(dev, number, stream_with_room(dev, number, stream)) == row
@@ -373,8 +371,8 @@ def _empty_pair(dev, leader, k):
 @inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
-    by_page = is_external(dev, RELOCATE) or is_external(dev, ALLOCATE)
-    followed = by_page or dev.decider.hooks & RELOCATED or dev.params[0].programs_fail or dev.params[0].ages
+    hooks = dev.decider.hooks & RELOCATED
+    followed = is_external(dev, RELOCATE) or hooks or dev.params[0].programs_fail or dev.params[0].ages
     several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS

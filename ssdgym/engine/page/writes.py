@@ -20,7 +20,7 @@ from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.core.status import OK
-from ssdgym.engine.decisions import ALLOCATE, PLACE, TRIMMED, WRITTEN, is_external, page_event
+from ssdgym.engine.decisions import PLACE, TRIMMED, WRITTEN, is_external, page_event
 from ssdgym.engine.flash import check_page, plane_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
@@ -177,8 +177,7 @@ def _can_join(dev, plane, members, lpn, row):
         return False
     if params.allocation != STATIC and (not has_room(dev, plane) or is_short(dev, plane)):
         return False
-    by_page = is_external(dev, PLACE) or (params.programs_fail and is_external(dev, ALLOCATE))
-    if by_page:  # each page is a decision of its own
+    if is_external(dev, PLACE):  # each page is a decision of its own
         return False
     stream = rule_of_host(dev, plane, lpn)
     if stream < 0:

@@ -16,15 +16,12 @@ def _always(setting: Setting) -> bool:
 
 def _whole_blocks(setting: Setting) -> bool:
     """Return whether decisions are about the pages of whole blocks."""
-    return bool({"ERASE", "MERGE", *_OF_WEAR} & set(setting.kinds))
-
-
-_OF_WEAR = ("ALLOCATE", "LEVEL")
+    return bool({"ERASE", "MERGE", "LEVEL"} & set(setting.kinds))
 
 
 def _of_wear(setting: Setting) -> bool:
     """Return whether decisions are about blocks by their wear."""
-    return bool(set(_OF_WEAR) & set(setting.kinds))
+    return "LEVEL" in setting.kinds
 
 
 def _in_time(device: DeviceConfig) -> bool:

@@ -25,7 +25,6 @@ Function = Callable[..., float]
 #: The features that decisions of a kind have beside those of all: of their candidates, and of the context.
 _OF_DECISIONS = {
     "ERASE": ("candidate",),
-    "ALLOCATE": ("candidate",),
     "LEVEL": ("candidate",),
     "PLACE": ("stream", "page"),
     "RELOCATE": ("stream", "page"),

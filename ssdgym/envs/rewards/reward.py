@@ -42,11 +42,9 @@ class Baseline:
 
     Attributes:
         policy: that sets the price.
-        paired: whether what it earns in the same episode is taken off.
     """
 
     policy: str
-    paired: bool = False
 
     def scale_on(
         self,
@@ -87,18 +85,16 @@ def parse_scale(reward: Any) -> Scale | Baseline:
     """Return what the argument `reward` of an environment says.
 
     Args:
-        reward: `"plain"`; `{"baseline": policy}` or `{"paired": policy}`; or
-            `{"price": number, "unit": number}`.
+        reward: `"plain"`, `{"baseline": policy}` or `{"price": number, "unit": number}`.
 
     Raises:
         SsdgymError: it is none of these.
     """
     if reward == "plain":
         return PLAIN
-    if isinstance(reward, Mapping) and set(reward) in ({"baseline"}, {"paired"}):
-        [(kind, policy)] = reward.items()
-        get_policy(policy)
-        return Baseline(policy, kind == "paired")
+    if isinstance(reward, Mapping) and set(reward) == {"baseline"}:
+        get_policy(reward["baseline"])
+        return Baseline(reward["baseline"])
     if isinstance(reward, Mapping) and reward and set(reward) <= {"price", "unit"}:
         price = _check_number("reward.price", reward.get("price", PLAIN.price))
         unit = _check_number("reward.unit", reward.get("unit", PLAIN.unit))
@@ -106,8 +102,8 @@ def parse_scale(reward: Any) -> Scale | Baseline:
             raise SsdgymError(f"reward.unit must be above 0, not {unit!r}.")
         return Scale(price, unit)
     raise SsdgymError(
-        "reward must be 'plain', {'baseline': policy}, {'paired': policy}, or "
-        f"{{'price': number, 'unit': number}}, not {reward!r:.60}."
+        "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit': number}, "
+        f"not {reward!r:.60}."
     )
 
 

@@ -25,7 +25,7 @@ from ssdgym.engine.core.records import (
     OPEN,
     REFRESHES,
 )
-from ssdgym.engine.decisions import ALLOCATE, ERASE, IDLE, LEVEL, PLACE, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
@@ -186,7 +186,7 @@ class PageFamily(FamilyBuilder):
     fixed = ("params", "error_model")
     wears_out = True
     has_bit_errors = True
-    agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, ALLOCATE, LEVEL})
+    agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""

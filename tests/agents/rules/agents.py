@@ -83,12 +83,6 @@ CARDS: dict[str, dict[str, Any]] = {
         "context_features": ("wear_spread", "pool", "free"),
         "scorer": {"hidden": [8, 6], "pooling": "none", "start": "none"},
     },
-    "free blocks": {
-        "environment": "ssdgym/BlockAllocation-v0",
-        "candidate_features": WORN,
-        "context_features": ("wear_spread", "pool", "free"),
-        "scorer": {"hidden": [8], "pooling": "none", "start": "none"},
-    },
 }
 
 

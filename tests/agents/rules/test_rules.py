@@ -29,10 +29,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "Placement-v0": {"device": "demo-placement", "ftl": {"timing": "none"}, "streams": 6},
     "BackgroundGC-v0": {},
     "WearLevel-v0": {"device": AGEING, "ftl": {"timing": "none"}, "candidates": 70},
-    "BlockAllocation-v0": {"device": AGEING, "ftl": {"timing": "none"}, "candidates": 70},
 }
 #: The field of the FTL that names a rule of the device's own, by the environment whose decision it takes.
-OWN = {"Placement-v0": "placement", "WearLevel-v0": "levelling", "BlockAllocation-v0": "block_allocation"}
+OWN = {"Placement-v0": "placement", "WearLevel-v0": "levelling"}
 
 
 def environment_that_asks(kind: str, rule: str) -> gym.vector.VectorEnv:
@@ -58,7 +57,7 @@ def environment_that_asks(kind: str, rule: str) -> gym.vector.VectorEnv:
 
 def chosen(env: gym.vector.VectorEnv, actions: np.ndarray) -> np.ndarray:
     """Return what actions name: blocks where the rule's own choice stands at the same place always."""
-    if env.spec is None or env.spec.id not in ("ssdgym/WearLevel-v0", "ssdgym/BlockAllocation-v0"):
+    if env.spec is None or env.spec.id != "ssdgym/WearLevel-v0":
         return actions
     sets = env.unwrapped.episodes.view.sets[np.arange(len(actions)), actions, 0]
     return np.where(sets["mask"] != 0, sets["block"], -1)

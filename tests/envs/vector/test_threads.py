@@ -34,7 +34,6 @@ MAKERS: dict[str, tuple[Any, dict[str, Any]]] = {
         EraseVictimVectorEnv,
         {**SMALL, "ftl": {"timing": "event", "queue_depth": 4}, "objective": {"p99": 1.0, "wear": 0.1}},
     ),
-    "paired": (EraseVictimVectorEnv, {**SMALL, "reward": {"paired": "greedy"}, "warmup": 20}),
     "streams": (PlacementVectorEnv, {**SMALL, "device": ROOMY}),
     "regions": (SubpageRegionVectorEnv, {"device": tiny(), "workload": "small_mixed", "horizon": 60}),
 }
