@@ -32,6 +32,7 @@ from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
 from ssdgym.experiments.leaderboard.text import MEANINGS
 from ssdgym.experiments.papers.claims import VERDICTS
 from ssdgym.experiments.papers.config import AnyClaim
+from ssdgym.experiments.papers.functions import FUNCTIONS
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
@@ -316,6 +317,20 @@ def _kind(model: type[Config], with_fields: bool) -> tuple[str, str]:
     return f"`{kind}({', '.join(fields)})`" if with_fields else f"`{kind}`", meaning + said
 
 
+def _claim_functions() -> str:
+    """Return a table of the functions of claims: their arguments, and what they judge."""
+    rows = (
+        (f"`{name}({', '.join(list(inspect.signature(function).parameters)[2:])})`", _first_line(function))
+        for name, (function, _) in FUNCTIONS.items()
+    )
+    return _table("function | judges", rows)
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    """Return the first sentence of a docstring that begins with `Judge`, without that word."""
+    return (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Judge ").rstrip(".")
+
+
 def _workload_fields() -> str:
     """Return a table for each kind of workload; fields of pace stand in one of their own."""
     parts = []
@@ -386,6 +401,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "lifetime metrics": _said_by(lifetime_metrics),
     "transforms": _kinds(TransformConfig, "transform", with_fields=True),
     "claims": _kinds(AnyClaim, "claim", with_fields=False),
+    "claim functions": _claim_functions,
     "commands": _commands,
     "device fields": _fields(DeviceConfig, "ftl"),
     "page fields": _fields(PageFtl, "rules"),

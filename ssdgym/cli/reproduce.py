@@ -14,6 +14,7 @@ from ssdgym.cli.options import AsJson, Seeds, VolumeLayout, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
+    from ssdgym.experiments.papers.checks import CheckedClaim
     from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
     from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
@@ -62,8 +63,8 @@ def reproduce(
         ssdgym reproduce pen --scale paper --figure 13 --workload prn_1 --seeds 1-3
     """
     from ssdgym.experiments.papers.figures import figures, points_of, scale_of
-    from ssdgym.experiments.papers.report import cost_lines
-    from ssdgym.experiments.papers.samples import Sample
+    from ssdgym.experiments.papers.report import claims_table, cost_lines
+    from ssdgym.files import write_bytes
 
     if volumes is not None and traces is None:
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
@@ -74,13 +75,18 @@ def reproduce(
     drawn = () if seeds is None else parse_seeds(seeds)
     points = [points_of(one, amount, traces, volumes or "end_to_end", drawn) for one, amount in chosen]
     found, failures = _run([point.run for own in points for point in own], folder, workers, quiet=as_json)
-    reports = []
+    reports, panels = [], []
     for (one, amount), own in zip(chosen, points, strict=True):
         if any(repr(point.run) not in found for point in own):
             progress_note(f"figure {one.figure} is left out, some of its runs failed", quiet=as_json)
             continue
-        samples = [Sample(point.place, found[repr(point.run)], point.exact) for point in own]
-        reports.append(_report(one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json))
+        samples = [point.with_result(found[repr(point.run)]) for point in own]
+        report, checked = _report(
+            one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json
+        )
+        reports.append(report)
+        panels += [(one, number, claims) for number, claims in checked]
+    write_bytes(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
     costs = cost_lines(list(found.values()))
     if as_json:
         print_json({"paper": paper, "scale": scale, "figures": reports, "costs": costs})
@@ -113,8 +119,8 @@ def _report(
     folder: Path,
     *,
     quiet: bool,
-) -> dict[str, Any]:
-    """Write a figure's results, table, picture and claims, print them, and return them for JSON.
+) -> tuple[dict[str, Any], list[tuple[str, list[CheckedClaim]]]]:
+    """Write a figure's results, table, picture and claims, print them; return them for JSON, and the claims.
 
     The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
@@ -128,6 +134,7 @@ def _report(
         paths_of,
         played_lines,
         table_of,
+        written_lines,
     )
     from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_bytes
@@ -146,11 +153,8 @@ def _report(
         for diagram, checked in panels:
             console().print(table_of(figure, diagram, notes=False).to_rich())
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
-        shares = figure.measured_by.lines(samples) if figure.measured_by else []
+        shares = written_lines(samples) if figure.least_writes is not None else []
         print("\n".join(["", *shares, *played_lines(results), *assumed_lines(results), *files]))
-    claims = [
-        {"panel": figure.number_of(diagram.panel), **one.as_dict()}
-        for diagram, checked in panels
-        for one in checked
-    ]
-    return {"figure": figure.figure, "claims": claims, "files": files}
+    numbered = [(figure.number_of(diagram.panel), checked) for diagram, checked in panels]
+    claims = [{"panel": number, **one.as_dict()} for number, checked in numbered for one in checked]
+    return {"figure": figure.figure, "claims": claims, "files": files}, numbered

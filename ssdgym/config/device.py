@@ -106,7 +106,16 @@ def where_of(source: Source) -> str | None:
     )
 
 
-PreconditioningKind = Literal["none", "fill", "workload", "uniform", "reads", "until_gc", "until_gc_greedy"]
+PreconditioningKind = Literal[
+    "none",
+    "fill",
+    "workload",
+    "uniform",
+    "reads",
+    "until_gc",
+    "until_gc_greedy",
+    "reads_until_gc_greedy",
+]
 #: What each writes.
 PRECONDITIONING: dict[PreconditioningKind, str] = {
     "none": "nothing",
@@ -119,11 +128,12 @@ PRECONDITIONING: dict[PreconditioningKind, str] = {
     "until_gc": "random pages under the measured policy, by the run's seed, until every plane has collected",
     "until_gc_greedy": "the same pages under greedy in one stream, so that all policies start with the same "
     "device",
+    "reads_until_gc_greedy": "those of `reads`, then those of `until_gc_greedy`, all in that one stream",
 }
 #: The kinds that begin with a fill.
 _FILLING = ("fill", "uniform", "workload")
 #: The kinds that draw pages by the seed of the run.
-DRAWN_BY_THE_RUN = ("until_gc", "until_gc_greedy")
+DRAWN_BY_THE_RUN = ("until_gc", "until_gc_greedy", "reads_until_gc_greedy")
 _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 
 

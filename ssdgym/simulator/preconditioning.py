@@ -63,8 +63,8 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
         sim: the new simulator.
         kind: which way, as `ssdgym.config.device` describes it.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
-            pages on the device, if it is `reads`.
-        seed: of what is drawn; for `reads`, that with which the workload is played afterwards.
+            pages on the device, if it is `reads` or begins with it.
+        seed: of what is drawn; for these, that with which the workload is played afterwards.
 
     Raises:
         SsdgymError: the device is in use, or cannot be preconditioned so.
@@ -79,6 +79,8 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
             write_until_collecting(sim, seed)
         case "until_gc_greedy":
             write_until_collecting(sim, seed, greedily=True)
+        case "reads_until_gc_greedy":
+            write_until_collecting(sim, seed, greedily=True, after=load_workload(workload))
         case "uniform" | "workload":
             writes = workload if how.kind == "workload" else None
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
@@ -138,26 +140,22 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
     The workload, which has an end, is played with the same seed afterwards.
     """
     require_new(sim, "precondition")
-    if workload.is_endless:
-        raise SsdgymError(
-            f"workload {workload.kind} never ends, so all that it reads cannot be known; for the "
-            "preconditioning reads give it an end, with requests or loops."
-        )
-    device = sim.device
-    stream = open_on(workload, device, seed)
     with _beforehand(sim, sim.policy, seed_of(sim)):
-        sim.proceed(page_writes(pages) for pages in pages_read_first(stream, device.logical_pages))
+        sim.proceed(_of_what_is_read(sim, workload, seed))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
 
 
-def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) -> int:
+def write_until_collecting(
+    sim: Runnable, seed: int, *, greedily: bool = False, after: WorkloadConfig | None = None
+) -> int:
     """Write uniformly random single pages to a new device until every plane has collected; return how many.
 
     The simulator's own policy decides and places, as where a paper warms up each of its designs by itself;
     or, greedily, whole blocks are collected and all pages put in one stream, so that all policies start with
     the same device. Whether the planes have collected is looked at after every 256th of the logical space.
+    What the workload `after` reads before it writes it is written before all else.
     """
     require_new(sim, "warm up")
     device = sim.device
@@ -169,6 +167,8 @@ def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) 
         )
     if greedily:
         with _beforehand(sim, get_policy("greedy"), seed_of(sim)), in_one_stream(sim):
+            if after is not None:
+                sim.proceed(_of_what_is_read(sim, after, seed))
             sim.proceed(_uniform_until_collecting(sim, seed))
     else:
         with _beforehand(sim, sim.policy, seed_of(sim)):
@@ -195,6 +195,17 @@ def _beforehand(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[Non
 def _fill(sim: Runnable, share: float) -> None:
     pages = np.arange(round(share * sim.device.logical_pages))
     sim.proceed(page_writes(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
+
+
+def _of_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
+    """Return writes of the pages that a workload reads before it writes or trims them."""
+    if workload.is_endless:
+        raise SsdgymError(
+            f"workload {workload.kind} never ends, so all that it reads cannot be known; for the "
+            "preconditioning reads give it an end, with requests or loops."
+        )
+    stream = open_on(workload, sim.device, seed)
+    return (page_writes(pages) for pages in pages_read_first(stream, sim.device.logical_pages))
 
 
 def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:

@@ -393,11 +393,11 @@ def test_bundled_device__values_without_a_source_say_so(name: str) -> None:
     assert all(config.assumed.values())
 
 
-def test_ippbe_mlc__is_a_drive_of_4_gib() -> None:
+def test_ippbe_mlc__is_a_drive_of_2_gib_with_the_two_dies_of_a_channel_that_are_printed() -> None:
     config = load_device("ippbe-mlc")
     geometry = config.geometry
-    assert geometry.physical_pages * geometry.page_size_bytes == 4 * 2**30
-    assert (geometry.dies, geometry.planes) == (8, 16)
+    assert geometry.physical_pages * geometry.page_size_bytes == 2 * 2**30
+    assert (geometry.dies, geometry.planes) == (4, 8)
     assert config.spare_ratio == pytest.approx(1 / 3)
     assert thresholds_of(config).low_free == np.ceil(0.07 * 2048 * 64)
 

@@ -7,7 +7,7 @@ import pytest
 from ssdgym.config.device import read_preconditioning
 
 
-@pytest.mark.parametrize("kind", ["reads", "until_gc", "until_gc_greedy"])
+@pytest.mark.parametrize("kind", ["reads", "until_gc", "until_gc_greedy", "reads_until_gc_greedy"])
 def test_kinds__that_depend_on_the_run__are_its_own(kind: str) -> None:
     assert read_preconditioning(kind).is_the_runs_own
 

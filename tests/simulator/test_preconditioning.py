@@ -278,6 +278,19 @@ def test_precondition__until_gc_greedy__is_until_gc_of_greedy_in_one_stream() ->
     assert sims[0].same_as(sims[1])
 
 
+def test_precondition__reads_until_gc_greedy__has_what_is_read_on_one_device_for_all_policies() -> None:
+    read = load_workload(requests((READ, 3, 2), (WRITE, 9, 1), (READ, 9, 1)))
+    sims = [Simulator(device(**SUB_BLOCKS), policy=name) for name in ("gsm", "speedupgc")]
+    for sim in sims:
+        precondition(sim, "reads_until_gc_greedy", read, seed=5)
+        assert (sim.state.logical["ppn"][0][[3, 4]] >= 0).all()
+        assert sim.metrics()["host_pages_written"] == 0 and first_fault(sim.arrays, 0) == NO_FAULT
+    assert (sims[0].arrays.logical == sims[1].arrays.logical).all()
+    other = Simulator(device(**SUB_BLOCKS), policy="gsm")
+    precondition(other, "until_gc_greedy", read, seed=5)
+    assert not other.same_as(sims[0])
+
+
 def test_precondition__until_gc_greedy__refused_where_a_rule_has_to_see_every_page() -> None:
     with pytest.raises(SsdgymError, match="the placement sepbit.* has to see every page"):
         precondition(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.experiments.papers.change_claims import ChangeClaim
 from ssdgym.experiments.papers.claims import Claim, Verdict
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import (
@@ -19,6 +20,7 @@ from ssdgym.experiments.papers.samples import (
     Values,
     values_of,
     workloads_of,
+    writes_per_spare_page,
 )
 from ssdgym.experiments.statistics import Estimate
 
@@ -39,13 +41,16 @@ class CheckedClaim:
         workloads: those it was checked on.
         claimed: how many of those that were run it is about.
         measured: the numbers that its kind measures; empty where nothing could be compared.
+        shown: these numbers as text.
+        style: format of one of them.
+        means: by name, the other means of the same comparisons that a paper could have meant.
         per_workload: the mean over all comparisons on each workload.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
         carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
         elsewhere: what is measured at each variant that gets no verdict (`also_at` of the figure).
         left_out: workloads that have next to nothing to divide by.
-        unmeasured: workloads whose runs say nothing about it, each with the reason; they are left out where
-            others are left.
+        unmeasured: workloads whose input is too little to say anything about it, each with the reason; they
+            are left out where others are left.
     """
 
     claim: Claim
@@ -54,6 +59,9 @@ class CheckedClaim:
     measured: tuple[Estimate, ...]
     per_workload: dict[str, float]
     verdict: Verdict
+    shown: str = "nothing"
+    style: str = ""
+    means: Mapping[str, float] = field(default_factory=dict)
     chosen: str = ""
     carrier: str = ""
     elsewhere: Mapping[str, float] = field(default_factory=dict)
@@ -89,9 +97,10 @@ class CheckedClaim:
             part += f" (without {names}: less than {NEAR_ZERO:.0%} of the others to divide by)"
         if self.unmeasured and self.verdict != _NOT_MEASURED:
             part += f" (without {', '.join(self.unmeasured)}: not measured there)"
-        others = [f"{name}: {value:{self.claim.style}}" for name, value in self.elsewhere.items()]
+        others = [f"{name}: {number:{self.style}}" for name, number in self.elsewhere.items()]
+        others += [f"{name} {number:.2f} times" for name, number in self.means.items()]
         part += f" ({'; '.join(others)})" if others else ""
-        return self.claim.describe_measured(self.measured) + part
+        return self.shown + part
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; limits of an interval that one seed does not give are null."""
@@ -102,6 +111,7 @@ class CheckedClaim:
                 {name: None if np.isnan(x) else x for name, x in estimate._asdict().items()}
                 for estimate in self.measured
             ],
+            "means": dict(self.means),
             "per_workload": self.per_workload,
             "verdict": self.verdict,
             "chosen": self.chosen,
@@ -118,8 +128,8 @@ def check_claims(
     """Check every claim of a panel.
 
     A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out;
-    so is, where ratios are averaged, one with next to nothing to divide by, and one whose runs say nothing
-    about the claim (`measured_by` of the figure), as long as others are left. A claim that names no variants
+    so is, where ratios are averaged, one with next to nothing to divide by, and one that writes too little
+    (`least_writes` of the figure), as long as others are left. A claim that names no variants
     is judged without those of `also_at` of the figure, and measured at each of them.
     """
     return [
@@ -147,7 +157,7 @@ def _check_elsewhere(
 def _check(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
-    metrics = (panel.metric, *claim.metrics, *filter(None, (claim.weighing,)))
+    metrics = (panel.metric, *claim.metrics, *filter(None, (claim.weights,)))
     values = [values_of(samples, metric, panel.divisor) for metric in metrics]
     claimed = len(claim.measured_on or figure.workloads)
     columns = _columns(figure, claim, values, workloads_of(samples))
@@ -155,29 +165,65 @@ def _check(
     drawn = {sample.place.workload for sample in samples if not sample.exact}
     judged = {name: own for name, own in columns.items() if name not in left_out}
     comparable = _is_comparable(claim, samples, tuple(judged), scale)
-    judged_by = None if panel.always_measured or not comparable else figure.measured_by
-    unmeasured = judged_by.unmeasured(claim, samples, judged) if judged_by else {}
+    unmeasured = {} if panel.always_measured or not comparable else _too_little(figure, samples, judged)
     if any(name not in unmeasured for name in judged):
         judged = {name: own for name, own in judged.items() if name not in unmeasured}
     compared = _compared(judged, drawn)
-    found = tuple(dict.fromkeys(compared.workloads.tolist()))
-    measured = claim.measure(compared) if len(compared.scores) else ()
-    if not measured:
+    workloads = tuple(dict.fromkeys(compared.workloads.tolist()))
+    found = claim.find(compared) if len(compared.scores) else None
+    if found is None:
         return CheckedClaim(claim, (), claimed, (), {}, _NOT_MEASURED, left_out=left_out)
-    per_workload = {name: float(compared.scores[:, compared.workloads == name].mean()) for name in found}
-    verdict = _NOT_MEASURED if set(found) <= set(unmeasured) else claim.verdict(measured, compared)
+    verdict = _NOT_MEASURED if set(workloads) <= set(unmeasured) else found.verdict
     return CheckedClaim(
         claim,
-        found,
+        workloads,
         claimed,
-        measured,
-        per_workload,
+        found.measured,
+        {name: float(compared.scores[:, compared.workloads == name].mean()) for name in workloads},
         verdict if comparable else _NO_VERDICT,
-        chosen=_chosen(claim, compared),
-        carrier=claim.carrier(compared) if verdict == _CARRIED else "",
+        found.text,
+        found.style,
+        means=_other_means(judged) if isinstance(claim, ChangeClaim) and claim.other_means else {},
+        chosen=f"{found.chosen}, chosen on other seeds"
+        if found.chosen and len(compared.scores) > 1
+        else found.chosen,
+        carrier=found.carrier if verdict == _CARRIED else "",
         left_out=left_out,
         unmeasured=unmeasured,
     )
+
+
+def _too_little(
+    figure: FigureConfig, samples: Sequence[Sample], workloads: Collection[str]
+) -> dict[str, str]:
+    """Return the workloads that write less than the figure's `least_writes`, each with what it writes.
+
+    A workload and a device decide this, and no policy: whatever a claim compares writes as much.
+    """
+    if figure.least_writes is None:
+        return {}
+    writes = writes_per_spare_page(samples)
+    return {
+        name: f"{writes[name]:.2f} host pages per spare page, under {figure.least_writes:g}"
+        for name in workloads
+        if writes[name] < figure.least_writes
+    }
+
+
+def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
+    """Return by name how many times the bar compared with is that of the claim, by each mean of the traces.
+
+    The first is of what is drawn; a paper that gives one number may have taken any.
+    """
+    own = [column for found in columns.values() for column in found]
+    ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])
+    bases = np.array([column.base for column in own])
+    return {
+        "one over the mean of the bars as drawn:": 1 / ratios.mean(),
+        "mean of the inverse bars:": float((1 / ratios).mean()),
+        "geometric mean:": float(np.exp(-np.log(ratios).mean())),
+        "ratio of the sums:": float(bases.sum() / (ratios * bases).sum()),
+    }
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
@@ -187,11 +233,6 @@ def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[
         return True
     assumes = any(sample.result.assumed for sample in samples if sample.place.workload in workloads)
     return reason.played == "synthetic" and not assumes
-
-
-def _chosen(claim: Claim, compared: Compared) -> str:
-    name = claim.chosen(compared)
-    return f"{name}, chosen on other seeds" if name and len(compared.scores) > 1 else name
 
 
 def _columns(

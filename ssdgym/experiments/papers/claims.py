@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -59,23 +59,31 @@ def _listed(value: Any) -> Any:
 Texts = tuple[str, ...]
 #: One name, or a list of them.
 Names = Annotated[Texts, BeforeValidator(_listed)]
-#: The names of bars that a series is compared with.
-Others = Annotated[Names, Field(min_length=1, description="The bars it is compared with.")]
 Direction = Literal["falls", "rises"]
 
 
 #: Of changes of which nothing says how large they are, the smallest that counts.
-Smallest = Annotated[float, Field(ge=0, description="The smallest change that counts: 0.01 is 1 %.")]
-#: The default of that.
 SMALLEST = 0.01
-#: The metric by which the traces are weighed in a mean.
-Weights = Annotated[
-    str,
-    Field(
-        description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
-        "the mean: relocated_pages for what is counted per page moved; empty: all alike."
-    ),
-]
+
+
+class Found(NamedTuple):
+    """What was measured of a claim, and what it comes to.
+
+    Attributes:
+        measured: the numbers that it is judged by.
+        verdict: as `VERDICTS` explains it.
+        text: the numbers, as they are shown.
+        style: format of one of the numbers.
+        chosen: the comparison that it was judged on, where one was chosen among them.
+        carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
+    """
+
+    measured: tuple[Estimate, ...]
+    verdict: Verdict
+    text: str
+    style: str = "+.1%"
+    chosen: str = ""
+    carrier: str = ""
 
 
 class HoldsBy(Config):
@@ -98,23 +106,25 @@ class NotComparable(Config):
 
 
 class Claim(Config):
-    """What a paper says about a panel of a figure. A subclass with a field `kind` is a kind of claim.
-
-    Attributes:
-        claimed: format of the claimed value, from the fields of the claim.
-        style: format of the measured value.
-    """
-
-    claimed: ClassVar[str]
-    style: ClassVar[str] = "+.1%"
+    """What a paper says about a panel of a figure. A subclass with a field `kind` is a kind of claim."""
 
     said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
     source: str = Field(
         description="Where it says so: section or figure; of what we add: ours; extends section N."
     )
     series: str = Field(description="The bar it is about.")
+    against: Names = Field(
+        (), description="The bars it is compared with; of several, the mean of the changes counts."
+    )
+    at: str = Field("", description="The variant of those bars; empty: in each variant its own.")
     workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
     variants: Names = Field((), description="Of the figure, those it is about; empty: all.")
+    weights: str = Field(
+        "",
+        description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
+        "a mean: relocated_pages for what is counted per page moved; empty: all alike.",
+    )
+    smallest: float = Field(SMALLEST, ge=0, description="The smallest change that counts: 0.01 is 1 %.")
     not_comparable: NotComparable | None = Field(
         None, description="Why no verdict is given on it, and where; null: one is given."
     )
@@ -123,9 +133,9 @@ class Claim(Config):
     )
 
     @property
-    def others(self) -> Texts:
-        """The bars that it is compared with; empty where it is about the metric itself."""
-        return tuple(filter(None, _listed(getattr(self, "against", ()))))
+    def is_ours(self) -> bool:
+        """Whether the paper does not say it."""
+        return self.source.startswith("ours")
 
     @property
     def metrics(self) -> Texts:
@@ -133,102 +143,65 @@ class Claim(Config):
         return ()
 
     @property
-    def weighing(self) -> str:
-        """The metric that weighs the traces in a mean; empty: they count alike."""
-        return getattr(self, "weights", "")
-
-    @property
     def averages_ratios(self) -> bool:
         """Whether one trace with next to nothing to divide by would decide it."""
-        return bool(self.others)
+        return bool(self.against)
 
     @property
     def measured_on(self) -> Texts:
         """The workloads that it is measured on; empty: all of the figure."""
         return self.workloads
 
-    @property
-    def _side(self) -> float:
-        """The side of zero on which the claimed change lies: -1 or 1."""
-        return 1.0
-
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
         """Raise a `ValueError` if the figure leaves nothing to measure the claim on."""
+        if self.at and self.at not in variants:
+            raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
         """Return the comparisons on one workload; what cannot be compared is left out.
 
-        `values` are of the metric of the panel, then of each of `metrics`, then of that of `weighing`.
+        `values` are of the metric of the panel, then of each of `metrics`, then of that of `weights`.
         """
-        if not self.others:
+        if not self.against:
             own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
             return [Column(scores, weight=weight) for scores, weight in own]
         found = []
         for place in places:
-            for other in self.others:
-                base = self._base_of(place, other)
+            for other in self.against:
+                base = Place(other, place.workload, self.at or place.variant)
                 if scores := self._compare(values, place, base):
                     at = f"at {place.variant}" if len(places) > 1 else ""
-                    against = f"against {other}" if len(self.others) > 1 else ""
+                    against = f"against {other}" if len(self.against) > 1 else ""
                     name = " ".join(filter(None, (at, against)))
                     found.append(Column(scores, name, mean_at(values[0], base), self.weight(values, base)))
         return found
 
-    def _base_of(self, place: Place, other: str) -> Place:
-        """Return where the bar stands that a place is compared with."""
-        return place._replace(series=other)
-
     def weight(self, values: Sequence[Values], place: Place) -> float:
         """Return what a place weighs in a mean; 0 where that was not measured."""
-        return mean_at(values[-1], place) if self.weighing else 1.0
+        return mean_at(values[-1], place) if self.weights else 1.0
 
     def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
-    def averaged(self, compared: Compared) -> Compared | None:
-        """Return the comparisons whose mean it is judged by; `None` where it is judged by something else."""
-        return compared
-
-    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
-        """Return the numbers that the claim is judged by, or none; by default a mean."""
-        return ((self.averaged(compared) or compared).mean(),)
-
-    def carrier(self, compared: Compared) -> str:
-        """Return the workload without which the mean is not on the claimed side; empty: there is none."""
-        averaged = self.averaged(compared)
-        return averaged.carrier(self._side) if averaged is not None else ""
-
-    def chosen(self, compared: Compared) -> str:
-        """Return the comparison that it is judged on, where one is chosen among them; else nothing."""
-        return ""
-
-    def verdict(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Return the verdict: none from a single seed, unless nothing is drawn."""
-        if not compared.exact and np.isnan(measured[0].low):
-            return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
-        return self.judge(measured, compared)
-
-    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Judge the claim; by default, whether the whole interval lies on the claimed side of zero.
-
-        A mean that does so because of a single workload says nothing of the others.
-        """
-        if min(self._side * limit for limit in limits(measured[0])) <= 0:
-            return "does not hold"
-        verdict = self._judge_further(measured[0], compared)
-        return "carried by one trace" if verdict != "negligible" and self.carrier(compared) else verdict
-
-    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        """Judge what else is claimed of an interval on the claimed side."""
-        return "holds"
+    def find(self, compared: Compared) -> Found | None:
+        """Return what the comparisons come to; nothing where they measure nothing."""
+        raise NotImplementedError
 
     def describe(self) -> str:
         """Return the claimed value as a number or in a word."""
-        return self.claimed.format(self)
+        raise NotImplementedError
 
-    def describe_measured(self, measured: Sequence[Estimate]) -> str:
-        """Return the measured value with its interval."""
-        return with_interval(measured[0], self.style)
+
+def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
+    """Return why there is no verdict: a single seed has none, unless nothing is drawn."""
+    if compared.exact or not np.isnan(measured.low):
+        return None
+    return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
+
+
+def on_side(measured: Estimate, side: float) -> bool:
+    """Return whether the whole interval lies on a side of zero."""
+    return min(side * limit for limit in limits(measured)) > 0
 
 
 def changes(values: Values, place: Place, base: Place) -> BySeed | None:

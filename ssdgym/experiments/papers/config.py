@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,87 +9,16 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import Config
-from ssdgym.experiments.papers import change_claims, value_claims
-from ssdgym.experiments.papers.claims import Claim, Texts
-from ssdgym.experiments.papers.samples import Place, Sample, workloads_of
+from ssdgym.experiments.papers.change_claims import ChangeClaim, TrendClaim
+from ssdgym.experiments.papers.claims import Texts
+from ssdgym.experiments.papers.functions import FunctionClaim
 from ssdgym.workloads.traces.transforms import AnyTransformConfig
 
 #: A claim of any kind, as YAML files give it.
 AnyClaim = Annotated[
-    change_claims.ChangeClaim
-    | change_claims.RangeClaim
-    | change_claims.ExtremeClaim
-    | change_claims.ShareClaim
-    | value_claims.ValueClaim
-    | value_claims.AtMostClaim
-    | value_claims.TrendClaim
-    | value_claims.ResemblesClaim,
+    ChangeClaim | TrendClaim | FunctionClaim,
     Field(discriminator="kind"),
 ]
-
-
-class MeasuredBy(Config):
-    """A part of what happened that says nothing about a claim, and the most of it that leaves a verdict.
-
-    An example are relocated pages that were written before the measured phase: where nearly all are, a claim
-    is about the state that the device was brought to, and not about what was measured.
-    """
-
-    part: str = Field(description="Metric of what says nothing, such as relocated_warm_pages.")
-    whole: str = Field(description="Metric of the whole, such as relocated_pages.")
-    most: float = Field(
-        gt=0,
-        lt=1,
-        description="The largest share of the part, of any run that a claim compares on a workload.",
-    )
-
-    def share(self, samples: Sequence[Sample]) -> float | None:
-        """Return the share of the part in the whole over some runs; `None` where the whole is 0."""
-        parts, wholes = (
-            sum(sample.result.metric(name) for sample in samples) for name in (self.part, self.whole)
-        )
-        return parts / wholes if wholes else None
-
-    def unmeasured(
-        self, claim: Claim, samples: Sequence[Sample], workloads: Collection[str]
-    ) -> dict[str, str]:
-        """Return the workloads that do not measure a claim, each with the reason.
-
-        On such a one, a series that the claim compares has too large a share of the part in one of its
-        variants, or none of them has anything of the whole.
-        """
-        found = {}
-        for workload in workloads:
-            runs: dict[Place, list[Sample]] = {}
-            for sample in samples:
-                if sample.place.workload == workload and _compares(claim, sample):
-                    runs.setdefault(sample.place, []).append(sample)
-            shares = [share for own in runs.values() if (share := self.share(own)) is not None]
-            if not shares:
-                found[workload] = f"no {self.whole}"
-            elif max(shares) > self.most:
-                found[workload] = f"{max(shares):.1%} of {self.whole} are {self.part}"
-        return found
-
-    def lines(self, samples: Sequence[Sample]) -> list[str]:
-        """Return the share in the runs of each series, for each workload."""
-        found = []
-        for workload in workloads_of(samples):
-            of_series: dict[str, list[Sample]] = {}
-            for sample in samples:
-                if sample.place.workload == workload:
-                    of_series.setdefault(sample.place.series, []).append(sample)
-            shares = {name: self.share(own) for name, own in of_series.items()}
-            texts = (f"{name} {'-' if one is None else f'{one:.1%}'}" for name, one in shares.items())
-            found.append(f"{self.part} of {self.whole} on {workload}: {', '.join(texts)}")
-        return found
-
-
-def _compares(claim: Claim, sample: Sample) -> bool:
-    """Return whether a claim is about a run of a workload, or about one that it is compared with."""
-    series, _, variant = sample.place
-    variants = claim.variants and {*claim.variants, getattr(claim, "at", "")}
-    return series in (claim.series, *claim.others) and (not variants or variant in variants)
 
 
 class LengthConfig(Config):
@@ -129,6 +57,9 @@ class ScaleConfig(Config):
     )
     ftl: dict[str, Any] = Field(
         default_factory=dict, description="FTL options at this scale, behind those of the figure."
+    )
+    loops: dict[str, PositiveInt] = Field(
+        default_factory=dict, description="Of some traces, how often what is played of them is played."
     )
     lengths: dict[str, LengthConfig] = Field(
         default_factory=dict, description="Of each workload that is generated."
@@ -176,7 +107,7 @@ class PanelConfig(Config):
         "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
     )
     always_measured: bool = Field(
-        False, description="Whether its claims are judged whatever the figure's measured_by finds."
+        False, description="Whether its claims are judged however little is written."
     )
     claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
 
@@ -269,10 +200,11 @@ class FigureConfig(Config):
     )
     series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
-    measured_by: MeasuredBy | None = Field(
+    least_writes: float | None = Field(
         None,
-        description="What has to be little in the runs that a claim compares, or it is not measured; null: "
-        "every claim is judged.",
+        gt=0,
+        description="Host pages written for each spare page of the device under which a workload is shown, "
+        "but judges no claim; null: every one judges.",
     )
     departures: Texts = Field((), description="Where this experiment is not the paper's, and why.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
@@ -356,7 +288,7 @@ class FigureConfig(Config):
         for number, claim in enumerate(panel.claims):
             where = f"{field}.claims.{number}"
             _all_known(f"{where}.series", (claim.series,), self.bars, self.series)
-            _all_known(f"{where}.against", claim.others, self.bars, self.series)
+            _all_known(f"{where}.against", claim.against, self.bars, self.series)
             _all_known(f"{where}.workloads", claim.workloads, self.workloads, "workload")
             _all_known(f"{where}.variants", claim.variants, tuple(self.variants), "variant")
             claim.require_fit(where, self.workloads, tuple(self.variants))

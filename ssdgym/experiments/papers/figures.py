@@ -69,6 +69,7 @@ def workload_of(
     changes = {
         "addresses": "compact" if name in figure.compact else "fold",
         "transforms": (*workload.transforms, *scale.transforms_of.get(name, scale.transforms), *heads),
+        "loops": scale.loops.get(name, workload.loops),
     }
     return workload.model_copy(update=changes)
 

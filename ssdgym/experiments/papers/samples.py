@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ssdgym.config.device import DeviceConfig
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
@@ -23,6 +24,21 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A result and its place in a figure.
+
+    Attributes:
+        exact: nothing in its run was drawn.
+        spare_pages: physical pages of the device beyond the logical ones.
+    """
+
+    place: Place
+    result: Result
+    exact: bool = False
+    spare_pages: int = 0
+
+
+@dataclass(frozen=True)
 class Point:
     """A run and its place in a figure; exact if nothing in it is drawn, so that no other seed is needed."""
 
@@ -30,14 +46,12 @@ class Point:
     run: RunSpec
     exact: bool = False
 
-
-@dataclass(frozen=True)
-class Sample:
-    """A result and its place in a figure; exact if nothing in its run was drawn."""
-
-    place: Place
-    result: Result
-    exact: bool = False
+    def with_result(self, result: Result) -> Sample:
+        """Return the result of its run at its place."""
+        device = self.run.device
+        assert isinstance(device, DeviceConfig)
+        spare = device.geometry.physical_pages - device.logical_pages
+        return Sample(self.place, result, self.exact, spare)
 
 
 #: Between the names of a metric and of one that it is divided by.
@@ -93,6 +107,16 @@ def relative(values: Values, base: str, variant: str = "") -> Values:
 def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
     """Return the workloads that were run, in order."""
     return tuple(dict.fromkeys(sample.place.workload for sample in samples))
+
+
+def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
+    """Return the pages that the host writes for each spare page of the device, of each workload the least."""
+    found: dict[str, float] = {}
+    for sample in samples:
+        share = sample.result.metric("host_pages_written") / sample.spare_pages
+        name = sample.place.workload
+        found[name] = min(share, found.get(name, share))
+    return found
 
 
 Matrix = NDArray[np.float64]

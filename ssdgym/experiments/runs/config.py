@@ -139,7 +139,7 @@ class ExperimentConfig(BasedConfig):
         " overwrites (uniform, or shaped like the workload) until collection is steady; reads: what the"
         " workload reads before it writes it; until_gc: random pages under the policy itself, by the seed of"
         " the run, until every plane has collected; until_gc_greedy: the same pages under greedy in one"
-        " stream.",
+        " stream; reads_until_gc_greedy: those of reads, then these.",
     )
     queue_depth: int | None = Field(
         None,

@@ -100,7 +100,7 @@ def _played(
 
 def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
     """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
-    is_played_again = preconditioning in (*REPEATING, "reads")
+    is_played_again = preconditioning in (*REPEATING, "reads", "reads_until_gc_greedy")
     return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
 
 

@@ -63,8 +63,9 @@ class RunSpec:
             before it writes them are written in no time. `until_gc`: uniformly random pages are written in
             no time, under the policy itself and by the seed of the run, until every plane has collected.
             `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
-            placement begins. `repeat`: the whole workload is played until something has been collected; the
-            next time is measured. `reads_repeat`: as `repeat`, after `reads`.
+            placement begins. `reads_until_gc_greedy`: the pages of `reads` before these. `repeat`: the whole
+            workload is played until something has been collected; the next time is measured.
+            `reads_repeat`: as `repeat`, after `reads`.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.files`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.

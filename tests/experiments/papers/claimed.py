@@ -16,25 +16,26 @@ VALUES: dict[str, dict[str, Any]] = {
     "limit": {"limit": -0.6},
     "unchanged": {"within": 0.02},
     "direction": {"direction": "falls"},
-    "range": {"low": -0.8, "high": -0.4},
-    "value": {"value": 100.0},
+    "between": {"low": -0.8, "high": -0.4},
+    "value": {"claimed": 100.0},
     "trend": {"direction": "falls"},
-    "at_most": {"value": 200.0},
-    "share": {"variants": "4", "at": "1", "value": 0.5},
+    "at_most": {"claimed": 200.0},
+    "share": {"variants": "4", "at": "1", "claimed": 0.5},
     "extreme": {"which": "lowest", "workloads": ("b",)},
-    "resembles": {"metric": "moves", "rather_than": "rounds"},
+    "resembles": {"metrics_compared": ("moves", "rounds")},
 }
+#: Of the fields of a function, those that are its arguments.
+ARGUMENTS = ("claimed", "beyond", "or_less", "low", "high", "within", "which")
 
 
 def claim(kind: str, **fields: Any) -> dict[str, Any]:
     against = {} if kind in ("value", "trend", "at_most") else {"against": "small"}
-    own = {
-        "kind": "change" if kind in CHANGES else kind,
-        "said": "it falls",
-        "source": "section 1",
-        "series": "big",
-    }
-    return {**own, **against, **VALUES[kind], **fields}
+    own = {"said": "it falls", "source": "section 1", "series": "big"}
+    given = {**against, **VALUES[kind], **fields}
+    if kind in CHANGES or kind == "trend":
+        return {"kind": "change" if kind in CHANGES else kind, **own, **given}
+    arguments = {name: given.pop(name) for name in ARGUMENTS if name in given}
+    return {"kind": "function", "function": kind, **own, **given, "arguments": arguments}
 
 
 def figure(*claims: dict[str, Any], **fields: Any) -> FigureConfig:

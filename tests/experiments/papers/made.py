@@ -58,4 +58,4 @@ def runs_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> li
 def measured(figure: FigureConfig, scale: ScaleConfig, traces: Path) -> list[Sample]:
     points = points_of(figure, scale, traces)
     results = run_all([point.run for point in points], workers=1)
-    return [Sample(point.place, result, point.exact) for point, result in zip(points, results, strict=True)]
+    return [point.with_result(result) for point, result in zip(points, results, strict=True)]

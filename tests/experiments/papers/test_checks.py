@@ -31,6 +31,15 @@ def test_a_claim_can_be_about_some_workloads() -> None:
     assert checked.claimed == 1
 
 
+def test_the_means_that_a_paper_may_have_taken_stand_beside_the_one_that_is_judged() -> None:
+    """Bars of 0.5 and 0.2 of 150 and 1000 erases."""
+    (checked,) = check(MEASURED, claim("change", other_means=True))
+    assert checked.measured[0].value == pytest.approx(-0.65)
+    assert list(checked.means.values()) == pytest.approx([1 / 0.35, 3.5, 10**0.5, 1150 / 275])
+    assert checked.measured_text.endswith("geometric mean: 3.16 times; ratio of the sums: 4.18 times)")
+    assert check(MEASURED, claim("change"))[0].means == {}
+
+
 def test_against_several_series_the_mean_counts() -> None:
     third = samples({("huge", "a"): [100, 200], ("huge", "b"): [250, 250]})
     devices = {"devices": ("small", "big", "huge")}
@@ -45,10 +54,10 @@ def test_of_most_workloads_the_median_counts() -> None:
 
 
 def test_a_bound_is_one_for_every_workload() -> None:
-    (checked,) = check(MEASURED, claim("at_most", value=200))
+    (checked,) = check(MEASURED, claim("at_most", claimed=200))
     assert (checked.measured[0].value, checked.verdict) == (200.0, "holds")
-    assert check(MEASURED, claim("at_most", value=199))[0].verdict == "does not hold"
-    (nothing,) = check(samples({("big", "a"): [0, 0]}), claim("at_most", value=0))
+    assert check(MEASURED, claim("at_most", claimed=199))[0].verdict == "does not hold"
+    (nothing,) = check(samples({("big", "a"): [0, 0]}), claim("at_most", claimed=0))
     assert (nothing.verdict, nothing.measured_text) == ("holds", "0.000 [0.000, 0.000], on 1 of 2 traces")
 
 
@@ -119,13 +128,13 @@ def test_a_trend_can_be_one_over_another_series() -> None:
 
 
 def test_a_range_shows_the_smallest_change_and_the_largest() -> None:
-    (checked,) = check(MEASURED, claim("range"))
+    (checked,) = check(MEASURED, claim("between"))
     assert [estimate.value for estimate in checked.measured] == pytest.approx([-0.8, -0.5])
     assert (checked.verdict, checked.measured_text) == ("holds", "-80.0% to -50.0%")
 
 
 def test_a_value_is_the_mean_over_workloads() -> None:
-    (checked,) = check(MEASURED, claim("value", value=275, beyond=75))
+    (checked,) = check(MEASURED, claim("value", claimed=275, beyond=75))
     assert checked.measured[0].value == pytest.approx((75 + 200) / 2)
     assert checked.verdict == "does not hold"
     assert checked.measured_text.endswith("0.3 times the paper's beyond 75")
@@ -212,7 +221,7 @@ def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said()
         ("limit", "at least -60.0%", "-65.0% [-65.0%, -65.0%] | holds"),
         ("unchanged", "within 2.0%", "-65.0% [-65.0%, -65.0%] | does not hold"),
         ("direction", "lower", "-65.0% [-65.0%, -65.0%] | direction holds"),
-        ("range", "-80.0% to -40.0%", "-80.0% to -50.0% | holds"),
+        ("between", "-80.0% to -40.0%", "-80.0% to -50.0% | holds"),
         ("value", "100", "137.500 [125.000, 150.000], 1.4 times the paper's | holds within a factor two"),
         ("at_most", "at most 200", "200.000 [200.000, 200.000] | holds"),
         ("extreme", "lowest", "-30.0% [-30.0%, -30.0%] from the nearest of the others | holds"),

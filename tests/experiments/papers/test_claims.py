@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
@@ -9,16 +11,31 @@ import pytest
 
 from ssdgym.experiments.papers.claims import Compared, Verdict
 from ssdgym.experiments.papers.config import AnyClaim
+from ssdgym.experiments.papers.functions import FUNCTIONS
 from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import VALUES, VARIANTS, claim, figure
 
-#: Kinds other than trends are judged by what was measured alone.
-NOTHING = Compared(np.empty((1, 0)), np.empty(0, dtype=str))
+
+@dataclass(frozen=True)
+class Told(Compared):
+    """Comparisons on two workloads whose statistics are told, in the order in which they are asked for."""
+
+    told: Iterator[Estimate] = field(default_factory=lambda: iter(()))
+
+    def estimate(self, statistic: Any) -> Estimate:
+        return next(self.told)
+
+    def carrier(self, side: float) -> str:
+        return ""
 
 
 def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verdict:
-    (one,) = figure(fields, **(VARIANTS if fields["kind"] in ("trend", "share") else {})).panels[0].claims
-    return one.judge([Estimate(*numbers) for numbers in measured], NOTHING)
+    varied = VARIANTS if "trend" in fields.values() or "share" in fields.values() else {}
+    (one,) = figure(fields, **varied).panels[0].claims
+    told = (Estimate(*numbers) for numbers in measured)
+    found = one.find(Told(np.full((2, 2), -0.5), np.array(["a", "b"]), exact=True, told=told))
+    assert found is not None
+    return found.verdict
 
 
 def test_every_kind_is_tried_here() -> None:
@@ -26,6 +43,7 @@ def test_every_kind_is_tried_here() -> None:
         kind.model_json_schema()["properties"]["kind"]["const"] for kind in get_args(get_args(AnyClaim)[0])
     }
     assert kinds == {claim(name)["kind"] for name in VALUES}
+    assert set(FUNCTIONS) <= set(VALUES)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +95,9 @@ def test_a_direction_holds_if_the_interval_is_on_its_side() -> None:
 
 
 def test_a_range_holds_if_both_ends_keep_within_it() -> None:
-    assert judge(claim("range"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.45)) == "holds"
-    assert judge(claim("range"), (-0.7, -0.85, -0.6), (-0.5, -0.6, -0.45)) == "does not hold"
-    assert judge(claim("range"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.35)) == "does not hold"
+    assert judge(claim("between"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.45)) == "holds"
+    assert judge(claim("between"), (-0.7, -0.85, -0.6), (-0.5, -0.6, -0.45)) == "does not hold"
+    assert judge(claim("between"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.35)) == "does not hold"
 
 
 @pytest.mark.parametrize(
@@ -87,8 +105,8 @@ def test_a_range_holds_if_both_ends_keep_within_it() -> None:
     [(1.02, "holds within a factor two"), (1.03, "does not hold"), (1.004, "does not hold")],
 )
 def test_a_value_is_compared_by_what_it_has_beyond_its_least(value: float, expected: Verdict) -> None:
-    assert judge(claim("value", value=1.01, beyond=1), (value - 1e-9, np.nan, np.nan)) == expected
-    assert judge(claim("value", value=1.01), (value, np.nan, np.nan)) == "holds within a factor two"
+    assert judge(claim("value", claimed=1.01, beyond=1), (value - 1e-9, np.nan, np.nan)) == expected
+    assert judge(claim("value", claimed=1.01), (value, np.nan, np.nan)) == "holds within a factor two"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +120,7 @@ def test_a_value_is_compared_by_what_it_has_beyond_its_least(value: float, expec
 def test_a_bound_holds_if_the_whole_interval_keeps_it(
     value: float, measured: tuple[float, float, float], expected: Verdict
 ) -> None:
-    assert judge(claim("at_most", value=value), measured) == expected
+    assert judge(claim("at_most", claimed=value), measured) == expected
 
 
 @pytest.mark.parametrize(
@@ -139,13 +157,18 @@ def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero()
         (claim("change", change=0), "claims a change of 0; give within"),
         (claim("limit", limit=0), "claims a limit of 0; give within"),
         (claim("change", limit=0.5), "give one of them"),
-        (claim("range", low=0.5), "give low below high"),
-        (claim("value", beyond=200), "must be above beyond = 200"),
+        (claim("between", low=0.5), "give low below high"),
+        (claim("value", beyond=200), "give beyond below claimed"),
+        (claim("value", least=200), "Extra inputs"),
+        ({**claim("value"), "arguments": {"least": 2}}, "calls value: missing a required argument"),
+        ({**claim("value"), "function": "mode"}, "has no function 'mode'; choose one of value, at_most"),
+        (claim("change", against=()), "claims a change against nothing"),
+        (claim("trend", against=("small", "big"), variants=()), "needs at least two variants"),
         (claim("trend"), "needs at least two variants"),
         (claim("share"), "claims.0.variants '4', which is no variant of it"),
         (claim("trend", against="huge"), "claims.0.against 'huge', which is no device of it"),
         (claim("extreme", workloads=("a", "b")), "an extreme in panels.0.claims.0 of all its workloads"),
-        (claim("extreme", workloads=()), "at least 1 item"),
+        (claim("extreme", workloads=()), "an extreme in panels.0.claims.0 of all its workloads"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -11,6 +11,7 @@ from ssdgym.experiments.papers.diagrams import Bars
 from ssdgym.experiments.papers.report import (
     assumed_lines,
     claim_lines,
+    claims_table,
     cost_lines,
     draw,
     footprint_lines,
@@ -46,6 +47,9 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     assert "\n- played from files: made\n" in text
     assert text.endswith(f"- {footprint}\n- {rewrites}\n")
     assert claim_lines("7", [finding])[0].endswith(finding.verdict)
+    (row,) = claims_table([(figure, "7", [finding])]).to_dict("records")
+    assert (row["paper"], row["claim"], row["ours"]) == ("a paper", "greedy writes less", False)
+    assert (row["value"], row["verdict"]) == (change, finding.verdict)
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
     assert draw(figure, [bars], tmp_path / "figure.png").stat().st_size > 5000

@@ -110,9 +110,9 @@ def test_an_order_of_changes_that_are_none_is_negligible() -> None:
 
 def test_a_share_is_on_the_same_side_of_one_as_the_claimed_one() -> None:
     same = [*along(50, 60, 50), *samples({("small", name, "1"): [50, 50] for name in "ab"})]
-    assert check(same, claim("share", value=0.6), **VARIANTS)[0].verdict == "does not hold"
+    assert check(same, claim("share", claimed=0.6), **VARIANTS)[0].verdict == "does not hold"
     nearly = [*along(500, 600, 490), *samples({("small", name, "1"): [500, 500] for name in "ab"})]
-    assert check(nearly, claim("share", value=0.6), **VARIANTS)[0].verdict == "negligible"
+    assert check(nearly, claim("share", claimed=0.6), **VARIANTS)[0].verdict == "negligible"
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median", "maximum", "minimum"])
@@ -232,7 +232,7 @@ def test_a_trace_that_carries_a_mean_does_so_by_its_weight() -> None:
     ],
 )
 def test_of_a_value_that_may_be_less_any_smaller_one_holds(value: int, exactly: str, or_less: str) -> None:
-    of_mean = {"series": "small", "value": value}  # it is 575, from 550 to 600
+    of_mean = {"series": "small", "claimed": value}  # it is 575, from 550 to 600
     both = check(MEASURED, claim("value", **of_mean), claim("value", or_less=True, **of_mean))
     assert [one.verdict for one in both] == [exactly, or_less]
     assert [one.claim.describe() for one in both] == [f"{value}", f"{value} or less"]

@@ -1,0 +1,210 @@
+"""What neither a change nor a trend says: Python functions that measure and judge a claim.
+
+A function registered by `judges` takes the claim, what was compared, and as keywords the `arguments` of the
+claim's YAML; it returns a `Found`. A new one is written here, or in a module that a user imports.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ssdgym.experiments.papers.claims import (
+    SMALLEST,
+    Claim,
+    Found,
+    Texts,
+    Verdict,
+    changes,
+    holds,
+    is_next_to_none,
+    is_of_magnitude,
+    limits,
+    on_side,
+    side_of,
+    undecided,
+    with_interval,
+)
+from ssdgym.experiments.papers.samples import BySeed, Compared, Matrix, Place, Values
+
+#: The functions by name, each with the format of what is claimed.
+FUNCTIONS: dict[str, tuple[Callable[..., Found | None], str]] = {}
+
+
+def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[..., Found | None]]:
+    """Register a function of claims under its name; `claimed` formats its arguments."""
+
+    def register(function: Callable[..., Found | None]) -> Callable[..., Found | None]:
+        FUNCTIONS[function.__name__] = (function, claimed)
+        return function
+
+    return register
+
+
+class FunctionClaim(Claim):
+    """What a function of `ssdgym.experiments.papers.functions` measures and judges, such as a value."""
+
+    kind: Literal["function"]
+    function: str = Field(description="Its name.")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="Its keyword arguments.")
+    metrics_compared: Texts = Field(
+        (),
+        description="Two other metrics: the function is given how much nearer the change of the metric is to "
+        "that of the first than to that of the second.",
+    )
+
+    @model_validator(mode="after")
+    def _calls_a_function(self) -> FunctionClaim:
+        if self.function not in FUNCTIONS:
+            raise ValueError(f"has no function '{self.function}'; choose one of {', '.join(FUNCTIONS)}")
+        try:
+            inspect.signature(FUNCTIONS[self.function][0]).bind(self, None, **self.arguments)
+        except TypeError as error:
+            raise ValueError(f"calls {self.function}: {error}") from None
+        low, high = ("low", "high") if self.function == "between" else ("beyond", "claimed")
+        if {low, high} <= self.arguments.keys() and self.arguments[low] >= self.arguments[high]:
+            raise ValueError(f"calls {self.function} with {low} above {high}; give {low} below {high}")
+        return self
+
+    @property
+    def metrics(self) -> Texts:
+        """Those that the metric is compared with."""
+        return self.metrics_compared
+
+    @property
+    def averages_ratios(self) -> bool:
+        """An extreme and a range are of single traces."""
+        return bool(self.against) and self.function not in ("extreme", "between")
+
+    @property
+    def measured_on(self) -> Texts:
+        """All workloads for an extreme, which is one among all, whichever it names."""
+        return () if self.function == "extreme" else self.workloads
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Require other workloads for an extreme, and two variants for a share."""
+        super().require_fit(where, workloads, variants)
+        if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
+            raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")
+        if self.function == "extreme" and set(self.workloads) in (set(), set(workloads)):
+            raise ValueError(f"claims an extreme in {where} of all its workloads; leave some to compare")
+
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
+        found = [changes(metric, place, base) for metric in values[: 1 + len(self.metrics)]]
+        if any(scores is None for scores in found):
+            return None
+        own, *others = [scores for scores in found if scores is not None]
+        if not others:
+            return {seed: score + 1 for seed, score in own.items()} if self.function == "share" else own
+        one, other = others
+        common = sorted(own.keys() & one.keys() & other.keys())
+        return {seed: abs(own[seed] - one[seed]) - abs(own[seed] - other[seed]) for seed in common}
+
+    def find(self, compared: Compared) -> Found | None:
+        """Return what the function finds."""
+        return FUNCTIONS[self.function][0](self, compared, **self.arguments)
+
+    def describe(self) -> str:
+        """Return the arguments in words."""
+        given = self.arguments
+        less = " or less" if given.get("or_less") else ""
+        width = f" within {given['within']:.1%}" if "within" in given else ""
+        text = FUNCTIONS[self.function][1].format(**given, metrics=self.metrics)
+        return text + less + width
+
+
+@judges("{claimed:g}")
+def value(
+    claim: FunctionClaim, compared: Compared, *, claimed: float, beyond: float = 0.0, or_less: bool = False
+) -> Found:
+    """Judge whether the mean of the metric is between half and twice a value; only what is beyond counts.
+
+    A write amplification of 1.3 is thrice one of 1.1, beyond 1. `or_less`: any smaller value holds, too.
+    """
+    measured = compared.mean()
+    share = (measured.value - beyond) / (claimed - beyond)
+    verdict: Verdict = "holds within a factor two" if is_of_magnitude(share) else "does not hold"
+    if or_less and limits(measured)[1] <= claimed:
+        verdict = "holds"
+    over = f" beyond {beyond:g}" if beyond else ""
+    text = f"{with_interval(measured, '.3f')}, {share:.1f} times the paper's{over}"
+    return Found((measured,), undecided(measured, compared) or verdict, text, ".3f")
+
+
+@judges("at most {claimed:g}")
+def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Found:
+    """Judge whether the metric is at most so much on every workload, with its whole interval."""
+    measured = compared.estimate(partial(np.max, axis=-1))
+    verdict = undecided(measured, compared) or holds(limits(measured)[1] <= claimed)
+    return Found((measured,), verdict, with_interval(measured, ".3f"), ".3f")
+
+
+@judges("{low:+.1%} to {high:+.1%}")
+def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
+    """Judge whether the changes of all workloads lie in a range, with the intervals of both extremes."""
+    least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
+    verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
+    return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
+
+
+@judges("{claimed:.1%}")
+def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
+    """Judge whether the metric is so much of that of a bar at another variant: between half and twice it.
+
+    `within`: where a factor of two says too little, the most that it may be off.
+    """
+    measured = compared.mean()
+    low, high = limits(measured)
+    verdict: Verdict = "holds within a factor two"
+    if within is not None:
+        verdict = holds(claimed - within <= low and high <= claimed + within)
+    elif not (claimed == 1 or (high < 1 if claimed < 1 else low > 1)) or not is_of_magnitude(
+        measured.value / claimed
+    ):
+        verdict = "does not hold"
+    elif claimed != 1 and is_next_to_none((measured.value - 1) / (claimed - 1)):
+        verdict = "negligible"
+    return Found((measured,), undecided(measured, compared) or verdict, with_interval(measured, ".1%"), ".1%")
+
+
+@judges("{which}")
+def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest", "highest"]) -> Found | None:
+    """Judge whether the workloads that the claim names have the lowest or highest of all.
+
+    Of changes, falls count as lower: the largest fall is the lowest. It is measured how far those named, if
+    all are there, lie apart from the nearest other.
+    """
+    if not set(claim.workloads) < set(compared.workloads.tolist()):
+        return None
+    side, named = side_of(which), np.isin(compared.workloads, claim.workloads)
+
+    def distance(scores: Matrix) -> Matrix:
+        ours, others = side * scores[..., named], side * scores[..., ~named]
+        return side * (ours.min(axis=-1) - others.max(axis=-1))
+
+    measured = compared.estimate(distance)
+    verdict = holds(on_side(measured, side))
+    # Where nothing changes, the order of the changes is one of noise.
+    largest = np.abs(compared.scores.mean(axis=0)).max(initial=0.0)
+    if verdict == "holds" and claim.against and max(abs(measured.value), largest) < SMALLEST:
+        verdict = "negligible"
+    text = with_interval(measured, "+.1%" if claim.against else "+.3f")
+    return Found(
+        (measured,), undecided(measured, compared) or verdict, f"{text} from the nearest of the others"
+    )
+
+
+@judges("nearer to {metrics[0]} than to {metrics[1]}")
+def resembles(claim: FunctionClaim, compared: Compared) -> Found:
+    """Judge whether the metric changes, on each workload, more like one other metric than like another."""
+    measured, carrier = compared.mean(), compared.carrier(-1.0)
+    verdict = holds(on_side(measured, -1.0))
+    if verdict == "holds" and carrier:
+        verdict = "carried by one trace"
+    text = f"{with_interval(measured, '+.1%')} of distance"
+    return Found((measured,), undecided(measured, compared) or verdict, text, carrier=carrier)
