@@ -1,7 +1,6 @@
 """An agent as one C header: for other simulators and for firmware, which have neither Python nor PyTorch.
 
-It needs nothing but the C library, keeps no state, allocates nothing, and computes in single precision. The
-header of `td_lifetime`, the placement that learns on the device, has what it keeps and how it learns, too.
+It needs nothing but the C library, keeps no state, allocates nothing, and computes in single precision.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -158,7 +156,7 @@ def c_header(agent: Agent, name: str = "agent") -> str:
     Raises:
         SsdgymError: the name is none in C, or the agent cannot be written in C.
     """
-    check(agent, name)
+    _check(agent, name)
     card = agent.card
     common = {
         "version": card.ssdgym_version,
@@ -173,20 +171,6 @@ def c_header(agent: Agent, name: str = "agent") -> str:
         "entries": len(card.context_features),
     }
     return (_ordinal_header if card.ordinal else _scorer_header)(agent, name, common)
-
-
-def td_lifetime_header(name: str = "td_lifetime") -> str:
-    """Return the placement `td_lifetime`, with all that it learns by, as the text of a C header (C99).
-
-    Args:
-        name: what its functions and types begin with.
-
-    Raises:
-        SsdgymError: the name is none in C.
-    """
-    _check_name(name)
-    text = (Path(__file__).parent / "td_lifetime.h").read_text(encoding="utf-8")
-    return text.replace("td_lifetime_", f"{name}_").replace("TD_LIFETIME_", f"{name.upper()}_")
 
 
 def _scorer_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
@@ -241,21 +225,17 @@ def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
     return found
 
 
-def check(agent: Agent, name: str) -> None:
+def _check(agent: Agent, name: str) -> None:
     """Raise if an agent cannot be written under a name: C lacks constants or arrays for it."""
-    _check_name(name)
+    if not _NAME.fullmatch(name):
+        raise SsdgymError(
+            f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
+        )
     for weights, tensor in agent.scorer.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise SsdgymError(f"the agent's {weights} holds what is no finite number; train it again.")
     if not agent.card.context_features:
         raise SsdgymError("the agent sees no context, for which C has no array; train one that does.")
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise SsdgymError(
-            f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
-        )
 
 
 def of_comment(text: str) -> str:

@@ -124,8 +124,7 @@ def export(
     agent: Annotated[
         str,
         typer.Argument(
-            help="File that ssdgym train wrote, name of an agent of the zoo, or td_lifetime.",
-            show_default=False,
+            help="File that ssdgym train wrote, or name of an agent of the zoo.", show_default=False
         ),
     ],
     out: Annotated[Path, typer.Option(help="The C header to write.", show_default=False)],
@@ -138,8 +137,7 @@ def export(
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
     Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
-    an agent that scores candidates, NAME_act of one with an ordinal network. The placement td_lifetime has
-    NAME_stream and what it learns by.
+    an agent that scores candidates, NAME_act of one with an ordinal network.
 
     Examples:
 
@@ -148,26 +146,17 @@ def export(
         ssdgym export victim-v1 --out victim.h
 
         ssdgym export runs/first/agent.zip --out victim.h --name victim --json
-
-        ssdgym export td_lifetime --out lifetime.h --name lifetime
     """
     from ssdgym.files import write_bytes
 
     with agents_extra():
         from ssdgym.agents.agent import Agent
-        from ssdgym.agents.c_header import c_header, td_lifetime_header
+        from ssdgym.agents.c_header import c_header
         from ssdgym.agents.card import cost_of
     if out.exists() and not overwrite:
         raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
-    loaded = None if agent == "td_lifetime" else Agent.load(agent)
-    text = c_header(loaded, name) if loaded else td_lifetime_header(name)
-    write_bytes(out, text.encode())
-    if loaded is None:
-        if as_json:
-            print_json({"header": str(out)})
-        else:
-            print(f"{out}: a placement that learns on the device; its comments say how to call it")
-        return
+    loaded = Agent.load(agent)
+    write_bytes(out, c_header(loaded, name).encode())
     cost = cost_of(loaded.card)
     if as_json:
         print_json({"header": str(out), **vars(cost)})

@@ -16,12 +16,10 @@
  *             open, where relocated pages have several: they then share those that are
  *   GOAL      and ends when so many are
  *   PLACEMENT single: all pages go to one open segment; sep_gc: relocated pages to one of their own; sepbit:
- *             to six by how long they are expected to live; or agent or td_lifetime, if it is compiled with
- *             one (see agent_placement.h)
+ *             to six by how long they are expected to live
  *   RULE      greedy (of equals, the one that came to this number of invalid pages first), greedy_lowest (of
  *             equals, the lowest number), cost_benefit (age since the last invalidation),
- *             cost_benefit_sealed (age since the segment was sealed), or agent, if it is compiled with one
- *             (see agent_rule.h)
+ *             or cost_benefit_sealed (age since the segment was sealed)
  *   WARMUP    pages of the user that are not counted
  *
  * Input: one logical page number per line, in the order in which the user writes them.
@@ -41,7 +39,6 @@ struct segment {
     long opened_at;        /* user pages before it */
     long sealed_at;        /* likewise */
     long invalidated_at;   /* likewise, of its last page that became invalid */
-    long cleaned;          /* how often */
     long changed;          /* place in the order in which sealed segments came to their numbers */
 };
 
@@ -49,7 +46,6 @@ static int segments, pages, logical, low, goal, streams;
 static struct segment *segment;
 static int *page_at;           /* logical page that was written to a physical one */
 static int *place_of;          /* physical page that holds a logical one */
-static long *updates;          /* how often the user has written a logical page */
 static int *free_segments;     /* a ring, the longest free segment first */
 static int first_free, free_count;
 static int open_segment[MOST_STREAMS];
@@ -77,9 +73,6 @@ static int may_be_cleaned(int s)
     return segment[s].state == IS_SEALED && segment[s].valid < segment[s].written;
 }
 
-#ifdef WITH_AGENT
-#include "agent_rule.h"
-#endif
 #include "placements.h"
 
 /* -- the log */
@@ -153,7 +146,6 @@ static void clean(int s)
             relocated_pages++;
         }
     cleanings++;
-    segment[s].cleaned++;
     release(s);
 }
 
@@ -181,7 +173,6 @@ static void write_page(int page)
         segment[old / pages].changed = changes++;
     }
     append(stream, page);
-    updates[page]++;
     now++;
     note_page(page, 0);
     user_pages++;
@@ -191,10 +182,6 @@ static void write_page(int page)
 
 static int (*rule_named(const char *name))(void)
 {
-#ifdef WITH_AGENT
-    if (strcmp(name, "agent") == 0)
-        return start_agent(), chosen_by_agent;
-#endif
     first_come = strcmp(name, "greedy") == 0;
     if (first_come || strcmp(name, "greedy_lowest") == 0)
         score = most_invalid;
@@ -222,7 +209,6 @@ static void format_log(void)
     segment = new_array(segments, sizeof *segment);
     page_at = new_array(segments * pages, sizeof *page_at);
     place_of = new_array(logical, sizeof *place_of);
-    updates = new_array(logical, sizeof *updates);
     free_segments = new_array(segments, sizeof *free_segments);
     for (s = 0; s < segments; s++)
         release(s);

@@ -64,61 +64,12 @@ static void note_life(int s)
     }
 }
 
-#ifdef WITH_PLACEMENT
-#include "agent_placement.h"
-#endif
-
-#ifdef WITH_TD_LIFETIME
-#include "td_lifetime.h"
-
-static td_lifetime_state learner;
-
-static int by_td_lifetime(int page, int relocated)
-{
-    int stream;
-
-    for (stream = 0; stream < streams; stream++)
-        if (open_segment[stream] == NOWHERE)
-            td_lifetime_closed(&learner, 0, stream);
-        else
-            td_lifetime_opened(&learner, 0, stream);
-    return td_lifetime_stream(&learner, 0, page, relocated);
-}
-
-static void note_life_of_page(int page, int relocated)
-{
-    if (relocated)
-        td_lifetime_relocated(&learner, page);
-    else
-        td_lifetime_written(&learner, page, 1);
-}
-#endif
-
 static void begin_placement(const char *name)
 {
     streams = 2;
     stream_of = by_source;
     note_page = note_no_page;
     note_cleaning = note_no_cleaning;
-#ifdef WITH_PLACEMENT
-    if (strcmp(name, "agent") == 0) {
-        streams = PLACING_ACTIONS;
-        stream_of = by_agent;
-        note_page = note_history;
-        start_placing();
-        return;
-    }
-#endif
-#ifdef WITH_TD_LIFETIME
-    if (strcmp(name, "td_lifetime") == 0) {
-        streams = TD_LIFETIME_STREAMS;
-        stream_of = by_td_lifetime;
-        note_page = note_life_of_page;
-        td_lifetime_init(&learner, new_array(logical, sizeof *learner.pages), new_array(streams, 1), logical,
-                         (int64_t)segments * pages, (int64_t)low * pages, 1, pages);
-        return;
-    }
-#endif
     if (strcmp(name, "sepbit") == 0) {
         streams = 6;
         stream_of = by_sepbit;

@@ -1,95 +1,120 @@
-"""An independent simulator in C: rules cost there what they cost in ssdgym, and so do agents."""
+"""An independent simulator in C: rules cost there what they cost in ssdgym."""
 
 from __future__ import annotations
 
-import functools
+import shutil
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
-from ssdgym.agents.agent import Agent
-from ssdgym.agents.card import AgentCard, ScorerConfig
-from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import TrainConfig
-from ssdgym.agents.training.train import train
-from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.spec import RunSpec
+from ssdgym.config.device import DeviceConfig
+from ssdgym.requests import WRITE
 from ssdgym.simulator import Simulator
-from tests.c_simulator.building import Outcome, compile_simulator, needs_compiler, pages_written, play
+from ssdgym.workloads.stream import load_workload, open_on
+from tests.engine.devices import writes
 
-pytestmark = needs_compiler
+COMPILER = shutil.which("cc")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler called cc")
 
-UNTIMED = {"timing": "none"}
-HOST_PAGES, WARMUP = 30_000, 20_000
-SEED = 7
+HOST_PAGES, WARMUP, SEED = 30_000, 20_000, 7
 RULES = {
     "greedy": "greedy",
     "cost_benefit": "cost_benefit",
     "cost_benefit(since_close=1)": "cost_benefit_sealed",
 }
-ALL_BLOCKS = {"candidates": "all", "proposers": ["greedy"]}
-OF_BLOCKS = (
-    "valid_fraction",
-    "log_benefit",
-    "log_age",
-    "log_age_closed",
-    "wear",
-    "gc_stream",
-    "moves",
-    "gain",
-    "log_update_rate",
-    "log_neighbour_rate",
-)
-OF_DECISIONS = (
-    "host_pages",
-    "open_room",
-    "pool",
-    "free",
-    "utilisation",
-    "log_pages_per_block",
-    "log_blocks",
-    "log_logical_pages",
-)
+_AT_A_TIME = 1 << 16
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the simulator prints: all but the last are counts of pages or segments."""
+
+    user_pages: int
+    relocated_pages: int
+    cleanings: int
+    write_amplification: float
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_simulator(tmp_path_factory.mktemp("log"))
+    """The simulator, compiled with every warning as an error."""
+    path = tmp_path_factory.mktemp("log") / "log_simulator"
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
+    source = Path(__file__).parent / "log_simulator.c"
+    subprocess.run([str(COMPILER), *strict, "-o", str(path), str(source)], check=True)
+    return path
 
 
-def in_c(program: Path, rule: str, workload: str, free: tuple[int, int] = (2, 2), **ftl: Any) -> Outcome:
-    """What the simulator in C counts; a device of ssdgym says how large everything is."""
-    device = Simulator("demo", ftl={**UNTIMED, **ftl}).device
-    written = pages_written(workload, device, SEED, WARMUP + HOST_PAGES)
-    return play(program, device, rule, written, WARMUP, free)
+def in_c(
+    program: Path,
+    device: DeviceConfig,
+    rule: str,
+    written: np.ndarray,
+    warmup: int,
+    free: tuple[int, int] = (2, 2),
+    placement: str = "",
+) -> Outcome:
+    """What the simulator counts on a full device.
 
-
-@functools.cache
-def played(policy: str, workload: str, agent: Path | None = None, ftl: tuple = ()) -> dict[str, Any]:
-    """The metrics of ssdgym for the same."""
-    run = RunSpec(
-        "demo",
-        workload,
-        policy,
-        SEED,
-        ftl=(*UNTIMED.items(), *ftl),
-        host_pages=HOST_PAGES,
-        warmup=WARMUP,
-        preconditioning="fill",
-        agent=agent,
+    Args:
+        program: the simulator.
+        device: whose geometry, capacity and placement the simulator has; of one plane.
+        rule: its name in the simulator.
+        written: (n,) numbers of logical pages.
+        warmup: how many of them are not counted.
+        free: fewer free segments than this start cleaning, and so many end it.
+        placement: its name in the simulator; the device's without one.
+    """
+    geometry = device.geometry
+    assert geometry.planes == 1
+    sizes = (geometry.blocks_per_plane, geometry.pages_per_block, device.logical_pages)
+    arguments = [str(value) for value in (*sizes, *free, placement or device.ftl.placement, rule, warmup)]
+    ran = subprocess.run(
+        [str(program), *arguments], input="\n".join(map(str, written)), capture_output=True, text=True
     )
-    return run_all([run], workers=1)[0].metrics
+    assert ran.returncode == 0, ran.stderr
+    *counts, amplification = ran.stdout.split()
+    return Outcome(*map(int, counts), float(amplification))
 
 
-# -- heuristics
+def in_ssdgym(simulator: Simulator, written: np.ndarray, warmup: int) -> dict[str, Any]:
+    """The metrics of ssdgym for the same: all logical pages in order, then the written ones."""
+    pages = simulator.logical_pages
+    requests = writes(np.concatenate([np.arange(pages), written]))
+    return simulator.run(iter([requests]), host_pages=len(written) - warmup, warmup=pages + warmup)
+
+
+def pages_written(workload: str, device: DeviceConfig, count: int) -> np.ndarray:
+    """The first logical pages, int64 (count,), that a workload of writes writes."""
+    stream = open_on(load_workload(workload), device, SEED)
+    found: list[np.ndarray] = []
+    while sum(map(len, found)) < count:
+        requests = stream.next(_AT_A_TIME)
+        assert (requests["op"] == WRITE).all()
+        first, pages = requests["lpn"], requests["pages"]
+        behind_first = np.arange(pages.sum()) - np.repeat(np.cumsum(pages) - pages, pages)
+        found.append(np.repeat(first, pages) + behind_first)
+    return np.concatenate(found)[:count]
+
+
+def in_both(
+    program: Path, policy: str, workload: str, free: tuple[int, int] = (2, 2), **ftl: Any
+) -> tuple[Outcome, dict[str, Any]]:
+    """What both count on the device `demo`."""
+    simulator = Simulator("demo", ftl={"timing": "none", **ftl}, policy=policy)
+    written = pages_written(workload, simulator.device, WARMUP + HOST_PAGES)
+    found = in_c(program, simulator.device, RULES[policy], written, WARMUP, free)
+    return found, in_ssdgym(simulator, written, WARMUP)
 
 
 @pytest.mark.parametrize("policy", RULES)
 @pytest.mark.parametrize("workload", ["zipf99", "hot90"])
 def test_heuristic__the_counts_of_ssdgym(policy: str, workload: str, program: Path) -> None:
-    found, expected = in_c(program, RULES[policy], workload), played(policy, workload)
+    found, expected = in_both(program, policy, workload)
     assert found.user_pages == HOST_PAGES
     assert found.relocated_pages == expected["relocated_pages"]
     assert found.cleanings == expected["erases"]
@@ -100,8 +125,7 @@ def test_heuristic__the_counts_of_ssdgym(policy: str, workload: str, program: Pa
 def test_heuristic__user_and_relocated_pages_in_one_segment__the_counts_of_ssdgym(
     policy: str, program: Path
 ) -> None:
-    found = in_c(program, RULES[policy], "hot90", placement="single")
-    expected = played(policy, "hot90", ftl=(("placement", "single"),))
+    found, expected = in_both(program, policy, "hot90", placement="single")
     assert found.relocated_pages == expected["relocated_pages"]
 
 
@@ -117,91 +141,26 @@ def test_heuristic__user_and_relocated_pages_in_one_segment__the_counts_of_ssdgy
 def test_heuristic__when_cleaning_begins_and_ends__the_counts_of_ssdgym(
     gc: dict[str, int], free: tuple[int, int], program: Path
 ) -> None:
-    found = in_c(program, "cost_benefit", "zipf99", free, gc=gc)
-    options = tuple((f"gc.{name}", value) for name, value in gc.items())
-    expected = played("cost_benefit", "zipf99", ftl=options)
+    found, expected = in_both(program, "cost_benefit", "zipf99", free, gc=gc)
     assert found.relocated_pages == expected["relocated_pages"]
 
 
 def test_greedy__which_of_equals__decides_more_than_two_per_cent(program: Path) -> None:
-    lowest = in_c(program, "greedy_lowest", "hot90").write_amplification
-    assert lowest > 1.05 * in_c(program, "greedy", "hot90").write_amplification
+    device = Simulator("demo", ftl={"timing": "none"}).device
+    written = pages_written("hot90", device, WARMUP + HOST_PAGES)
+    first, lowest = (in_c(program, device, rule, written, WARMUP) for rule in ("greedy", "greedy_lowest"))
+    assert lowest.write_amplification > 1.05 * first.write_amplification
 
 
-# -- agents
-
-
-def with_all_features(seed: int, spread: float) -> Agent:
-    """An agent with random weights around the start at cost-benefit."""
-    torch.manual_seed(seed)
-    config = ScorerConfig(start="cost_benefit", hidden=(8,), pooling="none")
-    scorer = CandidateScorer(OF_BLOCKS, OF_DECISIONS, config)
-    with torch.no_grad():
-        for weights in (scorer.score_layer.weight, scorer.linear.weights):
-            weights += spread * torch.randn(weights.shape)
-    card = AgentCard(
-        algorithm="none",
-        environment="ssdgym/EraseVictim-v0",
-        decisions=0,
-        candidate_features=OF_BLOCKS,
-        context_features=OF_DECISIONS,
-        scorer=config,
-        training={"environment": {"kwargs": ALL_BLOCKS}},
-    )
-    return Agent(scorer, card)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_agent__random_weights__within_two_per_cent_of_ssdgym(seed: int, tmp_path: Path) -> None:
-    agent = with_all_features(seed, 0.3)
-    path = agent.save(tmp_path / "agent.zip")
-    found = in_c(compile_simulator(tmp_path, agent), "agent", "zipf99")
-    expected = played("agent", "zipf99", path)["write_amplification"]
-    assert found.write_amplification == pytest.approx(expected, rel=0.02)
-
-
-def test_agent__feature_that_the_simulator_does_not_make__is_named(tmp_path: Path) -> None:
-    agent = with_all_features(1, 0.0)
-    card = agent.card.model_copy(update={"candidate_features": ("mystery", *OF_BLOCKS[1:])})
-    program = compile_simulator(tmp_path, Agent(agent.scorer, card))
-    with pytest.raises(AssertionError, match="mystery: log_simulator: this feature is not made here"):
-        in_c(program, "agent", "zipf99")
-
-
-def trained(folder: Path) -> Path:
-    """An agent that a search of a few seconds has made out of cost-benefit."""
-    features = ["log_benefit", "log_age", "log_age_closed", "gc_stream", "open_room"]
-    config = TrainConfig.model_validate(
-        {
-            "environment": {
-                "kwargs": {
-                    **ALL_BLOCKS,
-                    "features": features,
-                    "ftl": UNTIMED,
-                    "workload": "zipf99",
-                }
-            },
-            "n_envs": 12,
-            "scorer": {"hidden": [8], "pooling": "none"},
-            "cross_entropy": {"generations": 5},
-            # one update, which is needed, and changes nothing
-            "total_decisions": 1,
-            "ppo": {"rollout_steps": 2, "batch_decisions": 24, "learning_rate": 1e-9},
-            "evaluation": {"episodes": 2},
-        }
-    )
-    return train(config, folder, progress=False)
-
-
-def test_trained_agent__gains_over_cost_benefit_in_c_what_it_gains_in_ssdgym(
-    program: Path, tmp_path: Path
-) -> None:
-    path = trained(tmp_path)
-    rule = f"agent:{path}"
-    before = in_c(program, "cost_benefit", "zipf99").write_amplification
-    after = in_c(compile_simulator(tmp_path, Agent.load(path)), "agent", "zipf99").write_amplification
-    expected_before = played("cost_benefit", "zipf99")["write_amplification"]
-    expected = played(rule, "zipf99")["write_amplification"]
-    assert after == pytest.approx(expected, rel=0.02)
-    assert after < before and expected < expected_before
-    assert after / before == pytest.approx(expected / expected_before, rel=0.02)
+@pytest.mark.parametrize("workload", ["zipf99", "hot90"])
+def test_sepbit__the_counts_of_ssdgym(workload: str, program: Path) -> None:
+    policy = "cost_benefit(since_close=1)+sepbit"
+    simulator = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy)
+    device = simulator.device
+    warmup = 3 * device.logical_pages
+    written = pages_written(workload, device, 2 * warmup)
+    free = max(device.ftl.gc.free_blocks, 2 if device.ftl.relocation_streams == 1 else 3)
+    found = in_c(program, device, "cost_benefit_sealed", written, warmup, (free, free), "sepbit")
+    expected = in_ssdgym(simulator, written, warmup)
+    assert found.relocated_pages == expected["relocated_pages"]
+    assert found.cleanings == expected["erases"]

@@ -1,4 +1,4 @@
-"""An agent in C gives the scores and choices that it gives in PyTorch."""
+"""An agent in C gives the scores, choices and actions that it gives in PyTorch."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ssdgym.agents.card import AgentCard, ScorerConfig, cost_of
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.cli import main
 from ssdgym.errors import SsdgymError
+from tests.agents.rules.agents import random_agent
 
 COMPILER = shutil.which("cc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler called cc")
@@ -43,20 +44,24 @@ def trained(seed: int = 0, **fields: Any) -> Agent:
     return Agent(scorer, card)
 
 
-def compiled(header: str, folder: Path, name: str = "agent") -> Any:
-    """Compile a header with every warning as an error, and load its two functions."""
-    (folder / "agent.h").write_text(header)
-    arguments = "const float *c, const float *g, const unsigned char *v, int n, float *s"
-    (folder / "agent.c").write_text(
-        f"""#include "agent.h"
-void scores({arguments}) {{ {name}_scores(c, g, v, n, s); }}
-int choose({arguments}) {{ return {name}_choose(c, g, v, n, s); }}
-"""
-    )
+def compiled(agent: Agent, folder: Path, functions: str) -> Any:
+    """Compile the header of an agent with every warning as an error, and load functions that call it."""
+    (folder / "agent.h").write_text(c_header(agent, "agent"))
+    (folder / "agent.c").write_text(f'#include "agent.h"\n{functions}')
     library = folder / "agent.so"
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
     subprocess.run([str(COMPILER), *strict, "-o", str(library), str(folder / "agent.c")], check=True)
     return ctypes.CDLL(str(library))
+
+
+#: Of an agent that scores candidates, and of one with an ordinal network.
+ARGUMENTS = "const float *c, const float *g, const unsigned char *v, int n, float *s"
+SCORING = f"""void scores({ARGUMENTS}) {{ agent_scores(c, g, v, n, s); }}
+int choose({ARGUMENTS}) {{ return agent_choose(c, g, v, n, s); }}
+"""
+PLACING = """float number(const float *context) { return agent_number(context); }
+int act(const float *context) { return agent_act(context); }
+"""
 
 
 def in_c(library: Any, observation: dict[str, np.ndarray]) -> tuple[np.ndarray, int]:
@@ -86,7 +91,7 @@ def test_c_header__compiled__the_scores_and_choices_of_the_agent(
     pooling: str, hidden: tuple[int, ...], tmp_path: Path
 ) -> None:
     agent = trained(pooling=pooling, hidden=hidden)
-    library = compiled(c_header(agent), tmp_path)
+    library = compiled(agent, tmp_path, SCORING)
     rng = np.random.default_rng(1)
     for count in (1, 2, 16, 100):
         observation = decision(rng, count)
@@ -100,8 +105,31 @@ def test_c_header__compiled__the_scores_and_choices_of_the_agent(
 def test_c_header__no_valid_candidate__the_first(tmp_path: Path) -> None:
     observation = decision(np.random.default_rng(1), 4)
     observation["action_mask"][:] = 0
-    scores, choice = in_c(compiled(c_header(trained(), "victim"), tmp_path, "victim"), observation)
+    scores, choice = in_c(compiled(trained(), tmp_path, SCORING), observation)
     assert (scores == np.float32(-1e9)).all() and choice == 0
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", ["streams", "linear streams", "answers"])
+def test_c_header__ordinal_network__the_numbers_and_actions_of_the_agent(kind: str, tmp_path: Path) -> None:
+    agent, rng = random_agent(kind, seed=3), np.random.default_rng(1)
+    network, entries = agent.scorer, len(agent.card.context_features)
+    library = compiled(agent, tmp_path, PLACING)
+    library.number.restype = ctypes.c_float
+    inputs = rng.normal(0, 2, (200, entries)).astype(np.float32)
+    heads = np.zeros(200, int)
+    if network.switch >= 0:
+        heads = rng.integers(2, size=200)
+        inputs[:, network.switch] = heads
+    with torch.inference_mode():
+        expected = network.place(torch.as_tensor(inputs)).numpy()[np.arange(200), heads]
+    pointers = [row.ctypes.data_as(ctypes.c_void_p) for row in inputs]
+    np.testing.assert_allclose([library.number(p) for p in pointers], expected, rtol=1e-5, atol=1e-5)
+    mask = np.ones((200, agent.card.ordinal.actions), np.int8)
+    candidates = np.zeros((*mask.shape, 1), np.float32)
+    actions = agent.act({"candidates": candidates, "context": inputs, "action_mask": mask})
+    assert [library.act(p) for p in pointers] == list(actions)
+    assert len(set(actions)) > 2
 
 
 def test_c_header__lists_the_features_in_order_and_the_cost() -> None:
