@@ -26,7 +26,7 @@ from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
 from ssdgym.cli.episodes import dataset, watch
 from ssdgym.cli.evaluate import evaluate
-from ssdgym.cli.leaderboard import leaderboard, submission
+from ssdgym.cli.leaderboard import leaderboard
 from ssdgym.cli.learning import export, train, zoo
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
@@ -50,7 +50,6 @@ for _command in (
     run,
     evaluate,
     leaderboard,
-    submission,
     replay,
     report,
     reproduce,

@@ -23,7 +23,6 @@ from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 LONG = {
     *("train", "demo", "bench", "evaluate", "replay", "report", "reproduce", "tune"),
     "leaderboard",
-    "submission",
     "dataset",
     "export",  # of an agent that a test has not trained
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
+import jsonschema
+import numpy as np
 import pytest
+import yaml
 
-from ssdgym.config.loading import load_config
-from ssdgym.experiments.leaderboard import submission
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
@@ -39,11 +42,36 @@ def test_numbers__are_had_again_from_the_shipped_weights(suite: str, count: int,
         assert said == measured
 
 
-def test_submissions__those_in_the_folder_are_in_the_table() -> None:
+def submissions() -> list[tuple[Path, dict[str, Any]]]:
+    files = sorted((ROOT / "docs" / "leaderboard" / "submissions").glob("*.yaml"))
+    return [(file, yaml.safe_load(file.read_text(encoding="utf-8"))) for file in files]
+
+
+SCHEMA = json.loads((ROOT / "docs" / "leaderboard" / "submission.schema.json").read_text(encoding="utf-8"))
+
+
+def test_submissions__have_the_form_of_the_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    (_, sent), *_ = submissions()
+    jsonschema.validate(sent, SCHEMA)
+    both, neither = {**sent, "agent": "mine.zip"}, {k: v for k, v in sent.items() if k != "policy"}
+    for wrong in (both, neither, {**sent, "who": ""}, {**sent, "when": "today"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, SCHEMA)
+
+
+def test_submissions__those_in_the_folder_are_in_the_table_with_their_numbers() -> None:
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    rows = page[page.index(submission.BEGIN) : page.index(submission.END)].strip().splitlines()[4:]
-    files = (ROOT / "docs" / "leaderboard" / "submissions").glob("*.yaml")
-    sent = [load_config(submission.SubmissionConfig, path, "submissions") for path in files]
-    assert len(rows) == len(sent) > 0
-    for one in sent:
-        assert any(f"| {one.suite} | {one.decider} |" in row and one.who in row for row in rows)
+    table = page[page.index("| suite | policy or agent |") :].splitlines()
+    rows = [row for row in table[2:] if row.startswith("|")]
+    assert len(rows) == len(submissions()) > 0
+    for file, sent in submissions():
+        jsonschema.validate(sent, SCHEMA)
+        (board,) = (
+            one for one in read_board(file.parent / sent["board"]).suites if one.suite == sent["suite"]
+        )
+        label, baseline = sent["policy"], load_suite(sent["suite"]).baseline
+        ratios = np.log([np.divide(task.values[label], task.values[baseline]) for task in board.tasks])
+        numbers = np.exp([ratios.mean(), ratios.mean(axis=1).max()])
+        cells = [sent["suite"], label, *(f"{number:.3f}" for number in numbers), sent["who"], sent["code"]]
+        assert f"| {' | '.join(cells)} | {board.version} |" in rows
