@@ -93,7 +93,7 @@ class AgentCard(Config):
         "none", description="what has trained these weights last; none: they are the untrained start"
     )
     environment: str
-    decisions: int = Field(0, description="all that trained these weights, episodes of a search included")
+    decisions: int = Field(0, description="all that trained these weights")
     trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]

@@ -150,14 +150,6 @@ class FastPpoConfig(PpoConfig):
     prior: PriorConfig = PriorConfig()
 
 
-class CrossEntropyConfig(Config):
-    """Search for the linear part of the score before gradient learning begins."""
-
-    generations: int = Field(0, ge=0, description="0: no search; each takes one episode in every environment")
-    elite_share: float = Field(0.2, gt=0, le=1, description="share of a generation that makes the next one")
-    initial_spread: float = Field(0.5, gt=0, description="of the weights, 1: as much as the start's scores")
-
-
 class EvaluationConfig(Config):
     """Episodes on seeds that training never uses, played without exploration."""
 
@@ -199,7 +191,6 @@ class TrainConfig(BasedConfig):
     threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
     device: str = Field("cpu", description="torch device of the network")
     scorer: ScorerConfig = ScorerConfig()
-    cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
     ppo: PpoConfig = PpoConfig()
     fast_ppo: FastPpoConfig = FastPpoConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

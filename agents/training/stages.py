@@ -53,10 +53,9 @@ def segment_seed(seed: int, decisions: int) -> int:
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
 
-Method = Literal["search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo"]
+Method = Literal["lifetimes", "evolution", "clone", "ppo", "fast_ppo"]
 
 _NAMES = {
-    "search": "a search by whole episodes",
     "lifetimes": "fitting lifetimes",
     "evolution": "evolution",
     "clone": "cloning a policy",
@@ -69,7 +68,7 @@ class Stage(Config):
     """One stage of a training run, as far as it has gone."""
 
     method: Method
-    decisions: int = Field(0, ge=0, description="of all environments, episodes of a search included")
+    decisions: int = Field(0, ge=0, description="of all environments")
     cpu_seconds: float = Field(0.0, ge=0, description="of the process, validation included")
 
 

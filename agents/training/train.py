@@ -16,11 +16,11 @@ from ssdgym.agents.card import AgentCard
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
+from ssdgym.agents.training.cloning import clone
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
 from ssdgym.agents.training.ppo_learner import FastPpo
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
-from ssdgym.agents.training.starts import clone, search_weights
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
@@ -180,7 +180,7 @@ class TrainingRun:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions taken so far, over all environments, those of a search included."""
+        """Number of decisions taken so far, over all environments, those of a clone included."""
         return self.stages.decisions
 
     @property
@@ -204,8 +204,6 @@ class TrainingRun:
         rows = self.validations.rows
         if not rows:
             self.evaluate("untrained")
-            with self.stages.running("search"):
-                self._search(bar)
             with self.stages.running("clone"):
                 self._clone(bar)
         with self.stages.running(self.config.algorithm):
@@ -248,25 +246,6 @@ class TrainingRun:
     def count(self) -> None:
         """Count the decisions that gradients have been learned from."""
         self.stages.count(self.config.algorithm, self.learner.decisions)
-
-    def _search(self, bar: Progress) -> None:
-        """Improve the linear part of the scorer by whole episodes, if so configured."""
-        config = self.config.cross_entropy
-        if not config.generations:
-            return
-        task = bar.add_task("search by whole episodes (generations)", total=config.generations)
-        weights = self.learner.scorer.linear.weights
-        found, decisions = search_weights(
-            self.env,
-            weights.detach().cpu().numpy(),
-            config,
-            self.config.seed,
-            report=lambda done: bar.update(task, completed=done),
-        )
-        with torch.no_grad():
-            weights.copy_(torch.as_tensor(found))
-        self.stages.count("search", decisions)
-        self.evaluate("search")
 
     def _clone(self, bar: Progress) -> None:
         """Begin with what a policy by name chooses, if so configured."""

@@ -87,9 +87,9 @@ def test_agent__sampled_actions__follow_the_softmax_and_the_seed(toy, tmp_path) 
     np.testing.assert_array_equal(Agent.load(path, seed=4).act(many, deterministic=False), actions)
 
 
-def test_agent__searched__has_no_distribution(toy) -> None:
-    with pytest.raises(SsdgymError, match="search agent has no distribution"):
-        make_agent("search").act(toy.reset(seed=0)[0], deterministic=False)
+def test_agent__evolved__has_no_distribution(toy) -> None:
+    with pytest.raises(SsdgymError, match="evolution agent has no distribution"):
+        make_agent("evolution").act(toy.reset(seed=0)[0], deterministic=False)
 
 
 def test_agent__observation_with_another_feature_count__refused(toy) -> None:
@@ -188,12 +188,12 @@ def test_load__pickled_code_as_weights__not_executed(tmp_path) -> None:
 
 def test_card__says_what_trained_the_weights() -> None:
     card = make_agent().card
-    search = Stage(method="search", decisions=1000, cpu_seconds=2.6)
+    clone = Stage(method="clone", decisions=1000, cpu_seconds=2.6)
     ppo = Stage(method="ppo", decisions=20_000, cpu_seconds=40.0)
-    found = card.model_copy(update={"trained_by": (search, ppo)})
+    found = card.model_copy(update={"trained_by": (clone, ppo)})
     assert card.how_trained == "nothing: it is the untrained network"
     assert found.how_trained == (
-        "a search by whole episodes (1,000 decisions, 3 CPU s), then PPO (20,000 decisions, 40 CPU s), "
+        "cloning a policy (1,000 decisions, 3 CPU s), then PPO (20,000 decisions, 40 CPU s), "
         "from scratch"
     )
 

@@ -79,21 +79,6 @@ def test_sb3_stock__what_it_trains__can_be_evaluated(
     assert main(command.split()) == 0
 
 
-def test_search_placement__same_seed__same_rule__which_can_be_evaluated() -> None:
-    script = import_module("search_placement")
-    small = {"members": 4, "elite": 2, "generations": 2, "warmup": 64, "horizon": 256}
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        script.train(script.Args(**small, seed=seed, out=f"{name}.npz"))
-    first, again, other = (script.load(f"{name}.npz").weights for name in "abc")
-    assert (first == again).all() and (first != other).any()
-    command = "evaluate --agent search_placement:load(path=a.npz) --trust --environment ssdgym/Placement-v0"
-    command += " --device demo-placement --policy cost_benefit(since_close=1) --workload zipf99"
-    assert (
-        main([*command.split(), "--seeds", "1-2", "--host-pages", "300", "--warmup", "0", "--workers", "1"])
-        == 0
-    )
-
-
 def test_learning_curves__evaluates_the_agents_of_both_scripts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -144,10 +144,6 @@ class SuiteTrainConfig(TrainConfig):
                 f"tasks.devices is {self.tasks.devices}, but only n_envs = {self.n_envs} environments take "
                 "one each; lower it or raise n_envs."
             )
-        if self.cross_entropy.generations:
-            raise ValueError(
-                "cross_entropy compares weights on one device, and tasks have many; set generations to 0."
-            )
         return self
 
 

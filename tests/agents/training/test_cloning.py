@@ -10,7 +10,7 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig, TrainConfig
 from ssdgym.agents.training.ppo_network import Network
-from ssdgym.agents.training.starts import clone
+from ssdgym.agents.training.cloning import clone
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 

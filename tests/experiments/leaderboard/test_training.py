@@ -158,7 +158,6 @@ def test_workload__of_another_split__is_refused__also_under_another_name_and_as_
         ({"evaluation": {"workloads": ["zipf99"]}}, "evaluation.workloads are those of the validation split"),
         ({"suite": None}, "tasks are drawn around a suite; name one in suite"),
         ({"n_envs": 2}, "only n_envs = 2 environments take one each"),
-        ({"cross_entropy": {"generations": 2}}, "cross_entropy compares weights on one device"),
     ],
 )
 def test_training__that_names_more_than_its_tasks__is_refused(
