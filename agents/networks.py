@@ -68,27 +68,28 @@ class CandidateScorer(nn.Module):
             _linear(context + 2 * width, width), nn.ReLU(), _zero(nn.Linear(width, 1))
         )
 
-    def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, candidates: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
         """Return the scores, shape (B, K); `MASKED_SCORE` where `mask` is zero.
 
         Args:
             candidates: float, (B, K, F).
             context: float, (B, G).
-            mask: (B, K), nonzero where a candidate can be chosen.
+            mask: (B, K), nonzero where a candidate can be chosen; None where all can.
         """
-        valid = mask.bool()
+        valid = None if mask is None else mask.bool()
         shared = context
         if self.config.pooling == "mean_max":
             shared = torch.cat([context, pool(candidates, valid)], dim=-1)
         hidden = self.candidate_layer(candidates) + self.shared_layer(shared).unsqueeze(-2)
         scores = self.score_layer(self.body(hidden)).squeeze(-1)
         scores = scores + self.linear(candidates)
-        return scores.masked_fill(~valid, MASKED_SCORE)
+        return scores if valid is None else scores.masked_fill(~valid, MASKED_SCORE)
 
-    def value(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+    def value(self, candidates: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
         """Return the value of the decision, shape (B, 1), of what `forward` takes."""
         embedded = torch.relu(self.value_embedding(candidates))
-        return self.value_body(torch.cat([context, pool(embedded, mask.bool())], dim=-1))
+        valid = None if mask is None else mask.bool()
+        return self.value_body(torch.cat([context, pool(embedded, valid)], dim=-1))
 
 
 class _LinearScore(nn.Module):
@@ -115,13 +116,15 @@ def _start_weights(candidate_features: Sequence[str], start: Start) -> list[floa
     return [weights.get(name, 0.0) for name in candidate_features]
 
 
-def pool(values: Tensor, valid: Tensor) -> Tensor:
+def pool(values: Tensor, valid: Tensor | None) -> Tensor:
     """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none.
 
     Args:
         values: float, (B, K, F).
-        valid: bool, (B, K).
+        valid: bool, (B, K); None where all are.
     """
+    if valid is None:
+        return torch.cat([values.mean(dim=-2), values.amax(dim=-2)], dim=-1)
     chosen = valid.unsqueeze(-1)
     count = chosen.sum(dim=-2).clamp(min=1)
     mean = (values * chosen).sum(dim=-2) / count

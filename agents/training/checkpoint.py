@@ -17,7 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, write_atomically
 
 FILE_NAME = "checkpoint.pt"
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import nll_loss
 
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig
-from ssdgym.agents.training.ppo_network import Minibatch, Network
-from ssdgym.agents.training.ppo_rollout import Collector
+from ssdgym.agents.training.ppo import Collector
 from ssdgym.errors import SsdgymError
 
 #: Decisions of each environment between gradient steps, and of each of these steps.
@@ -28,7 +28,7 @@ _NONE = -1
 
 
 def clone(
-    network: Network,
+    scorer: CandidateScorer,
     env: VectorEnv,
     prior: PriorConfig,
     seed: int,
@@ -48,9 +48,9 @@ def clone(
     """
     columns = _columns(env, prior)
     generator = torch.Generator().manual_seed(seed)
-    collector = Collector(env, network, _STEPS)
+    collector = Collector(env, scorer, _STEPS)
     collector.begin(seed)
-    optimizer = torch.optim.Adam([network.parameters], lr=prior.clone_learning_rate)
+    optimizer = torch.optim.Adam(scorer.parameters(), lr=prior.clone_learning_rate)
     decisions, agreement = 0, 0.0
     while decisions < prior.clone_decisions:
         optimizer.param_groups[0]["lr"] = prior.clone_learning_rate * (1 - decisions / prior.clone_decisions)
@@ -68,42 +68,37 @@ def clone(
         agreement = float((rollout.scores.argmax(1) == picks)[known].float().mean())
         for _ in range(_EPOCHS):
             for rows in torch.randperm(len(picks), generator=generator).split(_BATCH):
-                _imitate(network, rollout.decisions.take(rows, network.arrays), picks[rows])
-                network.clip(1.0)
+                logs = scorer(*rollout.decisions.take(rows)).log_softmax(1)
+                loss = nll_loss(logs, picks[rows], ignore_index=_NONE, reduction="sum")
+                optimizer.zero_grad()
+                (loss / known[rows].sum().clamp(min=1)).backward()
+                nn.utils.clip_grad_norm_(scorer.parameters(), 1.0)
                 optimizer.step()
         decisions += len(picks)
         report(decisions)
-    network.refresh()
-    last = rollout.decisions.whole(network.arrays)
-    _soften(network.scorer, network.actor.scores(last), prior.clone_confidence)
-    return decisions, agreement
-
-
-def _imitate(network: Network, decisions: Minibatch, picks: Tensor) -> None:
-    """Write the gradient of the cross-entropy of picks, int64 (B,), to a network, less `_NONE`."""
-    network.refresh()
     with torch.no_grad():
-        known = picks != _NONE
-        of_scores = network.actor.scores(decisions).softmax(0)
-        of_scores.scatter_add_(0, picks.clamp(min=0).unsqueeze(0), torch.full((1, len(picks)), -1.0))
-        network.actor.backward(decisions, of_scores * known / known.sum().clamp(min=1))
-        network.finish()
+        _soften(scorer, scorer(*rollout.decisions), prior.clone_confidence)
+    return decisions, agreement
 
 
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
     """Shrink all scores alike until the best candidates are drawn with a probability at most, on average.
 
     What a network is sure of, PPO never tries otherwise, and the surer it is the less it learns.
+
+    Args:
+        scorer: whose scores are shrunk.
+        scores: (B, K), of the decisions that are looked at.
+        confidence: the probability.
     """
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         factor = (low + high) / 2
-        sure = (factor * scores).softmax(0).amax(0).mean() > confidence
+        sure = (factor * scores).softmax(1).amax(1).mean() > confidence
         low, high = (low, factor) if sure else (factor, high)
-    with torch.no_grad():
-        scorer.linear.log_sharpness += math.log(high)
-        scorer.score_layer.weight *= high
-        scorer.score_layer.bias *= high
+    scorer.linear.log_sharpness += math.log(high)
+    scorer.score_layer.weight *= high
+    scorer.score_layer.bias *= high
 
 
 def first_picks(proposed: np.ndarray) -> np.ndarray:

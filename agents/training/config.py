@@ -141,7 +141,7 @@ class PriorConfig(Config):
 
 
 class FastPpoConfig(PpoConfig):
-    """The same method in plain PyTorch (`ssdgym.agents.training.ppo_learner`), faster, and with a prior."""
+    """The same method in plain PyTorch (`ssdgym.agents.training.ppo`), faster, and with a prior."""
 
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",

@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
 from rich.progress import Progress
 from stable_baselines3.common.logger import Logger, configure
 
@@ -18,7 +17,7 @@ from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.cloning import clone
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
-from ssdgym.agents.training.ppo_learner import FastPpo
+from ssdgym.agents.training.ppo import FastPpo
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
@@ -255,7 +254,7 @@ class TrainingRun:
         assert isinstance(self.learner, FastPpo), "the algorithm is"
         task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
         decisions, agreement = clone(
-            self.learner.network,
+            self.learner.scorer,
             self.env.vector_env,
             prior,
             self.config.seed,

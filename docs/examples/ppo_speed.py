@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from stable_baselines3.common.logger import Logger
 
-import ssdgym.agents.training.ppo_learner as fast
+import ssdgym.agents.training.ppo as fast
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.config import TrainConfig, make_environment
 from ssdgym.agents.training.sb3 import StableBaselinesLearner

@@ -27,8 +27,8 @@ from matplotlib.figure import Figure
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.playing.agents import Agent as AnyAgent
 from ssdgym.agents.playing.agents import RandomAction, play
-from ssdgym.agents.training.config import FIRST_PROPOSER, EnvironmentConfig, TrainConfig, make_environment
 from ssdgym.agents.training.cloning import first_picks
+from ssdgym.agents.training.config import FIRST_PROPOSER, EnvironmentConfig, TrainConfig, make_environment
 from ssdgym.agents.training.train import TrainingRun, train
 from ssdgym.envs.placement import DEFAULT_VICTIMS
 from ssdgym.envs.sb3 import SB3VecEnv

@@ -193,8 +193,7 @@ def test_card__says_what_trained_the_weights() -> None:
     found = card.model_copy(update={"trained_by": (clone, ppo)})
     assert card.how_trained == "nothing: it is the untrained network"
     assert found.how_trained == (
-        "cloning a policy (1,000 decisions, 3 CPU s), then PPO (20,000 decisions, 40 CPU s), "
-        "from scratch"
+        "cloning a policy (1,000 decisions, 3 CPU s), then PPO (20,000 decisions, 40 CPU s), from scratch"
     )
 
 

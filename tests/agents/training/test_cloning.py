@@ -8,9 +8,8 @@ import torch
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig, TrainConfig
-from ssdgym.agents.training.ppo_network import Network
 from ssdgym.agents.training.cloning import clone
+from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig, TrainConfig
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 
@@ -36,7 +35,7 @@ def test_clone__small_device__agrees_in_nine_of_ten_decisions(env, policy: str) 
     scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
     reported: list[int] = []
     prior = PriorConfig(policy=policy, clone_decisions=16_384)
-    decisions, agreement = clone(Network(scorer), env, prior, 3, reported.append)
+    decisions, agreement = clone(scorer, env, prior, 3, reported.append)
     assert agreement > 0.9
     assert decisions == reported[-1] == 16_384
 
@@ -46,7 +45,7 @@ def test_clone__is_drawn_from_with_the_confidence_asked_for(env) -> None:
     names = FeatureNames.of(env)
     scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
     clone(
-        Network(scorer),
+        scorer,
         env,
         PriorConfig(policy="cost_benefit", clone_decisions=8192, clone_confidence=0.5),
         3,
@@ -72,15 +71,13 @@ def test_clone__first_proposer_of_victims_and_streams__is_followed_in_both() -> 
         horizon=2048,
     )
     names = FeatureNames.of(env)
-    network = Network(
-        CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
-    )
-    clone(network, env, PriorConfig(policy=FIRST_PROPOSER, clone_decisions=16_384), 3)
+    scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
+    clone(scorer, env, PriorConfig(policy=FIRST_PROPOSER, clone_decisions=16_384), 3)
     observation, info = env.reset(seed=5)
     erases, placed = [], []
     for _ in range(400):
         parts = (torch.from_numpy(observation[key]) for key in ("candidates", "context", "action_mask"))
-        choices = network.scorer(*parts).argmax(-1).numpy()
+        choices = scorer(*parts).argmax(-1).numpy()
         cost_benefit, _, placement = info["proposed"].T
         assert ((cost_benefit < 0) != (placement < 0)).all()
         erases += (choices == cost_benefit)[cost_benefit >= 0].tolist()
@@ -96,7 +93,7 @@ def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
     with pytest.raises(
         SsdgymError, match="'dac' cannot be cloned.*proposes greedy, cost_benefit.*first_proposer"
     ):
-        clone(Network(scorer), env, PriorConfig(policy="dac", clone_decisions=1), 0)
+        clone(scorer, env, PriorConfig(policy="dac", clone_decisions=1), 0)
 
 
 def test_prior__clone_decisions_without_policy__refused() -> None:
