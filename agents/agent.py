@@ -58,13 +58,11 @@ class Agent:
         """
         path = find_agent(str(path))
         card, data = read_parts(path)
-        weights = {name: torch.tensor(array) for name, array in unpack_weights(data, str(path)).items()}
+        unpacked = unpack_weights(data, card, str(path))
+        weights = {name: torch.tensor(array) for name, array in unpacked.items()}
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = network_of(card)
-        try:
-            scorer.load_state_dict(weights)
-        except RuntimeError as error:
-            raise SsdgymError(f"{path}: its weights do not fit its description; train it again.") from error
+        scorer.load_state_dict(weights)
         return cls(scorer, card, seed, columns)
 
     def save(self, path: str | Path) -> Path:

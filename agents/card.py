@@ -17,7 +17,7 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.stages import Method, Stage, how_trained
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError, needing
-from ssdgym.files import DAMAGED_ZIP
+from ssdgym.files import DAMAGED_ZIP, refuse_special
 
 #: The feature that says which of two heads a decision is of.
 SWITCH = "page_relocated"
@@ -156,8 +156,9 @@ def read_parts(path: Path) -> tuple[AgentCard, bytes]:
     """Return the card of an agent's file, and its weights as they are stored. Nothing in it is executed.
 
     Raises:
-        SsdgymError: the file is missing, damaged, or not an agent.
+        SsdgymError: the file is missing, damaged, no file at all, or not an agent.
     """
+    refuse_special(path)
     try:
         with zipfile.ZipFile(path) as archive:
             card, weights = _part(archive, CARD), _part(archive, WEIGHTS)
@@ -194,16 +195,58 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
 Weights = Mapping[str, np.ndarray]
 
 
-def unpack_weights(data: bytes, where: str) -> Weights:
+def weight_shapes(card: AgentCard) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each part of the weights that a card describes, by its name in PyTorch."""
+    entries = len(card.context_features)
+    if card.ordinal is not None:
+        return _shapes_of_ordinal(card.ordinal, entries)
+    assert card.scorer is not None, "a card has one of the two"
+    features, widths = len(card.candidate_features), card.scorer.hidden
+    pooled = 2 * features if card.scorer.pooling == "mean_max" else 0
+    layers = {
+        "candidate_layer": (widths[0], features),
+        "shared_layer": (widths[0], entries + pooled),
+        **{f"body.{2 * k + 1}": (out, into) for k, (into, out) in enumerate(itertools.pairwise(widths))},
+        "score_layer": (1, widths[-1]),
+        "value_embedding": (widths[0], features),
+        "value_body.0": (widths[0], entries + 2 * widths[0]),
+        "value_body.2": (1, widths[0]),
+    }
+    return {"linear.weights": (features,), "linear.log_sharpness": (), **_of_layers(layers)}
+
+
+def _shapes_of_ordinal(config: OrdinalConfig, entries: int) -> dict[str, tuple[int, ...]]:
+    heads, most = config.heads, max(count for _, count in config.ranges)
+    widths = (entries, *config.hidden, heads) if config.hidden else ()
+    layers = {f"body.{2 * k}": (out, into) for k, (into, out) in enumerate(itertools.pairwise(widths))}
+    return {
+        "centre": (entries,),
+        "scale": (entries,),
+        "weights": (heads, entries),
+        "bias": (heads,),
+        "first_threshold": (heads,),
+        "log_gaps": (heads, max(most - 2, 0)),
+        **_of_layers(layers),
+    }
+
+
+def _of_layers(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights and the biases of linear layers."""
+    weights = {f"{name}.weight": shape for name, shape in layers.items()}
+    return {**weights, **{f"{name}.bias": shape[:1] for name, shape in layers.items()}}
+
+
+def unpack_weights(data: bytes, card: AgentCard, where: str) -> Weights:
     """Return the weights of an agent's file. Nothing in it is executed.
 
     Args:
         data: in the safetensors format.
+        card: the description of the agent.
         where: begins the sentences of errors.
 
     Raises:
-        SsdgymError: the bytes are damaged, in another format, or numbers that are not finite; or the package
-            that reads them is missing.
+        SsdgymError: the bytes are damaged, in another format, not the single-precision weights that the card
+            describes, or not finite; or the package that reads them is missing.
     """
     with needing("agents", f"{where}: needs"):
         from safetensors import SafetensorError
@@ -212,6 +255,12 @@ def unpack_weights(data: bytes, where: str) -> Weights:
         weights: Weights = load(data)
     except (SafetensorError, ValueError, KeyError, OverflowError) as error:
         raise SsdgymError(f"{where}: its weights are damaged ({error!s:.60}); train it again.") from error
+    expected = {name: (np.dtype(np.float32), shape) for name, shape in weight_shapes(card).items()}
+    found = {name: (array.dtype, array.shape) for name, array in weights.items()}
+    if wrong := [name for name in sorted(expected | found) if expected.get(name) != found.get(name)]:
+        raise SsdgymError(
+            f"{where}: its weights do not fit its description ({wrong[0]!s:.60}); train it again."
+        )
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise SsdgymError(f"{where}: its weights {name} are not all finite; train it again.")

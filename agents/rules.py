@@ -42,7 +42,7 @@ from ssdgym.engine.decisions import IDLE_STEPS
 from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash
+from ssdgym.files import file_hash, refuse_special
 from ssdgym.policy import IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
@@ -300,6 +300,7 @@ def rule_named(name: str) -> Rule:
     if name in _IN_TRAINING:
         return _IN_TRAINING[name]
     path = find_agent(name.removeprefix(PREFIX))
+    refuse_special(path)
     try:
         digest = file_hash(path)
     except OSError as error:
@@ -333,7 +334,7 @@ def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledN
 @cache  # for good: the engine reads weights where they lie
 def _loaded(name: str, path: Path, digest: str) -> Rule:
     card, data = read_parts(path)
-    return rule_of(name, card, unpack_weights(data, f"policy {name}"), digest)
+    return rule_of(name, card, unpack_weights(data, card, f"policy {name}"), digest)
 
 
 #: The rules of what scores blocks, by the decision.

@@ -98,6 +98,16 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def refuse_special(path: Path) -> None:
+    """Raise if a path is something that has no end or no content, such as a named pipe; it may be missing.
+
+    Raises:
+        SsdgymError: it is neither a file nor a folder.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SsdgymError(f"{path}: this is no file but a pipe or a device; give the path of a file.")
+
+
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file's content."""
     digest = hashlib.sha256()

@@ -101,7 +101,7 @@ def described_agent(name: str) -> ZooAgent:
         raise SsdgymError(f"there is no agent {name}; give a path, or one of the zoo: {known}.")
     card, weights = read_parts(path)
     if find_spec("safetensors"):  # a card is shown without the packages of agents, too
-        unpack_weights(weights, str(path))
+        unpack_weights(weights, card, str(path))
     return ZooAgent(name, path, card)
 
 

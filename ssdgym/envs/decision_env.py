@@ -18,12 +18,13 @@ from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError, shown
+from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
 
 _SEEDS = 2**31 - 1
 
 
-class DecisionEnv(gym.Env[Observation, np.int64]):
+class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     """One device whose decisions of a kind the agent takes.
 
     ## Description
@@ -161,6 +162,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         self._number = number
         self._which = np.array([number])
 
+    @exclusive
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
@@ -177,6 +179,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         self.chosen = None
         return self.observation(), self.info()
 
+    @exclusive
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take the decision and run to the next one.
 

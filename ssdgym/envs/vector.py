@@ -16,6 +16,7 @@ from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError
+from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
 
 
@@ -78,7 +79,7 @@ def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray |
     return infos
 
 
-class DecisionVectorEnv(VectorEnv):
+class DecisionVectorEnv(OneThread, VectorEnv):
     """Many devices in one compiled call per step.
 
     With the same seeds and actions it returns what `gymnasium.vector.SyncVectorEnv` over the single
@@ -144,6 +145,7 @@ class DecisionVectorEnv(VectorEnv):
         self._copy = copy
         self._begun = False
 
+    @exclusive
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
@@ -167,6 +169,7 @@ class DecisionVectorEnv(VectorEnv):
         self._begun = True
         return self._observation(), batched(self._info(), mask)
 
+    @exclusive
     def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take one decision in every environment.
 

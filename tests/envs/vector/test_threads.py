@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssdgym.envs import EraseVictimVectorEnv, PlacementVectorEnv, SubpageRegionVectorEnv
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, PlacementVectorEnv, SubpageRegionVectorEnv
 from ssdgym.envs.batch import threads_for
 from ssdgym.envs.features import feature
 from ssdgym.errors import SsdgymError
@@ -154,3 +155,32 @@ def test_close__of_an_environment_that_was_refused__has_nothing_to_end() -> None
 def test_threads__by_themselves__are_cores_with_eight_devices_each() -> None:
     assert threads_for(1) == threads_for(15) == 1
     assert 1 <= threads_for(10**6) <= threads_for(10**9)
+
+
+@pytest.mark.parametrize("make", [EraseVictimEnv, lambda **options: EraseVictimVectorEnv(2, **options)])
+def test_second_thread_of_python__is_refused_and_changes_nothing(make: Callable[..., Any]) -> None:
+    """It used to corrupt the state of a device, or to wait for good."""
+    env, other = (make(**SMALL) for _ in range(2))
+    action = np.zeros(2, np.int64) if isinstance(env, EraseVictimVectorEnv) else 0
+    for one in (env, other):
+        one.reset(seed=1)
+    inside, done, step = threading.Event(), threading.Event(), env.episodes.step
+
+    def slow(which: np.ndarray) -> None:
+        inside.set()
+        assert done.wait(60)
+        step(which)
+
+    env.episodes.step = slow
+    thread = threading.Thread(target=lambda: env.step(action))
+    thread.start()
+    assert inside.wait(60)
+    for call in (lambda: env.step(action), lambda: env.reset(seed=2)):
+        with pytest.raises(SsdgymError, match="is in use by another thread; make one for each thread"):
+            call()
+    done.set()
+    thread.join(60)
+    env.episodes.step = step
+    other.step(action)
+    mine, theirs = env.step(action), other.step(action)
+    np.testing.assert_array_equal(mine[0]["candidates"], theirs[0]["candidates"])
