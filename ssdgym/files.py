@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
+import stat
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -20,11 +23,56 @@ DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueErro
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be made again: `SSDGYM_CACHE_DIR`, or the user's cache folder."""
-    chosen = os.environ.get("SSDGYM_CACHE_DIR")
-    if chosen:
+    """Return the folder of what can be made again: `SSDGYM_CACHE_DIR`, or the user's cache folder.
+
+    A user without a home folder has one of their own in the folder of temporary files.
+    """
+    if chosen := os.environ.get("SSDGYM_CACHE_DIR"):
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ssdgym"
+    if desktop := os.environ.get("XDG_CACHE_HOME"):
+        return Path(desktop) / "ssdgym"
+    try:
+        return Path.home() / ".cache" / "ssdgym"
+    except RuntimeError:  # neither HOME nor an entry in the list of users
+        return _homeless_cache()
+
+
+@functools.cache
+def _homeless_cache() -> Path:
+    """Return a cache folder that only this user may read or write: what is kept there is run."""
+    folder = Path(tempfile.gettempdir()) / f"ssdgym-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:
+            warnings.warn(
+                f"there is no home folder: compiled code and parsed traces are kept in {folder}; set "
+                "SSDGYM_CACHE_DIR to a folder that lasts",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return folder
+    raise SsdgymError(
+        f"there is no home folder, and {folder} is not this user's alone: set SSDGYM_CACHE_DIR to a folder "
+        "that can be written"
+    )
+
+
+@functools.cache
+def cache_is_writable(folder: Path) -> bool:
+    """Make a folder of the cache and return whether files can be kept in it; if not, warn once."""
+    try:
+        _try_to_write(folder)
+    except OSError as error:
+        warnings.warn(
+            f"{folder}: cannot be written to ({error.strerror or error}); compiled code and parsed traces "
+            "are made anew in every process, which takes a minute or two; set SSDGYM_CACHE_DIR to a folder "
+            "that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
@@ -124,11 +172,15 @@ def writable_folder(folder: Path) -> Path:
         SsdgymError: it cannot be made or written to.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        _try_to_write(folder)
     except OSError as error:
         raise SsdgymError(
             f"{folder}: cannot be written to ({error.strerror or error}); choose another output folder"
         ) from error
     return folder
+
+
+def _try_to_write(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass

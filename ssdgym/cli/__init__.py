@@ -9,6 +9,7 @@ Commands import what they need when they run, so that `ssdgym --help` answers at
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -89,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: in place of those the process was started with.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
     with _as_interrupt(signal.SIGTERM) as received:
         status = _run(arguments)
     return 128 + signal.SIGTERM if received else status

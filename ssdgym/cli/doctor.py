@@ -127,6 +127,9 @@ def check_all() -> list[CheckResult]:
             results.extend(check())
         except SsdgymError as error:
             results.append(CheckResult(check.__name__.strip("_"), "failed", str(error)))
+        except Exception as error:  # noqa: BLE001  a broken installation can raise anything
+            message = f"{type(error).__name__}: {error}; reinstall ssdgym"
+            results.append(CheckResult(check.__name__.strip("_"), "failed", message))
     return results
 
 

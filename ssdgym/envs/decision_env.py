@@ -275,7 +275,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         shown = dict(zip(SHOWN, counted.tolist(), strict=True))
-        info: dict[str, Any] = {"episode_seed": episodes.seeds[i], "proposed": proposed.copy(), **shown}
+        seed = episodes.seeds.item(i)
+        info: dict[str, Any] = {"episode_seed": seed, "proposed": proposed.tolist(), **shown}
         if episodes.credits is not None:
             info |= episodes.credits.info(i)
         if stepped:

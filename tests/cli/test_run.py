@@ -201,6 +201,55 @@ def test_doctor__a_check_that_refuses_is_a_finding__and_brackets_stay(
     assert "failed" in text and "'ssdgym[agents]'" in text
 
 
+def alone(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process with only these variables of the environment."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+
+DOCTOR = "import sys; from ssdgym.cli import main; sys.exit(main(['doctor', '--json']))"
+
+
+def test_doctor__a_check_that_ends_in_a_traceback_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    def break_down() -> None:
+        raise ImportError("libLLVM.so: not found")
+
+    monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "_CHECKS", (break_down,))
+    assert "ImportError: libLLVM.so: not found" in run(["doctor", "--json"], 1).out
+
+
+def test_doctor__a_user_without_home_folder_and_entry(tmp_path: Path) -> None:
+    nobody = "import pwd; pwd.getpwuid = lambda uid: {}[uid]; "
+    done = alone(nobody + DOCTOR, TMPDIR=str(tmp_path))
+    findings = {finding["check"]: finding for finding in json.loads(done.stdout)}
+    assert done.returncode == 0, done.stdout
+    assert findings["compile cache"]["message"].startswith(str(tmp_path))
+    assert "there is no home folder" in done.stderr and "set SSDGYM_CACHE_DIR" in done.stderr
+
+
+def test_numba_without_compiler__one_sentence(tmp_path: Path) -> None:
+    variables = {"NUMBA_DISABLE_JIT": "1", "SSDGYM_CACHE_DIR": str(tmp_path)}
+    done = alone("import sys; from ssdgym.cli import main; sys.exit(main(['run']))", **variables)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("ssdgym: NUMBA_DISABLE_JIT is set") and done.stderr.count("\n") == 1
+    findings = json.loads(alone(DOCTOR, **variables).stdout)
+    messages = {finding["message"] for finding in findings if finding["status"] == "failed"}
+    assert len(messages) == 1 and messages.pop().startswith("NUMBA_DISABLE_JIT is set")
+
+
+@pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"LANG": "C"}, {"LC_ALL": "C"}])
+def test_stdout__an_encoding_that_lacks_letters__all_is_printed(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "größe.csv"
+    trace.write_text("1,host,0,Read,0,4096,0\n20,host,0,Write,4096,4096,0\n")
+    code = f"import sys; from ssdgym.cli import main; sys.exit(main(['trace', 'info', {str(trace)!r}]))"
+    done = alone(code, SSDGYM_CACHE_DIR=str(tmp_path), **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("µs" if "PYTHONIOENCODING" not in variables else r"\xb5s") in done.stdout
+
+
 def test_doctor__exits_with_1_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -71,6 +72,7 @@ def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(name: str, k
     arguments["horizon"] = HORIZONS.get(name, arguments["horizon"])
     env, rng = ENVIRONMENTS[name](**arguments), np.random.default_rng(0)
     observation, info = env.reset(seed=3)
+    assert json.loads(json.dumps(info)) == info
     total, decisions, over = 0.0, 0, False
     while not over:
         mask = observation["action_mask"]
@@ -80,6 +82,7 @@ def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(name: str, k
         observation, reward, terminated, over, info = env.step(any_valid(mask, rng))
         assert isinstance(reward, float) and np.isfinite(reward) and not terminated
         total, decisions = total + reward, decisions + 1
+        json.dumps(info)
     assert env.observation_space.contains(observation) and observation["action_mask"].any()
     metrics = info["metrics"]
     # what a request writes of one group of sectors comes in one piece

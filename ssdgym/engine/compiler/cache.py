@@ -14,7 +14,6 @@ import hashlib
 import inspect
 import pickle
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 
 from ssdgym.engine.compiler.linking import PLAIN_NUMBA
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, write_bytes
+from ssdgym.files import cache_folder, cache_is_writable, write_bytes
 
 #: Seconds from which on a compile is worth a line.
 _LONG = 2.0
@@ -86,7 +85,7 @@ def enable_cache(dispatcher: Any) -> None:
 
     One typed at a prompt has no file: it is compiled in each process.
     """
-    if Path(inspect.getfile(dispatcher.py_func)).is_file() and _is_writable(compile_cache_folder()):
+    if Path(inspect.getfile(dispatcher.py_func)).is_file() and cache_is_writable(compile_cache_folder()):
         dispatcher._cache = _Cache(dispatcher.py_func)
 
 
@@ -197,20 +196,3 @@ def _is_own(signature: Any) -> bool:
     classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
     package = __name__.partition(".")[0]
     return all(known.__module__.partition(".")[0] == package for known in classes)
-
-
-@functools.cache
-def _is_writable(folder: Path) -> bool:
-    """Return whether the folder can be used; if not, warn once."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError as error:
-        warnings.warn(
-            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
-            "process, which takes a minute or two; set SSDGYM_CACHE_DIR to a folder that can be written",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return False

@@ -41,6 +41,10 @@ from numba.extending import intrinsic, overload, register_jitable
 from ssdgym.engine.compiler.cache import enable_cache
 from ssdgym.engine.compiler.checking import RuleCompiler, checking, reason_of
 from ssdgym.engine.compiler.linking import PartCompiler, is_own
+from ssdgym.errors import SsdgymError
+
+if numba.config.DISABLE_JIT:
+    raise SsdgymError("NUMBA_DISABLE_JIT is set, and ssdgym's engine runs as machine code only: unset it.")
 
 
 def _compiler_options() -> dict[str, Any]:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder
+from ssdgym.files import cache_folder, cache_is_writable
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.drawing import bias_of
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES
@@ -65,8 +66,9 @@ class _Drawn:
     def __init__(self, source: RecordSource) -> None:
         self.volumes = source.volumes
         folder = cache_folder()
+        if not cache_is_writable(folder):
+            folder = Path(tempfile.gettempdir())
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is open as long as this lives
             weakref.finalize(self, self._file.close)
             while len(chunk := source.chunk()):

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import warnings
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from pydantic import Field, NonNegativeInt, PlainValidator
 from pydantic_core import PydanticKnownError
 
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, file_hash
+from ssdgym.files import cache_folder, cache_is_writable, file_hash
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.files import find_trace
@@ -69,19 +69,20 @@ class StoredTrace:
 
 
 def stored(
-    path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, cache: Path | None = None
+    path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, root: Path | None = None
 ) -> StoredTrace:
     """Return the trace in a file from the cache; parse it into the cache if it is not there."""
     key = _key(content_hash, trace_format, skip_bad)
-    folder = (cache or cache_folder() / "traces") / key
+    folder = (root or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)
         if known is not None:
             return known
         warnings.warn(f"{folder}: the cached trace is damaged; it is made again from {path}", stacklevel=2)
         shutil.rmtree(folder, ignore_errors=True)
+    if not cache_is_writable(folder.parent):
+        folder = Path(_temporary_folder().name) / key
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-") as partial:
             _parse(path, Path(partial), trace_format, skip_bad)
             if file_hash(path) != content_hash:
@@ -96,6 +97,12 @@ def stored(
     if trace is None:
         raise SsdgymError(f"{folder}: what was just written there reads back differently; check the disk.")
     return trace
+
+
+@cache
+def _temporary_folder() -> tempfile.TemporaryDirectory:
+    """Return the folder of the traces of this process, where the cache cannot be written."""
+    return tempfile.TemporaryDirectory(prefix="ssdgym-traces-")
 
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +57,21 @@ def test_kept__is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(drawn) == 1
 
 
-def test_kept__says_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_kept__elsewhere_with_a_warning_if_the_cache_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.warns(RuntimeWarning, match="file: cannot be written to .* set SSDGYM_CACHE_DIR"):
+        source = kept(short()).records(11)
+    np.testing.assert_array_equal(all_of(source), all_of(short().records(11)))
+
+
+def test_kept__says_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ssdgym.workloads.synthetic.twin.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("ssdgym.workloads.synthetic.twin.cache_is_writable", lambda folder: True)
     with pytest.raises(SsdgymError, match="a synthetic trace cannot be kept there"):
-        kept(short()).records(11)
+        kept(short()).records(12)

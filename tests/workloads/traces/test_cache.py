@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,15 +160,9 @@ def test_a_cache_that_vanishes_is_an_error_and_not_an_end(trace: Path) -> None:
         known.open().chunk()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_cache_that_cannot_be_written_is_an_error(trace: Path, own_cache: Path) -> None:
-    own_cache.mkdir(parents=True)
-    own_cache.chmod(0o500)
-    with pytest.raises(SsdgymError, match="the parsed trace cannot be kept there .* SSDGYM_CACHE_DIR"):
-        load(trace, LinesOfThree())
-
-
-def test_a_cache_folder_that_is_a_file_is_an_error(trace: Path, own_cache: Path) -> None:
+def test_a_cache_that_cannot_be_written_slows_traces_and_warns(trace: Path, own_cache: Path) -> None:
     own_cache.parent.write_text("in the way")
-    with pytest.raises(SsdgymError, match="the parsed trace cannot be kept there .* SSDGYM_CACHE_DIR"):
-        load(trace, LinesOfThree())
+    with pytest.warns(RuntimeWarning, match="cannot be written to .* SSDGYM_CACHE_DIR"):
+        known = load(trace, LinesOfThree())
+    assert known.records(0, 100).tolist() == RECORDS
+    assert own_cache.parent.read_text() == "in the way" and known.folder.is_dir()
