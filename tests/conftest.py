@@ -1,4 +1,4 @@
-"""What all tests share: one thread per process, a user's own module of agents, and registries kept clean."""
+"""What all tests share: no time limits, one thread per process, a user's own module of agents, and registries kept clean."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A test that takes long on a busy machine is no failure.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # The tests run in several processes on few cores; the thread pools of BLAS and OpenMP would only compete.
 # Set before anything imports NumPy or torch.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,51 +16,60 @@ _FEW = 1 << 16
 
 
 class KeyCounts:
-    """Counts per number; the memory grows with the different numbers, not with those counted."""
+    """Counts per number; the memory grows with the different numbers, not with those counted.
 
-    def __init__(self) -> None:
-        self._keys = np.zeros(0, np.int64)
-        self._counts = np.zeros(0, np.int64)
+    Of more than `most` numbers every second one is left out by a hash of it, and so on: each is counted in
+    full or not at all, however they come (spatial sampling, as in Waldspurger et al., "Efficient MRC
+    Construction with SHARDS", FAST 2015, section 3). Where a few numbers make up much of all counts, a
+    sample may miss some of them or weigh them more.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._halvings = 0
+        self._keys, self._counts = np.zeros((2, 0), np.int64)
         self._pending: list[tuple[IntArray, IntArray]] = []
         self._pending_keys = 0
 
+    @property
+    def sampled_share(self) -> float:
+        """Share of the different numbers that are counted; 1 is all."""
+        return 0.5**self._halvings
+
     def add(self, keys: IntArray) -> None:
         """Count every number of `keys` once more, shape (n,)."""
+        if self._halvings:
+            keys = keys[self._is_sampled(keys)]
         different, counts = np.unique(keys, return_counts=True)
         self._pending.append((different.astype(np.int64), counts.astype(np.int64)))
         self._pending_keys += len(different)
         # Merging only what has grown as large as the rest keeps the total work near n log n.
         if self._pending_keys > max(len(self._keys), _FEW):
-            self.merge()
-
-    @property
-    def merged_keys(self) -> int:
-        """How many different numbers there are, but for the latest, which `merge` has not sorted in yet."""
-        return len(self._keys)
+            self.items()
 
     def items(self) -> tuple[IntArray, IntArray]:
         """Return the different numbers in order, and how often each was counted, shape (numbers,)."""
-        self.merge()
+        parts = [(self._keys, self._counts), *self._pending]
+        self._pending, self._pending_keys = [], 0
+        self._keys, self._counts = _summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        while self._most is not None and len(self._keys) > self._most:
+            self._halvings += 1
+            kept = self._is_sampled(self._keys)
+            self._keys, self._counts = self._keys[kept], self._counts[kept]
         return self._keys, self._counts
 
-    def keep(self, is_kept: Callable[[IntArray], BoolArray]) -> None:
-        """Forget the numbers for which `is_kept` is False."""
-        keys, counts = self.items()
-        kept = is_kept(keys)
-        self._keys, self._counts = keys[kept], counts[kept]
+    def _is_sampled(self, keys: IntArray) -> BoolArray:
+        sampled: BoolArray = mixed(keys) >> np.uint64(64 - self._halvings) == 0
+        return sampled
 
-    def merge(self) -> None:
-        """Sort the latest numbers into the others."""
-        if not self._pending:
-            return
-        keys = np.concatenate([self._keys, *(keys for keys, _ in self._pending)])
-        counts = np.concatenate([self._counts, *(counts for _, counts in self._pending)])
-        self._pending, self._pending_keys = [], 0
-        # The parts are sorted, which a stable sort makes use of.
-        order = np.argsort(keys, kind="stable")
-        keys, counts = keys[order], counts[order]
-        first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
-        self._keys, self._counts = keys[first], np.add.reduceat(counts, first) if len(first) else counts
+
+def _summed(keys: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different keys in order, and the sum of the counts of each."""
+    # The parts are sorted, which a stable sort makes use of.
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+    return keys[first], np.add.reduceat(counts, first) if len(first) else counts
 
 
 @dataclass(frozen=True)
@@ -77,10 +86,8 @@ class Distribution:
 
     def __add__(self, other: Distribution) -> Distribution:
         """Return what both have seen together."""
-        values, position = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        counts = np.zeros(len(values), np.int64)
-        np.add.at(counts, position, np.concatenate([self.counts, other.counts]))
-        return Distribution(values, counts)
+        both = zip((self.values, self.counts), (other.values, other.counts), strict=True)
+        return Distribution(*_summed(*(np.concatenate(column) for column in both)))
 
     @property
     def total(self) -> int:
@@ -122,79 +129,20 @@ class Distribution:
         ]
 
 
-class LogHistogram:
-    """Counts of times, in ns, in bins that grow with them.
-
-    The middle of a bin is within 1/256 (0.4 %) of every value in it; values below 256 have a bin each.
-    """
-
-    RELATIVE_ERROR = 1 / 256
-    _PER_OCTAVE = 128
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(57 * self._PER_OCTAVE, np.int64)
-        self.sum = 0
-        self.max = 0
-
-    def add(self, values: IntArray) -> None:
-        """Count values from 0 to 2**63 - 1, shape (n,)."""
-        if not len(values):
-            return
-        shift = np.maximum(np.frexp(values.astype(float))[1] - 8, 0)
-        # Large numbers just below a power of two are rounded up to it as floats.
-        shift -= (shift > 0) & (values >> shift < self._PER_OCTAVE)
-        bins = shift * self._PER_OCTAVE + (values >> shift)
-        self._counts += np.bincount(bins, minlength=len(self._counts))
-        self.sum += int(values.sum())
-        self.max = max(self.max, int(values.max()))
-
-    def distribution(self) -> Distribution:
-        """Return the counts, each with the middle of its bin as the value."""
-        number = np.flatnonzero(self._counts)
-        shift = np.maximum(number // self._PER_OCTAVE - 1, 0)
-        low = (number - shift * self._PER_OCTAVE) << shift
-        return Distribution(low + ((1 << shift) - 1) // 2, self._counts[number])
+#: How far `log_bins` moves a value at most, as a share of it.
+RELATIVE_ERROR = 1 / 256
+_PER_OCTAVE = 128
 
 
-#: Pages whose writes are counted one by one; of more, only a sample is.
-MOST_PAGES = 1 << 21
+def log_bins(values: IntArray) -> IntArray:
+    """Move values from 0 to 2**63 - 1 to the middle of their bin, 128 an octave from 256 up, shape (n,)."""
+    shift = np.maximum(np.frexp(values.astype(float))[1].astype(np.int64) - 8, 0)
+    # Large numbers just below a power of two are rounded up to it as floats.
+    shift -= (shift > 0) & (values >> shift < _PER_OCTAVE)
+    return (values >> shift << shift) + ((1 << shift) - 1) // 2
+
+
 _EXPANDED_AT_ONCE = 1 << 20
-
-
-class PageWrites:
-    """Writes per page, of all pages or of a sample of them.
-
-    When there are more than `most_pages`, every second page is forgotten by a hash of its number, and so on:
-    each page is counted in full or not at all (spatial sampling, as in Waldspurger et al., "Efficient MRC
-    Construction with SHARDS", FAST 2015, section 3). The sample does not depend on the pieces in which
-    writes come. Where a few pages take much of all writes, it may miss some of them or weigh them more.
-    """
-
-    def __init__(self, most_pages: int = MOST_PAGES) -> None:
-        self._most_pages = most_pages
-        self._counts = KeyCounts()
-        self._halvings = 0
-
-    def add(self, first: IntArray, pages: IntArray) -> None:
-        """Count a write of each of the pages `first[i]..first[i] + pages[i] - 1`."""
-        for numbers, _ in expanded(first, pages):
-            self._counts.add(numbers[self._is_sampled(numbers)] if self._halvings else numbers)
-            self._thin()
-
-    def skew(self) -> Skew:
-        """Return how uneven the writes so far are."""
-        self._counts.merge()
-        self._thin()
-        return Skew(np.sort(self._counts.items()[1])[::-1], 0.5**self._halvings)
-
-    def _thin(self) -> None:
-        while self._counts.merged_keys > self._most_pages:
-            self._halvings += 1
-            self._counts.keep(self._is_sampled)
-
-    def _is_sampled(self, pages: IntArray) -> BoolArray:
-        sampled: BoolArray = mixed(pages) >> np.uint64(64 - self._halvings) == 0
-        return sampled
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.requests import READ, WRITE
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.distributions import expanded
 
@@ -44,76 +43,36 @@ class Bursts:
     hurst: float | None
 
 
-class ArrivalCounts:
-    """Counts of arrivals in windows of many widths; the memory does not grow."""
+def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
+    """Return how bursty arrivals are.
 
-    def __init__(self) -> None:
-        self._reported = {name: _Windows(units) for name, units in _REPORTED.items()}
-        self._octaves = [_Windows(1 << octave) for octave in range(_OCTAVES)]
+    Args:
+        windows: numbers of the windows of `FINEST_NS` that have arrivals, rising from 0 on, shape (n,).
+        counts: how many arrivals each has, shape (n,).
+    """
 
-    def add(self, arrivals: IntArray) -> None:
-        """Count arrivals in ns since the first, none before the one in front of it, shape (n,), n > 0."""
-        window = arrivals // FINEST_NS
-        starts = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
-        window, counts = window[starts], np.diff(starts, append=len(arrivals))
-        for windows in (*self._reported.values(), *self._octaves):
-            windows.add(window, counts)
-
-    def bursts(self) -> Bursts:
-        """Return how bursty the arrivals so far are."""
-        return Bursts(
-            dispersion={
-                name: windows.dispersion(_FEWEST_WINDOWS) for name, windows in self._reported.items()
-            },
-            peak_to_mean={name: windows.peak_to_mean() for name, windows in self._reported.items()},
-            hurst=self._hurst(),
-        )
-
-    def _hurst(self) -> float | None:
-        points = [windows.dispersion(_FEWEST_WINDOWS_FITTED) for windows in self._octaves]
-        # A dispersion of 0, of arrivals as regular as a clock, has no logarithm.
-        logs = np.array([(octave, np.log2(value)) for octave, value in enumerate(points) if value])
-        if len(logs) < _FEWEST_POINTS:
+    def moments(units: int, fewest: int) -> tuple[float, float] | None:
+        """Return dispersion and peak over mean in windows of so many units; None of too few windows."""
+        number = windows // units
+        whole = int(number[-1]) if len(number) else 0
+        if whole < fewest:
             return None
-        slope = np.polyfit(logs[:, 0], logs[:, 1], 1)[0]
-        return float((1 + slope) / 2)
+        sums = np.add.reduceat(counts, np.flatnonzero(np.diff(number, prepend=-1)))[:-1]
+        mean = int(sums.sum()) / whole
+        variance = max(float(sums.astype(float) @ sums) / whole - mean * mean, 0.0)
+        return variance / mean, int(sums.max()) * whole / int(sums.sum())
 
-
-class _Windows:
-    """Moments of the counts in windows of one width; a window counts once a later one has an arrival."""
-
-    def __init__(self, units: int) -> None:
-        self._units = units
-        self._number = 0
-        self._count = 0
-        self._sum = 0
-        self._squares = 0.0
-        self._most = 0
-
-    def add(self, window: IntArray, counts: IntArray) -> None:
-        """Count arrivals by number of the shortest window, rising, shape (n,), n > 0."""
-        number = window // self._units
-        starts = np.flatnonzero(np.diff(number, prepend=self._number))
-        if not len(starts):
-            self._count += int(counts.sum())
-            return
-        sums = np.add.reduceat(counts, starts)
-        whole = np.append(self._count + counts[: starts[0]].sum(), sums[:-1])
-        self._sum += int(whole.sum())
-        self._squares += float(whole.astype(float) @ whole)
-        self._most = max(self._most, int(whole.max()))
-        self._number, self._count = int(number[-1]), int(sums[-1])
-
-    def dispersion(self, fewest: int) -> float | None:
-        """Return variance over mean of the whole windows, of which there must be at least `fewest`."""
-        if self._number < fewest:
-            return None
-        mean = self._sum / self._number
-        return max(self._squares / self._number - mean * mean, 0.0) / mean
-
-    def peak_to_mean(self) -> float | None:
-        """Return the largest count over the mean."""
-        return None if self._number < _FEWEST_WINDOWS else self._most * self._number / self._sum
+    reported = {name: moments(units, _FEWEST_WINDOWS) for name, units in _REPORTED.items()}
+    # A dispersion of 0, of arrivals as regular as a clock, has no logarithm.
+    fitted = [(octave, moments(1 << octave, _FEWEST_WINDOWS_FITTED)) for octave in range(_OCTAVES)]
+    logs = np.array([(octave, np.log2(found[0])) for octave, found in fitted if found and found[0]])
+    return Bursts(
+        dispersion={name: found and found[0] for name, found in reported.items()},
+        peak_to_mean={name: found and found[1] for name, found in reported.items()},
+        hurst=None
+        if len(logs) < _FEWEST_POINTS
+        else float((1 + np.polyfit(logs[:, 0], logs[:, 1], 1)[0]) / 2),
+    )
 
 
 #: Writes that are followed at the same time.
@@ -242,38 +201,19 @@ class Runs:
     mean: float | None
     independent: float | None
 
+    @classmethod
+    def of(cls, reads: int, writes: int, runs: int) -> Runs:
+        """Return the figures of so many requests in so many runs."""
+        both = reads + writes
+        # Each of n - 1 borders between neighbours is a change with the probability 2rw / n(n-1).
+        return cls(
+            mean=both / runs if both else None,
+            independent=both / (1 + 2 * reads * writes / both) if reads and writes else None,
+        )
+
     @property
     def persistence(self) -> float | None:
         """Share of the changes of operation that are missing against a random order; 0 for that."""
         if self.mean is None or self.independent is None:
             return None
         return 1 - self.independent / self.mean
-
-
-class OperationRuns:
-    """Counts runs; the memory does not grow."""
-
-    def __init__(self) -> None:
-        self._last = -1
-        self._runs = 0
-        self._counts = {READ: 0, WRITE: 0}
-
-    def add(self, op: npt.NDArray[np.uint8]) -> None:
-        """Count the next operations, shape (n,)."""
-        op = op[(op == READ) | (op == WRITE)].astype(np.int64)
-        if not len(op):
-            return
-        self._runs += int(np.count_nonzero(np.diff(op, prepend=self._last)))
-        self._last = int(op[-1])
-        for kind in self._counts:
-            self._counts[kind] += int(np.count_nonzero(op == kind))
-
-    def runs(self) -> Runs:
-        """Return the runs so far."""
-        reads, writes = self._counts.values()
-        both = reads + writes
-        # Each of n - 1 borders between neighbours is a change with the probability 2rw / n(n-1).
-        return Runs(
-            mean=both / self._runs if both else None,
-            independent=both / (1 + 2 * reads * writes / both) if reads and writes else None,
-        )

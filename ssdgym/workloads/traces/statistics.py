@@ -8,15 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE, Requests
-from ssdgym.workloads.traces.distributions import Distribution, KeyCounts, LogHistogram, PageWrites, Skew
-from ssdgym.workloads.traces.dynamics import ArrivalCounts, Bursts, Lives, OperationRuns, Runs, WriteLives
-from ssdgym.workloads.traces.record import Records, RecordSource, Volumes, to_pages, volume_starts
+from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE
+from ssdgym.types import IntArray
+from ssdgym.workloads.traces.distributions import (
+    RELATIVE_ERROR,
+    Distribution,
+    KeyCounts,
+    Skew,
+    expanded,
+    log_bins,
+)
+from ssdgym.workloads.traces.dynamics import FINEST_NS, Bursts, Lives, Runs, WriteLives, bursts_of
+from ssdgym.workloads.traces.record import Records, RecordSource, to_pages, volume_starts
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.replay import Arrivals, RangeSet
 
 #: Bytes per page in which footprints are counted.
 UNIT_BYTES = 4096
+#: Pages whose writes are counted one by one; of more, only a sample is.
+MOST_PAGES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +46,7 @@ class RecordSummary:
         duration_ns: from the first arrival to the last.
         volumes: requests per volume, by name.
         read_sizes, write_sizes: bytes per request.
-        gaps: ns from each arrival to the next, binned (`LogHistogram`).
+        gaps: ns from each arrival to the next, binned (`log_bins`).
         mean_gap_ns: their mean, exact; none for a single request.
         max_gap_ns: the longest, exact.
         skew: of the writes per written page of `UNIT_BYTES`.
@@ -98,7 +108,7 @@ class RecordSummary:
             | {
                 "mean": self.mean_gap_ns,
                 "max": self.max_gap_ns,
-                "relative_error": LogHistogram.RELATIVE_ERROR,
+                "relative_error": RELATIVE_ERROR,
             },
             "skew": self.skew.as_dict(),
             "bursts": asdict(self.bursts),
@@ -111,8 +121,8 @@ class RecordSummary:
 def summarize(source: RecordSource, announce: Callable[[int], None] = lambda requests: None) -> RecordSummary:
     """Count what is in a fresh source, in one pass.
 
-    The memory grows with the separate ranges of addresses touched and with the different sizes, not with
-    the requests.
+    The memory grows with the separate ranges of addresses touched, with the different sizes, and with the
+    windows of 0.1 s that have arrivals, not with the requests.
 
     Args:
         source: is used up.
@@ -121,117 +131,94 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
     Raises:
         SsdgymError: the volumes reach so far that their pages cannot be numbered.
     """
-    counting = _Counting(source.volumes)
+    volumes = source.volumes
+    page_starts, byte_starts = volume_starts(volumes, UNIT_BYTES), volume_starts(volumes, 1)
+    per_volume, per_op = np.zeros(len(volumes.names), np.int64), np.zeros(len(OP_NAMES), np.int64)
+    size_of = np.zeros(len(OP_NAMES), np.int64)
+    # No request starts below 0.
+    ends = np.full(len(volumes.names), -1, np.int64)
+    arrivals, lives = Arrivals(), WriteLives()
+    windows, gaps, page_writes = KeyCounts(), KeyCounts(), KeyCounts(MOST_PAGES)
+    sizes, touched, exact = (KeyCounts(), KeyCounts()), (RangeSet(), RangeSet()), RangeSet()
+    requests = sequential = runs = max_gap_ns = 0
+    latest_op = -1
     while len(records := source.chunk()):
-        counting.add(records)
-        announce(counting.requests)
-    return counting.summary()
+        op = records["op"]
+        per_volume += np.bincount(records["volume"], minlength=len(per_volume))
+        per_op += np.bincount(op, minlength=len(OP_NAMES))
+        before, arrived = arrivals.latest_ns, arrivals(records["time_ns"])
+        gap = np.diff(arrived, prepend=before)[int(requests == 0) :]
+        gaps.add(log_bins(gap))
+        max_gap_ns = max(max_gap_ns, int(gap.max(initial=0)))
+        windows.add(arrived // FINEST_NS)
+        ops = np.append(latest_op, op[(op == READ) | (op == WRITE)])
+        runs += int(np.count_nonzero(np.diff(ops)))
+        latest_op = int(ops[-1])
+        sequential += _continued(records[op != FLUSH], ends)
+        pages = to_pages(records, UNIT_BYTES, page_starts)
+        for kind in (READ, WRITE):
+            sizes[kind].add(records["size_bytes"][op == kind])
+            first, count = (pages[field][pages["op"] == kind] for field in ("lpn", "pages"))
+            touched[kind].add(first, first + count)
+        lives.add(first, count)  # the writes come last
+        for page, _ in expanded(first, count):
+            page_writes.add(page)
+        for kind in (READ, WRITE, TRIM):
+            size_of[kind] += records["size_bytes"][op == kind].sum(dtype=np.int64)
+        writes = records[op == WRITE]
+        start = writes["offset_bytes"] + byte_starts[writes["volume"]]
+        exact.add(start, start + writes["size_bytes"])
+        requests += len(records)
+        announce(requests)
+
+    both = RangeSet()
+    for ranges in touched:
+        both.add(*ranges.ranges())
+    ops_counted = per_op.tolist()
+    read_sizes, write_sizes = (Distribution(*counts.items()) for counts in sizes)
+    return RecordSummary(
+        requests=requests,
+        reads=ops_counted[READ],
+        writes=ops_counted[WRITE],
+        trims=ops_counted[TRIM],
+        flushes=ops_counted[FLUSH],
+        bytes_read=int(size_of[READ]),
+        bytes_written=int(size_of[WRITE]),
+        bytes_trimmed=int(size_of[TRIM]),
+        unique_bytes_read=touched[READ].size() * UNIT_BYTES,
+        unique_bytes_written=touched[WRITE].size() * UNIT_BYTES,
+        unique_bytes=both.size() * UNIT_BYTES,
+        exact_unique_bytes_written=exact.size(),
+        sequential=sequential,
+        out_of_order=arrivals.out_of_order,
+        duration_ns=arrivals.latest_ns,
+        volumes=dict(zip(volumes.names, per_volume.tolist(), strict=True)),
+        read_sizes=read_sizes,
+        write_sizes=write_sizes,
+        gaps=Distribution(*gaps.items()),
+        mean_gap_ns=arrivals.latest_ns / (requests - 1) if requests > 1 else None,
+        max_gap_ns=max_gap_ns,
+        skew=Skew(np.sort(page_writes.items()[1])[::-1], page_writes.sampled_share),
+        bursts=bursts_of(*windows.items()),
+        runs=Runs.of(ops_counted[READ], ops_counted[WRITE], runs),
+        lives=lives.lives(),
+    )
 
 
-class _Counting:
-    """All counts of one pass."""
+def _continued(records: Records, ends: IntArray) -> int:
+    """Count the records that start where the one before on their volume ended.
 
-    def __init__(self, volumes: Volumes) -> None:
-        self.requests = 0
-        self._volumes = volumes
-        self._per_volume = np.zeros(len(volumes.names), np.int64)
-        self._per_op = np.zeros(len(OP_NAMES), np.int64)
-        self._bytes = [0] * len(OP_NAMES)
-        self._arrivals = Arrivals()
-        self._first_ns: int | None = None
-        self._gaps = LogHistogram()
-        self._sequential = 0
-        # No request starts below 0.
-        self._ends = np.full(len(volumes.names), -1, np.int64)
-        self._sizes = {READ: KeyCounts(), WRITE: KeyCounts()}
-        self._page_starts = volume_starts(volumes, UNIT_BYTES)
-        self._byte_starts = volume_starts(volumes, 1)
-        self._pages = {READ: RangeSet(), WRITE: RangeSet()}
-        self._exact_writes = RangeSet()
-        self._page_writes = PageWrites()
-        self._arrival_counts = ArrivalCounts()
-        self._runs = OperationRuns()
-        self._write_lives = WriteLives()
-
-    def add(self, records: Records) -> None:
-        """Count a chunk, shape (n,), n > 0."""
-        self.requests += len(records)
-        self._per_volume += np.bincount(records["volume"], minlength=len(self._per_volume))
-        self._per_op += np.bincount(records["op"], minlength=len(OP_NAMES))
-        self._runs.add(records["op"])
-        self._add_arrivals(records)
-        self._add_sequence(records[records["op"] != FLUSH])
-        pages = to_pages(records, UNIT_BYTES, self._page_starts)
-        for op in (READ, WRITE):
-            self._add_op(op, records[records["op"] == op], pages[pages["op"] == op])
-        self._bytes[TRIM] += int(records["size_bytes"][records["op"] == TRIM].sum(dtype=np.int64))
-
-    def _add_arrivals(self, records: Records) -> None:
-        before = self._arrivals.latest_ns
-        arrivals = self._arrivals(records["time_ns"])
-        self._arrival_counts.add(arrivals)
-        if self._first_ns is None:
-            self._first_ns = before = int(arrivals[0])
-            self._gaps.add(np.diff(arrivals))
-        else:
-            self._gaps.add(np.diff(arrivals, prepend=before))
-
-    def _add_sequence(self, records: Records) -> None:
-        if not len(records):
-            return
-        records = records[np.argsort(records["volume"], kind="stable")]
-        volume = records["volume"]
-        end = records["offset_bytes"] + records["size_bytes"]
-        is_first = np.diff(volume.astype(np.int64), prepend=-1) != 0
-        expected = np.where(is_first, self._ends[volume], np.roll(end, 1))
-        self._sequential += int(np.count_nonzero(records["offset_bytes"] == expected))
-        is_last = np.append(is_first[1:], True)
-        self._ends[volume[is_last]] = end[is_last]
-
-    def _add_op(self, op: int, records: Records, pages: Requests) -> None:
-        size = records["size_bytes"].astype(np.int64)
-        self._bytes[op] += int(size.sum())
-        self._sizes[op].add(size)
-        self._pages[op].add(pages["lpn"], pages["lpn"] + pages["pages"])
-        if op == WRITE:
-            start = records["offset_bytes"] + self._byte_starts[records["volume"]]
-            self._exact_writes.add(start, start + size)
-            self._page_writes.add(pages["lpn"], pages["pages"])
-            self._write_lives.add(pages["lpn"], pages["pages"])
-
-    def summary(self) -> RecordSummary:
-        """Return the counts so far."""
-        both = RangeSet()
-        for touched in self._pages.values():
-            both.add(*touched.ranges())
-        ops = self._per_op.tolist()
-        return RecordSummary(
-            requests=self.requests,
-            reads=ops[READ],
-            writes=ops[WRITE],
-            trims=ops[TRIM],
-            flushes=ops[FLUSH],
-            bytes_read=self._bytes[READ],
-            bytes_written=self._bytes[WRITE],
-            bytes_trimmed=self._bytes[TRIM],
-            unique_bytes_read=self._pages[READ].size() * UNIT_BYTES,
-            unique_bytes_written=self._pages[WRITE].size() * UNIT_BYTES,
-            unique_bytes=both.size() * UNIT_BYTES,
-            exact_unique_bytes_written=self._exact_writes.size(),
-            sequential=self._sequential,
-            out_of_order=self._arrivals.out_of_order,
-            duration_ns=self._gaps.sum,
-            volumes=dict(zip(self._volumes.names, self._per_volume.tolist(), strict=True)),
-            read_sizes=Distribution(*self._sizes[READ].items()),
-            write_sizes=Distribution(*self._sizes[WRITE].items()),
-            gaps=self._gaps.distribution(),
-            mean_gap_ns=self._gaps.sum / (self.requests - 1) if self.requests > 1 else None,
-            max_gap_ns=self._gaps.max,
-            skew=self._page_writes.skew(),
-            bursts=self._arrival_counts.bursts(),
-            runs=self._runs.runs(),
-            lives=self._write_lives.lives(),
-        )
+    Args:
+        records: the next ones.
+        ends: where the last record of each volume ended, shape (volumes,); brought up to date.
+    """
+    records = records[np.argsort(records["volume"], kind="stable")]
+    volume, end = records["volume"], records["offset_bytes"] + records["size_bytes"]
+    is_first = np.diff(volume.astype(np.int64), prepend=-1) != 0
+    expected = np.where(is_first, ends[volume], np.roll(end, 1))
+    is_last = np.append(is_first[1:], True)[: len(records)]
+    ends[volume[is_last]] = end[is_last]
+    return int(np.count_nonzero(records["offset_bytes"] == expected))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,27 +14,9 @@ from pydantic import BeforeValidator, ByteSize, Field, NonNegativeInt, PositiveI
 from ssdgym.config.loading import Config, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES, TRIM
-from ssdgym.types import BoolArray, IntArray
+from ssdgym.types import IntArray
 from ssdgym.workloads.addresses import mixed
 from ssdgym.workloads.traces.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
-
-
-class Transform:
-    """One change of records. Its state is in plain attributes, so that a source can be copied and pickled."""
-
-    #: Whether no more records will come out.
-    is_finished = False
-
-    def __init__(self, config: Any, volumes: Volumes) -> None:
-        """Begin with records that have these volumes."""
-        self.config = config
-        #: What the field `volume` of the records refers to afterwards.
-        self.volumes = volumes
-
-    def __call__(self, records: Records) -> Records:
-        """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
-        raise NotImplementedError
-
 
 #: No request is played later than this; nanoseconds, some 145 years.
 _LATEST_NS = 2**62
@@ -95,99 +78,13 @@ class AlignConfig(Config):
     )
 
 
-class _SomeVolumes(Transform):
-    def __init__(self, config: VolumesConfig, volumes: Volumes) -> None:
-        missing = [name for name in config.keep if name not in volumes.names]
-        if missing:
-            known = ", ".join(volumes.names[:20]) + (", ..." if len(volumes.names) > 20 else "")
-            raise SsdgymError(
-                f"transform volumes: the trace has no volume '{missing[0]}'; it has {len(volumes.names)}: "
-                f"{known}."
-            )
-        kept = [number for number, name in enumerate(volumes.names) if name in config.keep]
-        self.volumes = replace(
-            volumes,
-            names=tuple(volumes.names[number] for number in kept),
-            end_bytes=tuple(volumes.end_bytes[number] for number in kept),
-        )
-        self._is_kept = np.isin(np.arange(len(volumes.names)), kept)
-        self._number = (np.cumsum(self._is_kept) - 1).astype(np.uint16)
-
-    def __call__(self, records: Records) -> Records:
-        records = records[self._is_kept[records["volume"]]]
-        records["volume"] = self._number[records["volume"]]
-        return records
-
-
-class _SomeOps(Transform):
-    def __init__(self, config: OnlyConfig, volumes: Volumes) -> None:
-        super().__init__(config, volumes)
-        self._is_kept = np.array([name in config.ops for name in OP_NAMES])
-
-    def __call__(self, records: Records) -> Records:
-        return records[self._is_kept[records["op"]]]
-
-
-class _Head(Transform):
-    def __init__(self, config: HeadConfig, volumes: Volumes) -> None:
-        super().__init__(config, volumes)
-        self._left = config.requests
-
-    def __call__(self, records: Records) -> Records:
-        records = records[: self._left]
-        self._left -= len(records)
-        self.is_finished = self._left == 0
-        return records
-
-
-class _ScaledTime(Transform):
-    def __call__(self, records: Records) -> Records:
-        factor = self.config.factor
-        scaled = np.rint(records["time_ns"] * factor)
-        if np.abs(scaled).max() > _LATEST_NS:
-            raise SsdgymError(
-                f"transform scale_time: factor {factor:g} moves a request more than 2**62 ns away; "
-                "choose a smaller one."
-            )
-        records["time_ns"] = scaled
-        return records
-
-
-class _Aligned(Transform):
-    def __init__(self, config: AlignConfig, volumes: Volumes) -> None:
-        self._unit = config.unit_bytes
-        self._grows = config.partial == "grow"
-        ends = tuple(-(-end // self._unit) * self._unit for end in volumes.end_bytes)
-        self.volumes = replace(volumes, end_bytes=ends)
-
-    def __call__(self, records: Records) -> Records:
-        start = records["offset_bytes"]
-        end = start + records["size_bytes"]
-        up = self._unit - 1
-        # A trim that grew would take data that the host has kept.
-        grows = (records["op"] != TRIM) & self._grows
-        first = np.where(grows, start, start + up) // self._unit * self._unit
-        last = np.where(grows, end + up, end) // self._unit * self._unit
-        size = np.where(records["op"] == FLUSH, 0, last - first)
-        if size.max() > LARGEST_SIZE_BYTES:
-            raise SsdgymError(
-                f"transform align: units of {self._unit} bytes make a request larger than 2 GiB; "
-                "choose a smaller unit."
-            )
-        records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
-        return records[(size > 0) | (records["op"] == FLUSH)]
-
-
-# The transform that shrinks the address space, for a device that is smaller by the same factor.
-#
-# The space is cut into regions, and of every `factor` regions that follow each other one is kept, drawn by
-# a seed; the others are left out. A region of whole logical blocks takes its blocks along as they are, with
-# all their requests in order. So the small device sees one in `factor` of the blocks that are touched, each
-# written as often and in the same runs as on the large one.
-
-
 class ScaleSpaceConfig(Config):
-    """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps."""
+    """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps.
+
+    Of every `factor` regions that follow each other one is kept, drawn by a seed. A region of whole logical
+    blocks takes them along with all their requests in order, so that a device smaller by the same factor sees
+    one in `factor` of the blocks touched, each written as often and in the same runs.
+    """
 
     kind: Literal["scale_space"] = "scale_space"
     factor: int = Field(ge=1, le=1 << 20, description="The old size over the new one.")
@@ -201,62 +98,138 @@ class ScaleSpaceConfig(Config):
     seed: NonNegativeInt = Field(0, description="Which regions are kept; no part of the stream's seed.")
 
 
-class _ScaledSpace(Transform):
-    def __init__(self, config: ScaleSpaceConfig, volumes: Volumes) -> None:
-        self._factor = config.factor
-        self._region_bytes = int(config.region_bytes)
-        self._key = np.random.SeedSequence(config.seed).generate_state(1, np.uint64)[0]
-        self._flushes = 0
-        regions = np.array([-(-end // self._region_bytes) for end in volumes.end_bytes])
-        # Volumes that lie over each other lose the same regions.
-        self._first_region = np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions
-        kept = self._kept_before(self._first_region + regions) - self._kept_before(self._first_region)
-        self.volumes = replace(volumes, end_bytes=tuple((kept * self._region_bytes).tolist()))
-
-    def __call__(self, records: Records) -> Records:
-        first = self._first_region[records["volume"]]
-        start = records["offset_bytes"]
-        end = self._moved(start + records["size_bytes"], first)
-        records["offset_bytes"] = self._moved(start, first)
-        # A request that reaches over regions that are left out is as long as what is left of it.
-        records["size_bytes"] = end - records["offset_bytes"]
-        return records[(records["size_bytes"] > 0) | self._kept_flushes(records["op"] == FLUSH)]
-
-    def _moved(self, places: IntArray, first_region: IntArray) -> IntArray:
-        """Return how many bytes of its volume that are kept lie below each place, shape (n,)."""
-        regions = first_region + places // self._region_bytes
-        below = self._kept_before(regions) - self._kept_before(first_region)
-        within = np.where(self._is_kept(regions), places % self._region_bytes, 0)
-        return below * self._region_bytes + within
-
-    def _kept_before(self, regions: IntArray) -> IntArray:
-        """Return how many regions are kept of those before each, shape (n,)."""
-        groups = regions // self._factor
-        return groups + (regions % self._factor > self._chosen(groups))
-
-    def _is_kept(self, regions: IntArray) -> BoolArray:
-        return np.asarray(regions % self._factor == self._chosen(regions // self._factor))
-
-    def _chosen(self, groups: IntArray) -> IntArray:
-        """Return the number of the region that is kept of each group, shape (n,)."""
-        return (mixed(mixed(groups) ^ self._key) % np.uint64(self._factor)).astype(np.int64)
-
-    def _kept_flushes(self, is_flush: BoolArray) -> BoolArray:
-        """Return which flushes are kept, shape (n,): the first of every `factor`, as of the others."""
-        numbers = self._flushes + np.cumsum(is_flush) - 1
-        self._flushes += int(np.count_nonzero(is_flush))
-        return is_flush & (numbers % self._factor == 0)
-
-
 TransformConfig = VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | ScaleSpaceConfig | AlignConfig
 AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
-_TRANSFORMS: dict[str, type[Transform]] = {
-    "volumes": _SomeVolumes,
-    "only": _SomeOps,
-    "head": _Head,
-    "scale_time": _ScaledTime,
-    "scale_space": _ScaledSpace,
-    "align": _Aligned,
+
+# A transform is a function of the records of a chunk, its configuration, the volumes of the records, and
+# of how many records of each operation it has seen before; it may change the records in place. Some
+# transforms change the volumes, too, by a second function.
+
+
+def _keep_volumes(records: Records, config: VolumesConfig, volumes: Volumes, seen: IntArray) -> Records:
+    is_kept = np.isin(volumes.names, config.keep)
+    records = records[is_kept[records["volume"]]]
+    records["volume"] = (np.cumsum(is_kept) - 1)[records["volume"]]
+    return records
+
+
+def _kept_volumes(config: VolumesConfig, volumes: Volumes) -> Volumes:
+    missing = [name for name in config.keep if name not in volumes.names]
+    if missing:
+        known = ", ".join(volumes.names[:20]) + (", ..." if len(volumes.names) > 20 else "")
+        raise SsdgymError(
+            f"transform volumes: the trace has no volume '{missing[0]}'; it has {len(volumes.names)}: "
+            f"{known}."
+        )
+    both = zip(volumes.names, volumes.end_bytes, strict=True)
+    names, end_bytes = zip(*((name, end) for name, end in both if name in config.keep), strict=True)
+    return replace(volumes, names=names, end_bytes=end_bytes)
+
+
+def _keep_operations(records: Records, config: OnlyConfig, volumes: Volumes, seen: IntArray) -> Records:
+    return records[np.isin(OP_NAMES, config.ops)[records["op"]]]
+
+
+def _keep_head(records: Records, config: HeadConfig, volumes: Volumes, seen: IntArray) -> Records:
+    return records[: config.requests - int(seen.sum())]
+
+
+def _scale_time(records: Records, config: ScaleTimeConfig, volumes: Volumes, seen: IntArray) -> Records:
+    scaled = np.rint(records["time_ns"] * config.factor)
+    if np.abs(scaled).max() > _LATEST_NS:
+        raise SsdgymError(
+            f"transform scale_time: factor {config.factor:g} moves a request more than 2**62 ns away; "
+            "choose a smaller one."
+        )
+    records["time_ns"] = scaled
+    return records
+
+
+def _align(records: Records, config: AlignConfig, volumes: Volumes, seen: IntArray) -> Records:
+    unit, is_flush = config.unit_bytes, records["op"] == FLUSH
+    start = records["offset_bytes"]
+    end = start + records["size_bytes"]
+    # A trim that grew would take data that the host has kept.
+    grows = (records["op"] != TRIM) & (config.partial == "grow")
+    first = np.where(grows, start, start + unit - 1) // unit * unit
+    last = np.where(grows, end + unit - 1, end) // unit * unit
+    size = np.where(is_flush, 0, last - first)
+    if size.max() > LARGEST_SIZE_BYTES:
+        raise SsdgymError(
+            f"transform align: units of {unit} bytes make a request larger than 2 GiB; choose a smaller unit."
+        )
+    records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
+    return records[(size > 0) | is_flush]
+
+
+def _aligned_volumes(config: AlignConfig, volumes: Volumes) -> Volumes:
+    unit = config.unit_bytes
+    return replace(volumes, end_bytes=tuple(-(-end // unit) * unit for end in volumes.end_bytes))
+
+
+def _scale_space(records: Records, config: ScaleSpaceConfig, volumes: Volumes, seen: IntArray) -> Records:
+    first = _regions(config, volumes)[0][records["volume"]]
+    start = records["offset_bytes"]
+    end = _moved(start + records["size_bytes"], first, config)
+    records["offset_bytes"] = _moved(start, first, config)
+    # A request that reaches over regions that are left out is as long as what is left of it.
+    records["size_bytes"] = end - records["offset_bytes"]
+    is_flush = records["op"] == FLUSH
+    numbers = seen[FLUSH] + np.cumsum(is_flush) - 1
+    # Of the flushes the first of every `factor` is kept, as of the others.
+    return records[(records["size_bytes"] > 0) | (is_flush & (numbers % config.factor == 0))]
+
+
+def _smaller_volumes(config: ScaleSpaceConfig, volumes: Volumes) -> Volumes:
+    first, regions = _regions(config, volumes)
+    kept = _kept_before(first + regions, config) - _kept_before(first, config)
+    return replace(volumes, end_bytes=tuple((kept * int(config.region_bytes)).tolist()))
+
+
+def _regions(config: ScaleSpaceConfig, volumes: Volumes) -> tuple[IntArray, IntArray]:
+    """Return the number of the first region of each volume, and how many it has, shape (volumes,)."""
+    regions = np.array([-(-end // int(config.region_bytes)) for end in volumes.end_bytes])
+    # Volumes that lie over each other lose the same regions.
+    return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
+
+
+def _moved(places: IntArray, first_region: IntArray, config: ScaleSpaceConfig) -> IntArray:
+    """Return how many bytes of its volume that are kept lie below each place, shape (n,)."""
+    region_bytes = int(config.region_bytes)
+    regions = first_region + places // region_bytes
+    is_kept = regions % config.factor == _chosen(regions // config.factor, config)
+    below = _kept_before(regions, config) - _kept_before(first_region, config)
+    return below * region_bytes + np.where(is_kept, places % region_bytes, 0)
+
+
+def _kept_before(regions: IntArray, config: ScaleSpaceConfig) -> IntArray:
+    """Return how many regions are kept of those before each, shape (n,)."""
+    groups = regions // config.factor
+    return groups + (regions % config.factor > _chosen(groups, config))
+
+
+def _chosen(groups: IntArray, config: ScaleSpaceConfig) -> IntArray:
+    """Return the number of the region that is kept of each group, shape (n,)."""
+    return (mixed(mixed(groups) ^ _key(config.seed)) % np.uint64(config.factor)).astype(np.int64)
+
+
+@lru_cache(maxsize=8)
+def _key(seed: int) -> np.uint64:
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+
+
+_RECORDS_OF: dict[str, Callable[[Records, Any, Volumes, IntArray], Records]] = {
+    "volumes": _keep_volumes,
+    "only": _keep_operations,
+    "head": _keep_head,
+    "scale_time": _scale_time,
+    "scale_space": _scale_space,
+    "align": _align,
+}
+_VOLUMES_OF: dict[str, Callable[[Any, Volumes], Volumes]] = {
+    "volumes": _kept_volumes,
+    "scale_space": _smaller_volumes,
+    "align": _aligned_volumes,
 }
 
 
@@ -265,25 +238,31 @@ class Transformed:
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
         self._source = source
-        self._transforms: list[Transform] = []
         self.volumes = source.volumes
+        #: Each with the volumes before it, and how many records of each operation it has seen.
+        self._steps: list[tuple[TransformConfig, Volumes, IntArray]] = []
         for config in configs:
-            self._transforms.append(_TRANSFORMS[config.kind](config, self.volumes))
-            self.volumes = self._transforms[-1].volumes
+            self._steps.append((config, self.volumes, np.zeros(len(OP_NAMES), np.int64)))
+            if change := _VOLUMES_OF.get(config.kind):
+                self.volumes = change(config, self.volumes)
 
     def chunk(self) -> Records:
         """See `RecordSource`."""
-        while not any(transform.is_finished for transform in self._transforms):
-            records = self._source.chunk()
-            if not len(records):
-                break
-            for transform in self._transforms:
-                if not len(records):
-                    break
-                records = transform(records)
+        while not self._is_over() and len(records := self._source.chunk()):
+            for config, volumes, seen in self._steps:
+                if len(records):
+                    now = np.bincount(records["op"], minlength=len(OP_NAMES))
+                    records = _RECORDS_OF[config.kind](records, config, volumes, seen)
+                    seen += now
             if len(records):
                 return records
         return NO_RECORDS
+
+    def _is_over(self) -> bool:
+        return any(
+            isinstance(config, HeadConfig) and seen.sum() >= config.requests
+            for config, _, seen in self._steps
+        )
 
 
 _ADAPTER: TypeAdapter[TransformConfig] = TypeAdapter(AnyTransformConfig)

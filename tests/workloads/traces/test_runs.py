@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.traces.dynamics import OperationRuns, Runs
+from ssdgym.workloads.traces.dynamics import Runs
+from ssdgym.workloads.traces.statistics import summarize
+from tests.workloads.traces.sources import ArraySource, make_records
 
 
 def runs_of(*pieces: list[int]) -> Runs:
-    counts = OperationRuns()
-    for piece in pieces:
-        counts.add(np.array(piece, np.uint8))
-    return counts.runs()
+    made = [(0, 0, 0 if op == FLUSH else 512, 0, op) for piece in pieces for op in piece]
+    return summarize(ArraySource(make_records(made), chunk=3 if len(made) < 100 else 5000)).runs
 
 
 def test_runs__go_on_over_other_operations_and_pieces() -> None:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from ssdgym.workloads.traces import distributions as skew
-from ssdgym.workloads.traces.distributions import PageWrites, Skew
+from ssdgym.workloads.traces.distributions import KeyCounts, Skew, expanded
 
 
 def written(first: list[int], pages: list[int], most_pages: int = 1 << 21) -> Skew:
-    counts = PageWrites(most_pages)
-    counts.add(np.array(first, np.int64), np.array(pages, np.int64))
-    return counts.skew()
+    counts = KeyCounts(most_pages)
+    for numbers, _ in expanded(np.array(first, np.int64), np.array(pages, np.int64)):
+        counts.add(numbers)
+    return Skew(np.sort(counts.items()[1])[::-1], counts.sampled_share)
 
 
 def test_even_writes__go_to_every_share_of_pages_alike() -> None:
@@ -48,10 +49,9 @@ def test_a_sample__has_the_shape_of_the_whole() -> None:
 
 def test_a_sample__counts_its_pages_in_full_however_they_arrive() -> None:
     everything = np.tile(np.arange(50_000), 3)
-    counts = PageWrites(most_pages=1_000)
+    counts = KeyCounts(most=1_000)
     for start in range(0, len(everything), 5_000):
-        first = everything[start : start + 5_000]
-        counts.add(first, np.ones(len(first), np.int64))
-    found = counts.skew()
-    assert set(found.writes.tolist()) == {3}
-    assert len(found.writes) == pytest.approx(50_000 * found.sampled_share, rel=0.2)
+        counts.add(everything[start : start + 5_000])
+    writes = counts.items()[1]
+    assert set(writes.tolist()) == {3}
+    assert len(writes) == pytest.approx(50_000 * counts.sampled_share, rel=0.2)
