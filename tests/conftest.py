@@ -1,4 +1,4 @@
-"""What all tests share: no time limits, one thread per process, a user's own module of agents, and registries kept clean."""
+"""What all tests share: no time limits, one thread per process, own agents, and registries kept clean."""
 
 from __future__ import annotations
 

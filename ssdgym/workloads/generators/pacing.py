@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.requests import FLUSH, WRITE, Requests
-from ssdgym.types import IntegerArray
+from ssdgym.types import FloatArray, IntegerArray
 from ssdgym.workloads.base import NO_REQUESTS, RequestStream, Source, WorkloadConfig, seeds_of
 
 Number = Annotated[int, Field(ge=1, lt=2**31)]
@@ -103,7 +103,7 @@ class _Paced:
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
         self._source = source
         self._left = config.requests
-        self._clock = _clock(config, np.random.Generator(np.random.PCG64(seed)))
+        self._clock = _Clock(config, np.random.default_rng(seed))
         self._flush_every = config.flush_every
         self._writes = 0
 
@@ -129,72 +129,41 @@ class _Paced:
         return result
 
 
-def _clock(config: PacedConfig, rng: np.random.Generator) -> _Clock:
-    match config.arrivals:
-        case "constant":
-            return _Constant(config.interarrival_ns)
-        case "poisson":
-            return _Poisson(config.interarrival_ns, rng)
-        case "bursts":
-            return _Bursts(config, rng)
-
-
-class _Clock(Protocol):
-    """Arrival times, from 0 upwards."""
-
-    def arrivals(self, count: int) -> IntegerArray:
-        """Return the next `count` times in ns, shape (count,), none below the one before."""
-
-
-class _Constant:
-    """The same gap between all arrivals; fractions of a nanosecond add up."""
-
-    def __init__(self, gap_ns: float) -> None:
-        self._gap_ns = gap_ns
-        self._arrived = 0
-
-    def arrivals(self, count: int) -> IntegerArray:
-        numbers = np.arange(self._arrived, self._arrived + count)
-        self._arrived += count
-        return (numbers * self._gap_ns).astype(np.int64)
-
-
-class _Poisson:
-    """Gaps are exponentially distributed."""
-
-    def __init__(self, mean_ns: float, rng: np.random.Generator) -> None:
-        self._mean_ns = mean_ns
-        self._rng = rng
-        self._now_ns = 0
-
-    def arrivals(self, count: int) -> IntegerArray:
-        gaps = np.rint(self._rng.standard_exponential(count) * self._mean_ns).astype(np.int64)
-        times = self._now_ns + np.cumsum(gaps)
-        self._now_ns = int(times[-1])
-        return times
-
-
-class _Bursts:
-    """Every request starts a burst with the same probability, so that lengths are geometric."""
+class _Clock:
+    """Arrival times from 0 upwards, none below the one before."""
 
     def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
-        assert config.burst_requests is not None
-        self._within_ns = config.burst_interarrival_ns
-        # In the mean, a burst of n requests and the gap before it take n gaps of the overall mean.
-        n = config.burst_requests
-        self._between_ns = n * config.interarrival_ns - (n - 1) * self._within_ns
-        self._starts_burst = 1 / n
+        self._config = config
         self._rng = rng
+        self._arrived = 0
         self._now_ns = 0
         self._fraction_ns = 0.0
 
     def arrivals(self, count: int) -> IntegerArray:
-        gaps = np.full(count, self._within_ns)
-        starts = np.flatnonzero(self._rng.random(count) < self._starts_burst)
-        gaps[starts] = self._rng.standard_exponential(len(starts)) * self._between_ns
+        """Return the next `count` times in ns, shape (count,)."""
+        mean_ns = self._config.interarrival_ns
+        match self._config.arrivals:
+            case "constant":
+                numbers = np.arange(self._arrived, self._arrived + count)
+                self._arrived += count
+                return (numbers * mean_ns).astype(np.int64)
+            case "poisson":
+                gaps = np.rint(self._rng.standard_exponential(count) * mean_ns)
+            case "bursts":
+                gaps = self._burst_gaps(count)
         passed = self._fraction_ns + np.cumsum(gaps)
         whole = np.floor(passed)
         times = self._now_ns + whole.astype(np.int64)
-        self._now_ns = int(times[-1])
-        self._fraction_ns = float(passed[-1] - whole[-1])
+        self._now_ns, self._fraction_ns = int(times[-1]), float(passed[-1] - whole[-1])
         return times
+
+    def _burst_gaps(self, count: int) -> FloatArray:
+        """Return the gaps before requests of which each starts a burst with the same probability."""
+        n, within_ns = self._config.burst_requests, self._config.burst_interarrival_ns
+        assert n is not None
+        gaps = np.full(count, within_ns)
+        starts = np.flatnonzero(self._rng.random(count) < 1 / n)
+        # In the mean, a burst of n requests and the gap before it take n gaps of the overall mean.
+        between_ns = n * self._config.interarrival_ns - (n - 1) * within_ns
+        gaps[starts] = self._rng.standard_exponential(len(starts)) * between_ns
+        return gaps

@@ -140,14 +140,7 @@ def survey(source: RecordSource, page_size: int) -> Survey:
         writes = pages[pages["op"] == WRITE]
         of_writes.add(writes["lpn"], writes["lpn"] + writes["pages"])
         written += int(writes["pages"].sum(dtype=np.int64))
-    return Survey(
-        records,
-        requests,
-        arrivals.out_of_order,
-        touched.ranges(),
-        written,
-        of_writes.size(),
-    )
+    return Survey(records, requests, arrivals.out_of_order, touched.ranges(), written, of_writes.size())
 
 
 def play(
@@ -165,20 +158,8 @@ def play(
     `again` has the records of every lap but the first, by default the same. `compact` numbers their pages;
     without it, page numbers are taken modulo the logical pages.
     """
-    laps = partial(_lap, source, again or source, compact, logical_pages, page_size)
+    laps = partial(_Played, source, again or source, compact, logical_pages, page_size)
     return RequestStream(Loops(laps, loops), report)
-
-
-def _lap(
-    first: RecordSource,
-    again: RecordSource,
-    compact: Compact | None,
-    logical_pages: int,
-    page_size: int,
-    number: int,
-) -> _Played:
-    source = copy.deepcopy(again if number else first)
-    return _Played(source, compact, logical_pages, page_size)
 
 
 def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
@@ -214,11 +195,18 @@ class _Played:
     """Records, once through, as requests of a device."""
 
     def __init__(
-        self, source: RecordSource, compact: Compact | None, logical_pages: int, page_size: int
+        self,
+        first: RecordSource,
+        again: RecordSource,
+        compact: Compact | None,
+        logical_pages: int,
+        page_size: int,
+        number: int,
     ) -> None:
-        self._source = source
+        """Begin the lap of a number, from 0 on; every lap but the first plays `again`."""
+        self._source = copy.deepcopy(again if number else first)
         self._arrivals = Arrivals()
-        self._starts = volume_starts(source.volumes, page_size)
+        self._starts = volume_starts(self._source.volumes, page_size)
         self._compact = compact
         self._logical_pages = logical_pages
         self._page_size = page_size
@@ -243,10 +231,7 @@ class _Played:
             requests = to_pages(records, self._page_size, self._starts)
             if len(requests):
                 self.requests += len(requests)
-                return cast(self._on_device(requests), REQUEST)
+                if self._compact is None:
+                    return cast(split_at_end(requests, self._logical_pages), REQUEST)
+                return cast(self._compact(requests), REQUEST)
         return NO_REQUESTS
-
-    def _on_device(self, requests: Requests) -> Requests:
-        if self._compact is None:
-            return split_at_end(requests, self._logical_pages)
-        return self._compact(requests)
