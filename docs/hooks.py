@@ -54,7 +54,7 @@ from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
-from ssdgym.workloads.traces.delimited import DelimitedFormat
+from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import format_meanings, formats
 from ssdgym.workloads.traces.transforms import TransformConfig
 
@@ -69,7 +69,6 @@ _DECISIONS = {
     ("MERGE",): "pen-demo",
     ("LEVEL",): "demo",
 }
-_TIMES = ((10**9, "s"), (10**6, "ms"), (1000, "us"), (1, "ns"))
 
 
 @event_priority(100)  # before mkdocstrings reads its paths
@@ -234,19 +233,13 @@ def _feature_kinds() -> str:
 
 def _trace_formats() -> str:
     rows = (_trace_format(names, meaning) for names, meaning in format_meanings().items())
-    return _table("name | files | columns | time in | offset in | volume", rows)
+    return _table("name | files | columns", rows)
 
 
 def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
-    """Return the names and meaning of a format; where it has columns, these and what they count in."""
+    """Return the names, meaning and columns of a format."""
     one, named = formats()[names[0]], ", ".join(f"`{name}`" for name in names)
-    if not isinstance(one, DelimitedFormat):
-        return named, meaning, "", "", "", ""
-    columns = ", ".join([*one.columns, *["..."] * one.has_more])
-    size, unit = next(each for each in _TIMES if one.time_unit_ns % each[0] == 0)
-    time = f"{one.time_unit_ns // size} {unit}".removeprefix("1 ")
-    address = "bytes" if one.offset_unit == 1 else "sectors"
-    return named, meaning, columns, time, address, "_".join(one.volume_columns)
+    return named, meaning, f"`{one.text}`" if isinstance(one, TextFormat) else ""
 
 
 def _reward_terms() -> str:

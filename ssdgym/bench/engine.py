@@ -27,8 +27,8 @@ from ssdgym.requests import READ, WRITE, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.generators.patterns import UniformConfig
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.loading import stored
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import RECORD, Volumes
 from ssdgym.workloads.traces.replay import play, survey
 from ssdgym.workloads.traces.writing import writable_format

@@ -88,6 +88,18 @@ Window = Annotated[
     tuple[float, float] | None,
     typer.Option(help="Part of a trace that is played: two shares of its requests, such as 0.7 1."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="COLUMNS",
+        help='Columns of a trace of no known format: "time:ms disk offset:B size:B op:1=read".',
+    ),
+]
+Events = Annotated[
+    str | None,
+    typer.Option("--events", help="Events of blkparse that are requests: issued, queued or completed."),
+]
 SkipBad = Annotated[
     int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
 ]
@@ -137,7 +149,13 @@ _PLAYED = {
     "window": "--window",
     "start": "--start",
 }
-_OF_FILES = {"format": "--format", "skip_bad": "--skip-bad", "volumes": "--volumes"}
+_OF_FILES = {
+    "format": "--format",
+    "columns": "--columns",
+    "events": "--events",
+    "skip_bad": "--skip-bad",
+    "volumes": "--volumes",
+}
 
 
 def recorded_options(source: str, **fields: Any) -> WorkloadConfig:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import console, print_json, table_of
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, VolumeLayout, Window
+from ssdgym.cli.options import (
+    AsJson,
+    Columns,
+    Events,
+    Seed,
+    SkipBad,
+    TraceFormat,
+    Transforms,
+    VolumeLayout,
+    Window,
+)
 from ssdgym.cli.trace_sources import counting, fit, recorded
 from ssdgym.errors import SsdgymError
 
@@ -197,6 +207,8 @@ trace.command()(fit)
 def info(
     source: Source,
     trace_format: TraceFormat = None,
+    columns: Columns = None,
+    events: Events = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
     window: Window = None,
@@ -228,6 +240,8 @@ def info(
         source,
         transforms=transform,
         format=trace_format,
+        columns=columns,
+        events=events,
         skip_bad=skip_bad,
         window=window,
         volumes=volumes,
@@ -265,6 +279,8 @@ def convert(
     out: Annotated[Path, typer.Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.")],
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format of the new file.")],
     trace_format: TraceFormat = None,
+    columns: Columns = None,
+    events: Events = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
     window: Window = None,
@@ -288,7 +304,15 @@ def convert(
     from ssdgym.workloads.traces.writing import writable_format
 
     target = writable_format(to)
-    config = recorded(source, transforms=transform, format=trace_format, skip_bad=skip_bad, window=window)
+    config = recorded(
+        source,
+        transforms=transform,
+        format=trace_format,
+        columns=columns,
+        events=events,
+        skip_bad=skip_bad,
+        window=window,
+    )
     _check_out(out, config, overwrite)
     with counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
@@ -311,12 +335,14 @@ def convert(
 def _print_left_out(config: PlayedConfig) -> None:
     """Print what the trace has of its requests that records do not hold, and its number of bad lines."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
+    from ssdgym.workloads.traces.reading.columns import parse_columns
     from ssdgym.workloads.traces.registry import formats
 
     if not isinstance(config, TraceConfig):
         return
     trace = load_trace(config)
-    left_out = ", ".join(["the time of the first request", *formats()[trace.format].unread])
+    unread = parse_columns(config.columns).unread if config.columns else formats()[trace.format].unread
+    left_out = ", ".join(["the time of the first request", *unread])
     print(f"not in the new file: {left_out}")
     skipped = trace.skipped_lines
     if skipped:

@@ -48,6 +48,8 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):
         return TraceConfig(path=Path(source))
+    if isinstance(source, Mapping) and "path" in source and not {"kind", "base"} & {*source}:
+        source = {"kind": "trace", **source}
     return load_config(adapter_of(WorkloadConfig), cast(Source, source), "workloads")
 
 

@@ -1,10 +1,12 @@
 """A slow, plain-Python reader of every trace format: what the columnar readers are held against.
 
-It shares no code with them. Lines end in LF, one CR before it belongs to the end; a byte order mark may open
-the file; lines of blanks (spaces and tabs) are passed over; blanks around a column do not count. Text must be
-printable UTF-8 and not empty; a NUL makes its line bad wherever it stands. A whole number is ASCII digits,
-perhaps after a minus, and fits 64 bits; a decimal may have a point and an exponent, and is below 2**63 in its
-unit; digits below a nanosecond are cut off.
+It shares no code with them. Lines end in LF, one CR before it belongs to the end; byte order marks may open
+lines; lines of blanks (spaces and tabs) are passed over; blanks around a column do not count. Of lines of
+columns, those that begin with # are passed over, too, and headings: time, offset and size are words. Their
+columns may be quoted, and a separator may end the line. Text must be printable UTF-8 and not empty; a NUL
+ends the reading wherever it stands. A whole number is ASCII digits, perhaps after a minus, and fits 64 bits;
+a decimal may have a point and an exponent, and is below 2**63 in its unit; digits below a nanosecond are cut
+off. Requests of 2 GiB and more become pieces of 1 GiB.
 """
 
 from __future__ import annotations
@@ -50,12 +52,17 @@ class BadLine(ValueError):
     """This line (record) is no request and nothing else that the format knows."""
 
 
-class Refused(ValueError):
-    """The file as a whole is not of this format; `line` is where that shows."""
+class Heading(ValueError):
+    """This line of columns names them."""
 
-    def __init__(self, line: int) -> None:
+
+class Refused(ValueError):
+    """The file as a whole is not of this format; `line` is where that shows, `bad` the bad lines before."""
+
+    def __init__(self, line: int, bad: list[int] | None = None) -> None:
         super().__init__(f"line {line}")
         self.line = line
+        self.bad = bad or []
 
 
 def read(data: bytes, format: str) -> tuple[list[Record], list[int]]:
@@ -68,8 +75,13 @@ def read(data: bytes, format: str) -> tuple[list[Record], list[int]]:
     bad: list[int] = []
     start_ns: Decimal | None = None
     for number, parse, piece in _pieces(data, format):
+        if format != "vscsi" and (b"\0" in piece or len(piece) > LONGEST_LINE_BYTES):
+            raise Refused(number, bad)
         try:
-            parsed = parse(piece)
+            try:
+                parsed = parse(piece)
+            except Heading:
+                continue
             if parsed is None:
                 continue
             time_ns, offset, size, op, volume = _in_range(parsed)
@@ -77,10 +89,15 @@ def read(data: bytes, format: str) -> tuple[list[Record], list[int]]:
             from_start_ns = int(_whole_ns(time_ns) - _whole_ns(start_ns))
             if abs(from_start_ns) > TEN_YEARS_NS:
                 raise BadLine("more than ten years away")
-            records.append((from_start_ns, offset, size, op, volume))
+            pieces = [(offset, size)] if size < 2**31 else _split(offset, size)
+            records.extend((from_start_ns, *piece, op, volume) for piece in pieces)
         except BadLine:
             bad.append(number)
     return records, bad
+
+
+def _split(offset: int, size: int) -> list[tuple[int, int]]:
+    return [(offset + at, min(2**30, size - at)) for at in range(0, size, 2**30)]
 
 
 def _whole_ns(time_ns: Decimal) -> Decimal:
@@ -91,7 +108,7 @@ def _in_range(parsed: Parsed) -> Parsed:
     _, offset, size, op, _ = parsed
     if op == FLUSH:
         return parsed[0], 0, 0, op, parsed[4]
-    if not (0 < size < 2**31 and offset >= 0 and offset + size <= 2**62):
+    if not (0 < size <= 2**40 and offset >= 0 and offset + size <= 2**62):
         raise BadLine("size or offset out of range")
     return parsed
 
@@ -101,42 +118,62 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
         yield from _binary_records(data)
         return
     header = HEADERS.get(format)
-    parse = _fio_v2() if format == "fio_v2" else PARSERS[format]
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        line = raw.removesuffix(b"\r")
+    parse = {"fio_v2": _fio_v2, "blkparse": _blkparse_events}.get(format, lambda: PARSERS[format])()
+    is_first = format in BLANK_COLUMNS
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        line = raw
+        while line.startswith(b"\xef\xbb\xbf"):
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        line = line.removesuffix(b"\r")
         if not line.strip(b" \t") and len(line) <= LONGEST_LINE_BYTES:
             continue
         if header is not None:
-            if line.strip(b" \t") != header or len(line) > LONGEST_LINE_BYTES:
+            seen = line.strip(b" \t").replace(b'"', b"").lower()
+            if seen != header.lower() or len(line) > LONGEST_LINE_BYTES:
                 raise Refused(number)
             header = None
             continue
-        yield number, _of_bounded_line(parse), line
+        if format in COLUMNS and b"\0" not in line and line.lstrip(b" \t").startswith(b"#"):
+            continue
+        if (
+            is_first
+            and b"\0" not in line
+            and len(_fields(line, b" ")) != 5
+            and _is_wordy(_unquoted(line, b" "))
+        ):
+            is_first = False
+            continue
+        is_first = False
+        yield number, parse, line
 
 
-def _of_bounded_line(parse: Parser) -> Parser:
-    def parse_bounded(line: bytes) -> Parsed | None:
-        if b"\0" in line or len(line) > LONGEST_LINE_BYTES:
-            raise BadLine("NUL or too long")
-        return parse(line)
-
-    return parse_bounded
+def _is_wordy(text: bytes) -> bool:
+    return re.fullmatch(rb"[^0-9]*[A-Za-z][^0-9]*", text, re.DOTALL) is not None
 
 
 # Columns
 
 
-def _commas(line: bytes, count: int, more: bool = False) -> list[bytes]:
-    return _counted([column.strip(b" \t") for column in line.split(b",")], count, more)
+def _unquoted(line: bytes, separator: bytes) -> bytes:
+    return re.sub(rb'"([^"]*)"', lambda found: found[1].replace(separator, b"_"), line)
 
 
-def _blanks(line: bytes, count: int, more: bool = False) -> list[bytes]:
-    return _counted(re.split(rb"[ \t]+", line.strip(b" \t")), count, more)
+def _fields(line: bytes, separator: bytes) -> list[bytes]:
+    line = _unquoted(line, separator)
+    if separator == b" ":
+        return re.split(rb"[ \t]+", line.strip(b" \t"))
+    return [column.strip(b" \t") for column in line.split(separator)]
 
 
-def _counted(columns: list[bytes], count: int, more: bool) -> list[bytes]:
-    if len(columns) < count or (len(columns) > count and not more):
+def _columns(line: bytes, names: str, separator: bytes = b",", more: bool = False) -> list[bytes]:
+    """Return the columns of a line; t, o and s are the time, offset and size."""
+    columns = _fields(line, separator)
+    if len(columns) == len(names) + 1 and columns[-1] == b"" and separator != b" ":
+        columns.pop()
+    if len(columns) < len(names) or (len(columns) > len(names) and not more):
         raise BadLine("number of columns")
+    if all(_is_wordy(column) for column, name in zip(columns, names, strict=False) if name in "tos"):
+        raise Heading
     return columns
 
 
@@ -159,6 +196,7 @@ def _whole(column: bytes) -> int:
 
 
 def _ns(column: bytes, unit: str) -> Decimal:
+    column = column.rstrip(b":")
     found = re.fullmatch(rb"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE]([+-]?)([0-9]+))?", column)
     if found is None:
         raise BadLine("no decimal number")
@@ -191,18 +229,18 @@ _ONE_IS_READ = {b"1": READ, b"0": WRITE}
 
 
 def _msr(line: bytes) -> Parsed:
-    time, host, disk, op, offset, size, _response = _commas(line, 7)
+    time, host, disk, op, offset, size, _response = _columns(line, "t---os-")
     volume = f"{_text(host)}_{_text(disk)}"
-    return _whole_ns_of(time, "100ns"), _whole(offset), _whole(size), _choice(op.lower(), _WORDS), volume
+    return _ns(time, "100ns"), _whole(offset), _whole(size), _choice(op.lower(), _WORDS), volume
 
 
 def _msr_no_size(line: bytes) -> Parsed:
-    time, op, offset = _commas(line, 3)
+    time, op, offset = _columns(line, "t-o")
     return _ns(time, "100ns"), _whole(offset), PAGE_BYTES, _choice(op.lower(), _WORDS), "0"
 
 
 def _cloudphysics(line: bytes) -> Parsed:
-    _version, time, op, size, lbn = _commas(line, 5)
+    _version, time, op, size, lbn = _columns(line, "-t-so")
     if not re.fullmatch(rb"(0[xX])?[0-9a-fA-F]{1,8}", op):
         raise BadLine("no hexadecimal operation code")
     code = int(op, 16)
@@ -212,20 +250,20 @@ def _cloudphysics(line: bytes) -> Parsed:
 
 
 def _spc(line: bytes) -> Parsed:
-    asu, lba, size, op, time, *_ = _commas(line, 5, more=True)
+    asu, lba, size, op, time, *_ = _columns(line, "-os-t", more=True)
     return _ns(time, "s"), _whole(lba) * SECTOR_BYTES, _whole(size), _choice(op, _LETTERS), _text(asu)
 
 
 def _systor17(line: bytes) -> Parsed:
-    time, _response, op, lun, offset, size = _commas(line, 6)
+    time, _response, op, lun, offset, size = _columns(line, "t---os")
     return _ns(time, "s"), _whole(offset), _whole(size), _choice(op, _LETTERS), _text(lun)
 
 
 def _tencent(line: bytes) -> Parsed:
-    time, offset, size, op, volume = _commas(line, 5)
+    time, offset, size, op, volume = _columns(line, "tos--")
     sectors = _whole(offset), _whole(size)
     return (
-        _whole_ns_of(time, "s"),
+        _ns(time, "s"),
         sectors[0] * SECTOR_BYTES,
         sectors[1] * SECTOR_BYTES,
         _choice(op, _ONE_IS_WRITE),
@@ -234,15 +272,15 @@ def _tencent(line: bytes) -> Parsed:
 
 
 def _alibaba(line: bytes) -> Parsed:
-    device, op, offset, size, time = _commas(line, 5)
-    return _whole_ns_of(time, "us"), _whole(offset), _whole(size), _choice(op, _LETTERS), _text(device)
+    device, op, offset, size, time = _columns(line, "--ost")
+    return _ns(time, "us"), _whole(offset), _whole(size), _choice(op, _LETTERS), _text(device)
 
 
 # Lines with blanks
 
 
 def _ssdsim(line: bytes) -> Parsed:
-    time, device, sector, sectors, op = _blanks(line, 5)
+    time, device, sector, sectors, op = _columns(line, "t-os-", b" ")
     return (
         _whole_ns_of(time, "ns"),
         _whole(sector) * SECTOR_BYTES,
@@ -253,7 +291,7 @@ def _ssdsim(line: bytes) -> Parsed:
 
 
 def _disksim(line: bytes) -> Parsed:
-    time, device, block, blocks, flags = _blanks(line, 5)
+    time, device, block, blocks, flags = _columns(line, "t-os-", b" ")
     op = READ if _whole(flags) & 1 else WRITE
     return _ns(time, "ms"), _whole(block) * SECTOR_BYTES, _whole(blocks) * SECTOR_BYTES, op, _text(device)
 
@@ -264,12 +302,18 @@ _FIO_NO_REQUESTS = ("add", "open", "close")
 _FIO_SHORTEST_WAIT_US = 100
 
 
-def _fio_action(columns: list[bytes]) -> tuple[str, str, int, int]:
+def _fio_words(line: bytes) -> list[bytes]:
+    if re.match(rb"[ \t]*fio version [23] iolog", line):
+        raise Heading
+    return re.split(rb"[ \t]+", line.strip(b" \t"))
+
+
+def _fio_action(columns: list[bytes]) -> tuple[bytes, str, bytes, bytes]:
     """The file, the action, and its offset and length, 0 where it has none."""
     if len(columns) not in (2, 4):
         raise BadLine("number of columns")
-    file, action = _text(columns[0]), _text(columns[1])
-    offset, length = (_whole(column) for column in columns[2:] or (b"0", b"0"))
+    file, action = columns[0], columns[1].decode("utf-8", "replace")
+    offset, length = columns[2:] or (b"0", b"0")
     if len(columns) == 2 and action not in (*_FIO_NO_REQUESTS, "sync", "datasync"):
         raise BadLine("an action without offset and length")
     if len(columns) == 4 and action in _FIO_NO_REQUESTS:
@@ -282,80 +326,106 @@ def _fio_v2() -> Parser:
 
     def parse(line: bytes) -> Parsed | None:
         nonlocal now_us
-        file, action, offset, length = _fio_action(_blanks(line, 2, more=True))
+        file, action, offset, length = _fio_action(_fio_words(line))
         if action in _FIO_NO_REQUESTS:
             return None
         if action == "wait":
-            if offset < 0:
+            wait, _ = _whole(offset), _whole(length)
+            if wait < 0:
                 raise BadLine("a negative wait")
-            now_us += offset if offset >= _FIO_SHORTEST_WAIT_US else 0
+            now_us += wait if wait >= _FIO_SHORTEST_WAIT_US else 0
             return None
         if action not in _FIO_OPS:
             raise BadLine("no known action")
-        return Decimal(now_us * UNITS_NS["us"]), offset, length, _FIO_OPS[action], file
+        if now_us >= 2**63:
+            raise BadLine("a time beyond 64 bits")
+        return Decimal(now_us * UNITS_NS["us"]), _whole(offset), _whole(length), _FIO_OPS[action], _text(file)
 
     return parse
 
 
 def _fio_v3(line: bytes) -> Parsed | None:
-    time, *columns = _blanks(line, 3, more=True)
+    time, *columns = _fio_words(line)
     file, action, offset, length = _fio_action(columns)
-    time_ns = _whole_ns_of(time, "us")
-    if action in _FIO_NO_REQUESTS:
+    if action in (*_FIO_NO_REQUESTS, "wait"):
         return None
+    time_ns = _ns(time, "us")
     if action not in _FIO_OPS:
         raise BadLine("no known action")
-    return time_ns, offset, length, _FIO_OPS[action], file
+    return time_ns, _whole(offset), _whole(length), _FIO_OPS[action], _text(file)
 
 
 _EVENT = re.compile(
     rb"(\d+,\d+)[ \t]+\d+[ \t]+\d+[ \t]+(\d+\.\d+)[ \t]+\d+[ \t]+([A-Za-z]+)(?:[ \t]+(.*))?", re.DOTALL
 )
-_ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+(\d+)[ \t]+\+[ \t]+(\d+))?(?:[ \t].*)?", re.DOTALL)
+_ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+(\d+)[ \t]+\+[ \t]+(\d+))?((?:[ \t].*)?)", re.DOTALL)
 #: How the lines of the summary begin, as dump_io_stats of blkparse.c and what calls it write them.
 _SUMMARY = re.compile(
     rb"((CPU\d+|Total)[ \t]+\(.*\):|(PC[ \t]+)?(Reads?|Writes?)[ \t]+[A-Za-z]+\.?:|(IO|Timer)[ \t]+unplugs:"
-    rb"|Throughput[ \t]+\(R/W\):|Events[ \t]+\(.*\):|Skips:)"
+    rb"|Throughput[ \t]+\(R/W\):|Events[ \t]+\(.*\):|Skips:|Input file .* added)"
 )
+#: Operations of the kernel (blk_fill_rwbs), the longest first, each followed by modifiers.
+_RWBS = {
+    **dict.fromkeys((b"ZRA", b"ZR", b"ZO", b"ZC", b"ZF", b"WZ"), None),
+    b"ZA": WRITE,
+    b"DE": TRIM,
+    b"W": WRITE,
+    b"D": TRIM,
+    b"R": READ,
+    b"N": None,
+}
 
 
-def _blkparse(line: bytes) -> Parsed | None:
-    event = _EVENT.fullmatch(line.strip(b" \t"))
-    if event is None:
-        if _SUMMARY.match(line.strip(b" \t")):
+def _blkparse_events() -> Parser:
+    requeued: set[tuple[bytes, bytes]] = set()
+
+    def parse(line: bytes) -> Parsed | None:
+        event = _EVENT.fullmatch(line.strip(b" \t"))
+        if event is None:
+            if _SUMMARY.match(line.strip(b" \t")):
+                return None
+            raise BadLine("neither an event nor a part of the summary")
+        volume, time, action, rest = event.groups()
+        issued = _ISSUED.fullmatch(rest or b"")
+        if action == b"R":
+            requeued.add((volume, (issued and issued[2]) or b""))
+        if action != b"D":
             return None
-        raise BadLine("neither an event nor a part of the summary")
-    volume, time, action, rest = event.groups()
-    if action != b"D":
-        return None
-    issued = _ISSUED.fullmatch(rest or b"")
-    if issued is None:
-        raise BadLine("an issue that cannot be parsed")
-    rwbs, sector, sectors = issued.groups()
-    op = _blkparse_op(rwbs, has_bytes=_sectors(sectors) > 0)
-    if op is None:
-        return None
-    return _ns(time, "s"), _sectors(sector), _sectors(sectors), op, volume.decode("ascii")
+        if issued is None:
+            raise BadLine("an issue that cannot be parsed")
+        rwbs, sector, sectors, more = issued.groups()
+        if (volume, sector or b"") in requeued:
+            requeued.discard((volume, sector or b""))
+            return None
+        time_ns = _ns(time, "s")
+        if rwbs.startswith(b"F") and not (sectors or b"").strip(b"0"):
+            return time_ns, 0, 0, FLUSH, volume.decode("ascii")
+        if sectors is None and b"N" not in rwbs:
+            if re.match(rb"[ \t]+\d+[ \t]+\(", more):
+                return None
+            raise BadLine("no sectors")
+        numbers = _sectors(sector), _sectors(sectors)
+        op = _blkparse_op(rwbs)
+        return None if op is None else (time_ns, *numbers, op, volume.decode("ascii"))
+
+    return parse
+
+
+def _blkparse_op(rwbs: bytes) -> int | None:
+    flushes = rwbs.startswith(b"F")
+    for name, op in (*_RWBS.items(), (b"", FLUSH)):
+        rest = rwbs.removeprefix(b"F") if flushes else rwbs
+        if rest.startswith(name) and not set(rest.removeprefix(name)) - set(b"FASMBU") and (name or flushes):
+            return FLUSH if op is None and flushes else op
+    raise BadLine("no known kind of request")
 
 
 def _sectors(column: bytes | None) -> int:
     return _whole(column or b"0") * SECTOR_BYTES
 
 
-def _blkparse_op(rwbs: bytes, has_bytes: bool) -> int | None:
-    if b"F" in rwbs and not has_bytes:
-        return FLUSH
-    for letter, op in ((b"R", READ), (b"W", WRITE), (b"D", TRIM)):
-        if letter in rwbs:
-            return op
-    if b"N" in rwbs:
-        return None
-    raise BadLine("no known kind of request")
-
-
 PARSERS: dict[str, Parser] = {
     "alibaba": _alibaba,
-    "blkparse": _blkparse,
     "cloudphysics": _cloudphysics,
     "disksim": _disksim,
     "fio_v3": _fio_v3,
@@ -367,6 +437,11 @@ PARSERS: dict[str, Parser] = {
     "systor17": _systor17,
     "tencent": _tencent,
 }
+
+
+#: Formats of columns, and those of them with blanks between.
+COLUMNS = tuple(name for name in PARSERS if name != "fio_v3")
+BLANK_COLUMNS = ("disksim", "mqsim", "ssdsim")
 
 
 # Binary records

@@ -2,143 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import os
-import sys
-import zlib
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Protocol
 
 import numpy as np
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import is_file
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-_PLAIN = "plain"
-_PIECE_BYTES = 1 << 20
-#: A file that unpacks to more than so many bytes per byte is refused, above the size that matters.
-_LARGEST_RATIO = 500
-_RATIO_MATTERS_BYTES = 64 << 20
-
-_DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError)
-
-
-class _Unpacker(Protocol):
-    """Unpacks one member of a packed file; the interface of bz2, lzma and zstd in the standard library."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-class _GzipUnpacker:
-    """zlib's unpacker with that interface."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(wbits=31)
-
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._zlib.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
-
-
-#: What a packed file starts with, what it is called, and what unpacks one member of it.
-_PACKERS: tuple[tuple[bytes, str, Callable[[], _Unpacker]], ...] = (
-    (b"\x1f\x8b", "gzip", _GzipUnpacker),
-    (b"BZh", "bzip2", bz2.BZ2Decompressor),
-    (b"\xfd7zXZ\x00", "xz", lzma.LZMADecompressor),
-    (b"\x28\xb5\x2f\xfd", "zstd", zstd.ZstdDecompressor),
-)
-
-
-def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file in pieces of at most 1 MiB."""
-    lines = 0
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise SsdgymError(f"{path}: cannot be read ({error.strerror}); check the file.") from None
-    with file:
-        name, pieces = _opened(file)
-        try:
-            for piece, taken, given in pieces:
-                if given > max(_RATIO_MATTERS_BYTES, _LARGEST_RATIO * taken):
-                    raise SsdgymError(
-                        f"{path}: line {lines + 1} is where the {name} data has unpacked to more than "
-                        f"{_LARGEST_RATIO} times its size; unpack it yourself if it is a trace."
-                    )
-                if name != _PLAIN:
-                    lines += piece.count(b"\n")
-                yield piece
-        except _DAMAGED as error:
-            if name == _PLAIN:
-                reason = getattr(error, "strerror", None) or error
-                raise SsdgymError(f"{path}: cannot be read ({reason}); check the file.") from None
-            raise SsdgymError(
-                f"{path}: line {lines + 1} is where the {name} data is cut off or damaged; get the file "
-                "again."
-            ) from None
-
-
-def _opened(file: IO[bytes]) -> tuple[str, Iterator[tuple[bytes, int, int]]]:
-    start = file.read(6)
-    file.seek(0)
-    for magic, name, unpacker in _PACKERS:
-        if start.startswith(magic):
-            return name, _members(file, unpacker)
-    return _PLAIN, ((piece, 0, 0) for piece in iter(lambda: file.read(_PIECE_BYTES), b""))
-
-
-def _members(file: IO[bytes], new: Callable[[], _Unpacker]) -> Iterator[tuple[bytes, int, int]]:
-    """Yield pieces, each with the bytes taken and given so far; one member may follow the other."""
-    taken = given = 0
-    unpacker, data = new(), b""
-    is_fresh = False
-    while True:
-        if unpacker.needs_input and not data:
-            data = file.read(_PIECE_BYTES)
-            taken += len(data)
-            if not data:
-                break
-        # Some packers fill up with zeros behind the last member.
-        if is_fresh and not (data := data.lstrip(b"\0")):
-            continue
-        is_fresh = False
-        piece = unpacker.decompress(data, _PIECE_BYTES)
-        data = b""
-        given += len(piece)
-        if piece:
-            yield piece, taken, given
-        if unpacker.eof:
-            data, unpacker, is_fresh = unpacker.unused_data, new(), True
-    if not is_fresh:
-        raise EOFError
-
+from ssdgym.workloads.traces.reading.containers import unpacked
 
 #: Environment variable: a folder in which traces are looked for.
 TRACE_FOLDER = "SSDGYM_TRACES"
@@ -182,33 +55,36 @@ def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     first_line, rest = 1, b""
     for data in _gathered(path):
-        block, newline, rest = (rest + data).rpartition(b"\n")
-        if newline:
-            block += newline
-            usual = _before_long_line(block)
-            if usual:
-                yield first_line, usual
-            first_line += count_lines(usual)
-        if len(rest) > _LONGEST_LINE_BYTES or (newline and len(usual) < len(block)):
-            raise SsdgymError(
-                f"{path}: line {first_line} is longer than {_LONGEST_LINE_BYTES} bytes; give a text trace."
-            )
+        end = data.rfind(b"\n") + 1
+        if end:
+            block = rest + data[:end]
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+            wrong = [*np.flatnonzero(np.diff(ends, prepend=-1) > _LONGEST_LINE_BYTES)[:1]]
+            if b"\0" in block:
+                wrong.append(np.searchsorted(ends, block.index(b"\0")))
+            if wrong:
+                first = int(min(wrong))
+                if first:
+                    yield first_line, block[: ends[first - 1] + 1]
+                raise _no_text(path, first_line + first, block[ends[first - 1] + 1 if first else 0 :])
+            yield first_line, block
+            first_line += len(ends)
+            rest = b""
+        rest += data[end:]
+        if len(rest) > _LONGEST_LINE_BYTES:
+            raise _no_text(path, first_line, rest)
+    if b"\0" in rest:
+        raise _no_text(path, first_line, rest)
     if rest:
         yield first_line, rest + b"\n"
 
 
-def _before_long_line(block: bytes) -> bytes:
-    """Return the whole lines before the first that is too long for a text trace."""
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-    long = np.flatnonzero(np.diff(ends, prepend=-1) > _LONGEST_LINE_BYTES)
-    if not len(long):
-        return block
-    return block[: ends[long[0] - 1] + 1] if long[0] else b""
-
-
-def count_lines(block: bytes) -> int:
-    """Return how many lines end in a block."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
+def _no_text(path: Path, line: int, start: bytes) -> SsdgymError:
+    if b"\0" in start[:_LONGEST_LINE_BYTES].partition(b"\n")[0]:
+        reason = "holds a NUL byte, so the file is no text or was cut while it was written; get it again"
+    else:
+        reason = f"is longer than {_LONGEST_LINE_BYTES} bytes; give a text trace"
+    return SsdgymError(f"{path}: line {line} {reason}.")
 
 
 def first_bytes(path: Path, count: int) -> bytes:
@@ -221,21 +97,19 @@ def first_bytes(path: Path, count: int) -> bytes:
     return start[:count]
 
 
-def without_mark(start: bytes) -> bytes:
-    """Return the first bytes of a text without its byte order mark."""
-    return start.removeprefix(BYTE_ORDER_MARK)
+def without_marks(text: bytes) -> bytes:
+    """Return text without the byte order marks at the start of its lines."""
+    if BYTE_ORDER_MARK[:1] not in text or BYTE_ORDER_MARK not in text:
+        return text
+    return re.sub(rb"(?m)^(?:%b)+" % BYTE_ORDER_MARK, b"", text)
 
 
 def _gathered(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes in pieces of about a block, without the byte order mark."""
+    """Yield the unpacked bytes in pieces of about a block."""
     parts: list[bytes] = []
-    is_start = True
     for piece in unpacked(path):
         parts.append(piece)
-        if sum(map(len, parts)) < _BLOCK_BYTES:
-            continue
-        data, parts = b"".join(parts), []
-        yield without_mark(data) if is_start else data
-        is_start = False
-    data = b"".join(parts)
-    yield without_mark(data) if is_start else data
+        if sum(map(len, parts)) >= _BLOCK_BYTES:
+            yield b"".join(parts)
+            parts = []
+    yield b"".join(parts)

@@ -13,17 +13,26 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PlainValidator
+from pydantic import AfterValidator, Field, NonNegativeInt, PlainValidator, model_validator
 from pydantic_core import PydanticKnownError
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable, file_hash
 from ssdgym.workloads.registry import workload_kind
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.files import find_trace
+from ssdgym.workloads.traces.formats.blkparse import BLKPARSE, Events
+from ssdgym.workloads.traces.reading.columns import parse_columns
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes, cast
 from ssdgym.workloads.traces.recorded import PlayedConfig
-from ssdgym.workloads.traces.registry import TraceFormat, format_code_hashes, format_names, format_of
+from ssdgym.workloads.traces.registry import (
+    AUTO,
+    TraceFormat,
+    format_code_hashes,
+    format_names,
+    format_of,
+)
 
 _RECORDS = "records.bin"
 _FACTS = "facts.json"
@@ -109,7 +118,8 @@ def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
     import pyarrow as pa
 
-    code = f"{trace_format.name} {format_code_hashes(trace_format.name)} {pa.__version__}"
+    own = f"{getattr(trace_format, 'text', '')} {getattr(trace_format, 'events', '')}"
+    code = f"{trace_format.name} {own} {format_code_hashes(trace_format.name)} {pa.__version__}"
     digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent
     for source in [*sorted(package.glob("**/*.py")), package.parents[1] / "requests.py"]:
@@ -131,7 +141,7 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
             digest.update(data)
             file.write(data)
     if not requests:
-        raise SsdgymError(f"{path}: the trace has no request that can be played; give one with requests.")
+        raise _without_requests(path, bad)
     facts = {
         "format": trace_format.name,
         "requests": requests,
@@ -142,6 +152,14 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
     text = json.dumps(facts)
     # The first line vouches for the second.
     (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
+
+
+def _without_requests(path: Path, bad: BadLines) -> SsdgymError:
+    passed = ", ".join(f"{what}: {count}" for what, count in bad.passed.items())
+    said = f" (passed over: {passed})" if passed else ""
+    queued = "events Q" in bad.passed
+    advice = "set events to queued (--events queued)" if queued else "give one with requests"
+    return SsdgymError(f"{path}: the trace has no request that can be played{said}; {advice}.")
 
 
 def _farthest(ends: Any, block: Records, volumes: int) -> Any:
@@ -194,6 +212,17 @@ def _known_format(name: Any) -> Any:
 FormatName = Annotated[str, PlainValidator(_known_format)]
 
 
+def _columns_text(text: str) -> str:
+    try:
+        parse_columns(text)
+    except ValueError as error:
+        raise ValueError(f"{text[:100]!r} {error}") from None
+    return text
+
+
+ColumnsText = Annotated[str, AfterValidator(_columns_text)]
+
+
 @workload_kind
 class TraceConfig(PlayedConfig):
     """A recorded trace, replayed in file order."""
@@ -204,6 +233,12 @@ class TraceConfig(PlayedConfig):
         " folder that the environment variable SSDGYM_TRACES names, too."
     )
     format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")
+    columns: ColumnsText | None = Field(
+        None,
+        description="Columns of a text file of no known format, such as"
+        " `time:ms disk offset:B size:B op:1=read`; see the page on traces.",
+    )
+    events: Events = Field("issued", description="Which events of a blkparse text are requests.")
     skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
     # SSDsim reads the column of the device and does not use it.
     volumes: VolumeLayout = Field(
@@ -211,6 +246,12 @@ class TraceConfig(PlayedConfig):
         description="end_to_end: volumes are address spaces of their own, one after the other; overlay: equal"
         " addresses of different volumes are the same place, as in SSDsim.",
     )
+
+    @model_validator(mode="after")
+    def _has_one_format(self) -> TraceConfig:
+        if self.columns is not None and self.format != AUTO:
+            raise ValueError(f"has both columns and the format {self.format}; leave one out")
+        return self
 
     @property
     def label(self) -> str:
@@ -253,10 +294,11 @@ def load_trace(config: TraceConfig) -> StoredTrace:
     The content is looked at once per process, as long as the file does not change.
     """
     path = find_trace(config.path)
-    known = _load(path, file_stamp(path), config.format, config.skip_bad)
+    stamp = file_stamp(path)
+    known = _load(path, stamp, config.format, config.columns, config.events, config.skip_bad)
     if not known.folder.exists():  # the cache has been emptied meanwhile
         _load.cache_clear()
-        known = _load(path, file_stamp(path), config.format, config.skip_bad)
+        known = _load(path, stamp, config.format, config.columns, config.events, config.skip_bad)
     return known
 
 
@@ -275,5 +317,13 @@ def _hash(path: Path, stamp: Stamp) -> str:
 
 
 @lru_cache(maxsize=64)
-def _load(path: Path, stamp: Stamp, format_name: str, skip_bad: int) -> StoredTrace:
-    return stored(path, _hash(path, stamp), format_of(path, format_name), skip_bad)
+def _load(
+    path: Path, stamp: Stamp, format_name: str, columns: str | None, events: Events, skip_bad: int
+) -> StoredTrace:
+    known: TraceFormat
+    if columns is not None:
+        known = TextFormat(name="columns", text=columns, separator=None)
+    else:
+        known = format_of(path, format_name)
+        known = BLKPARSE[events] if known.name == "blkparse" else known
+    return stored(path, _hash(path, stamp), known, skip_bad)

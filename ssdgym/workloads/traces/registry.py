@@ -8,8 +8,9 @@ from typing import IO, Protocol
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.registry import Registry, caller
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.files import first_bytes, without_mark
+from ssdgym.workloads.traces.files import first_bytes, without_marks
+from ssdgym.workloads.traces.reading.columns import example
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import Records, Volumes
 
 
@@ -154,7 +155,7 @@ def recognise(path: Path) -> TraceFormat:
     start = first_bytes(path, _SNIFFED_BYTES)
     if not start:
         raise SsdgymError(f"{path}: the trace is empty; give a file with requests in it.")
-    text = without_mark(start)
+    text = without_marks(start)
     if len(start) == _SNIFFED_BYTES:
         text = text[: text.rfind(b"\n") + 1]
     known = formats()
@@ -165,16 +166,26 @@ def recognise(path: Path) -> TraceFormat:
             f"{path}: the first lines fit the formats {' and '.join(best)} equally well; name one as format."
         )
     if not best:
-        raise SsdgymError(
-            f"{path}: line 1 has {_columns(start)} and the file looks like none of the formats "
-            f"{', '.join(known)}; convert it to one of them."
-        )
+        raise _unknown(path, text or start, known)
     return known[best[0]]
 
 
-def _columns(start: bytes) -> str:
-    line = start.partition(b"\n")[0]
-    if b"\0" in line or not line.isascii():
-        return "binary data"
-    number = line.count(b",") + 1 if b"," in line else len(line.split())
-    return f"{number} column{'' if number == 1 else 's'}"
+def _unknown(path: Path, text: bytes, known: Mapping[str, TraceFormat]) -> SsdgymError:
+    """Return the error of a file in no known format, with an example of columns."""
+    lines = [line.decode("utf-8", "replace").strip() for line in text.split(b"\n") if line.strip()]
+    first = lines[0] if lines else ""
+    if "\0" in first or not first.isprintable() or "\ufffd" in first:
+        found, advice = "binary data", "convert it to one of them"
+    else:
+        count = first.count(",") + 1 if "," in first else len(first.split())
+        found = f"{count} column{'' if count == 1 else 's'}"
+        advice = "name one, or the columns of the file"
+        if count > 1:
+            columns = example(first, *lines[1:2])
+            advice += (
+                f", for example --columns {columns[:300]!r} (in YAML and Python: columns) with its own units"
+            )
+    names = ", ".join(known)
+    return SsdgymError(
+        f"{path}: line 1 has {found} and the file looks like none of the formats {names}; {advice}."
+    )

@@ -18,9 +18,9 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.files import zstd
-from ssdgym.workloads.traces.lines import TEN_YEARS_NS
+from ssdgym.workloads.traces.reading.containers import zstd
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.record import Records, RecordSource, Volumes
 from ssdgym.workloads.traces.registry import WritableFormat, format_called, formats
 

@@ -397,7 +397,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
 }
 #: What packed files begin with; damage may make a plain file look like one.
-MAGICS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
+MAGICS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"\xfe\xff")
 
 
 def members(data: bytes, splits: list[int], packing: str) -> list[bytes]:

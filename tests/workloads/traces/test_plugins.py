@@ -10,29 +10,16 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import load_workload, register_format
-from ssdgym.workloads.traces.formats.csv import MSR
+from ssdgym.workloads.traces.formats.csv import FORMATS
 from ssdgym.workloads.traces.loading import TraceConfig
 
 FORMAT = '''
 """Lines of a time in us, R or W, and a page of 4 KiB, between semicolons."""
 
 from ssdgym.workloads import register_format
-from ssdgym.workloads.traces.delimited import DelimitedFormat
-from ssdgym.workloads.traces.lines import R_W, named
+from ssdgym.workloads.traces.reading.text import TextFormat
 
-register_format(
-    DelimitedFormat(
-        name="pages",
-        columns=("time", "op", "offset"),
-        op_of=named(R_W),
-        time_unit_ns=1_000,
-        time_decimals=0,
-        offset_unit=4096,
-        size_unit=1,
-        fixed_size=4096,
-        separator=";",
-    )
-)
+register_format(TextFormat(name="pages", text="time:us op offset:4KiB size=4KiB", separator=";"))
 '''
 
 USE = """
@@ -57,17 +44,17 @@ def test_entry_point__adds_a_format_that_is_recognised(
     script = tmp_path / "use.py"
     script.write_text(USE)
     outputs = []
-    for unit in ("1_000", "10"):  # the cache is not used for a format that has changed
-        (tmp_path / "pages_format.py").write_text(FORMAT.replace("1_000", unit))
+    for unit in ("time:us", "time:100ns"):  # the cache is not used for a format that has changed
+        (tmp_path / "pages_format.py").write_text(FORMAT.replace("time:us", unit))
         done = subprocess.run([sys.executable, "-B", script], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.splitlines())
-    assert outputs == [["[(0, 0, 0), (2000, 1, 1)]"] * 2, ["[(0, 0, 0), (20, 1, 1)]"] * 2]
+    assert outputs == [["[(0, 0, 0), (2000, 1, 1)]"] * 2, ["[(0, 0, 0), (200, 1, 1)]"] * 2]
 
 
 def test_register__a_name_that_is_taken__refused() -> None:
     with pytest.raises(SsdgymError, match="the trace format msr is registered already; choose another name"):
-        register_format(MSR)
+        register_format(FORMATS[0][0])
 
 
 @pytest.mark.parametrize("name", ["mrs", 5, None, ["msr"]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import RECORD, Records, Volumes
 from ssdgym.workloads.traces.writing import writable_format, writable_names
 

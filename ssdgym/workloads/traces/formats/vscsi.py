@@ -13,18 +13,10 @@ from typing import IO
 import numpy as np
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.files import unpacked
-from ssdgym.workloads.traces.lines import (
-    SCSI,
-    SCSI_CODES,
-    SECTOR_BYTES,
-    TEN_YEARS_NS,
-    UNKNOWN_OP,
-    Lines,
-    RecordMaker,
-    one_volume,
-)
+from ssdgym.workloads.traces.reading.columns import SCSI, SCSI_CODES, SECTOR_BYTES, UNKNOWN_OP
+from ssdgym.workloads.traces.reading.containers import unpacked
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS, Lines, RecordMaker, one_volume
 from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.registry import register_format
 from ssdgym.workloads.traces.writing import texts_of, values
@@ -109,7 +101,7 @@ class VscsiFormat:
                 break
             records = _whole(rest, version)
             rest = rest[records.nbytes :]
-            yield maker.records(_lines(records, version, number))
+            yield from maker.records(_lines(records, version, number))
             number += len(records)
         if version is None and rest:
             raise SsdgymError(
@@ -150,7 +142,7 @@ def _lines(records: np.ndarray, version: int, first: int) -> Lines:
     return Lines(
         number=numbers,
         time=records["time"].astype(np.int64),
-        tick_ns=1000,
+        unit_ns=1000,
         op=_OPS[records["op"]],
         op_text=([f"{code:02x}" for code in codes], index),
         offset=np.minimum(records["offset"], 2**63 - 1).astype(np.int64),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.registry import format_of
 
 #: Time in ns, offset and size in bytes, name of the volume, operation.

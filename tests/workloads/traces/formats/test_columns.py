@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.registry import format_of
 from tests.workloads.traces.formats.reading import Row, failure, read, write_lines
 
 S, MS, US = 10**9, 10**6, 10**3
@@ -145,8 +147,8 @@ BAD_LINES = [
     ("1,2,3", "has 3 columns instead of 7"),
     ("word", "has 1 column instead of 7"),
     ("1,hm,0,Write,4096,4096,1,extra", "has 8 columns instead of 7"),
-    ("soon,hm,0,Write,4096,4096,1", "has 'soon' as its time, which is not a whole number"),
-    (",hm,0,Write,4096,4096,1", "has '' as its time, which is not a whole number"),
+    ("soon,hm,0,Write,4096,4096,1", "has 'soon' as its time, which is not a number"),
+    (",hm,0,Write,4096,4096,1", "has '' as its time, which is not a number"),
     ("1,hm,0,Erase,4096,4096,1", "has 'Erase' as its op, which the format msr does not know"),
     ("1,hm,0,Write,-4096,4096,1", "has -4096 as its offset, which is negative"),
     ("1,hm,0,Write,1e3,4096,1", "has '1e3' as its offset, which is not a whole number"),
@@ -155,13 +157,12 @@ BAD_LINES = [
     (f"1,hm,0,Write,{2**63},4096,1", f"has '{2**63}' as its offset, which is beyond 64 bits"),
     (f"1,hm,0,Write,{2**63 - 1},4096,1", f"has {2**63 - 1} as its offset, beyond 2**62 bytes"),
     ("1,hm,0,Write,4096,0,1", "has 0 as its size, which is not positive"),
-    ("1,hm,0,Write,4096,4294967296,1", "has 4294967296 as its size, which is 2 GiB or more"),
+    ("1,hm,0,Write,4096,1099511627777,1", "has 1099511627777 as its size, which is beyond 1 TiB"),
     ("1,hm,0,Write,4096,4096,1", "has 1 as its time, more than 10 years from the first one"),
     ("1,hm,0,Wr\rite,4096,4096,1", "has 'Wr\\rite' as its op, which is empty or cannot be printed"),
     ("1,,0,Write,4096,4096,1", "has '' as its host, which is empty or cannot be printed"),
     ("1,\x1b[1m,0,Write,4096,4096,1", "has '\\x1b[1m' as its host, which is empty or cannot be printed"),
-    ("1,hm,0,Write,4096,4096,\x00", "holds a NUL"),
-    ("1,hm,0,\udcff,4096,4096,1", "has '\\\\xff' as its op, which is not UTF-8 text"),
+    ("1,hm,0,\udcff,4096,4096,1", "has '?' as its op, which is not UTF-8 text"),
 ]
 
 
@@ -171,6 +172,56 @@ def test_a_bad_line_is_named_with_its_reason(tmp_path: Path, line: str, reason: 
     path.write_bytes("\n".join([*MSR_LINES[:2], line, MSR_LINES[2]]).encode(errors="surrogateescape"))
     assert failure(path).startswith(f"line 3 {reason}")
     assert read(path, skip_bad=1) == EXAMPLES["msr"][1]
+
+
+@pytest.mark.parametrize("skip_bad", [0, 1000])
+def test_a_nul_is_never_a_bad_line(tmp_path: Path, skip_bad: int) -> None:
+    path = write_lines(tmp_path, [*MSR_LINES, "1,hm,0,Write,4096,4096,\x00", *MSR_LINES])
+    assert failure(path, skip_bad=skip_bad).startswith(
+        "line 4 holds a NUL byte, so the file is no text or was cut"
+    )
+
+
+QUOTED = [",".join(f'"{field}"' for field in line.split(",")) for line in MSR_LINES]
+HEADING = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HEADING, *MSR_LINES],
+        [MSR_LINES[0], HEADING, *MSR_LINES[1:]],
+        ["# by hand", MSR_LINES[0], "#1,2,3,4,5,6,7", *MSR_LINES[1:]],
+        QUOTED,
+        [f"\ufeff{line}" for line in QUOTED],
+        [f"{line}," for line in MSR_LINES],
+        [line.replace(",", " ,\t") for line in MSR_LINES],
+        [line.replace(",", ", ") + " \r" for line in MSR_LINES],
+    ],
+    ids=["heading", "heading within", "comments", "quotes", "marks", "last separator", "blanks", "crlf"],
+)
+def test_what_programs_write_around_columns_makes_no_difference(tmp_path: Path, lines: list[str]) -> None:
+    assert read(write_lines(tmp_path, lines)) == EXAMPLES["msr"][1]
+
+
+def test_a_request_of_2_gib_and_more_is_split(tmp_path: Path) -> None:
+    gib = 2**30
+    rows = read(
+        write_lines(tmp_path, [f"1,h,0,Write,4096,{2 * gib - 1},1", f"2,h,0,Read,0,{2 * gib + 512},1"])
+    )
+    assert [(offset, size, op) for _, offset, size, _, op in rows] == [
+        (4096, 2 * gib - 1, WRITE),
+        *((at * gib, gib, READ) for at in (0, 1)),
+        (2 * gib, 512, READ),
+    ]
+
+
+def test_a_mebi_of_pieces_comes_in_parts(tmp_path: Path) -> None:
+    path = write_lines(tmp_path, [f"{time},h,0,Read,0,{2**40},1" for time in range(200)])
+    volumes = VolumeNumbers(path)
+    blocks = [len(block) for block in format_of(path, "msr").read(path, BadLines(path, 0), volumes)]
+    assert sum(blocks) == 200 * 1024
+    assert max(blocks) < 100_000
 
 
 def test_skip_bad_tolerates_so_many_and_no_more(tmp_path: Path) -> None:

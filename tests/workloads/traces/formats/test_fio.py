@@ -65,8 +65,13 @@ def test_v2__a_bad_line_is_named_with_its_reason(tmp_path: Path, line: str, reas
     assert len(read(path, skip_bad=1)) == 2
 
 
-@pytest.mark.parametrize("line", ["5 /f wait 100 0", "/f read 0 512", "5 /f", "5"])
-def test_v3__has_a_time_and_no_wait(tmp_path: Path, line: str) -> None:
+def test_v3__a_wait_is_passed_over(tmp_path: Path) -> None:
+    lines = [V3, "1 /f read 0 512", "5 /f wait 100 0", "7 /f read 512 512"]
+    assert [row[0] for row in read(write_lines(tmp_path, lines))] == [0, 6000]
+
+
+@pytest.mark.parametrize("line", ["/f read 0 512", "5 /f", "5"])
+def test_v3__has_a_time(tmp_path: Path, line: str) -> None:
     assert failure(write_lines(tmp_path, [V3, "1 /f read 0 512", line])).startswith("line 3 ")
 
 

@@ -50,7 +50,7 @@ def test_units_and_operations(version: int, tmp_path: Path) -> None:
 def test_records_may_lie_across_pieces_of_the_file(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssdgym.workloads.traces.files._PIECE_BYTES", 7)
+    monkeypatch.setattr("ssdgym.workloads.traces.reading.containers._PIECE_BYTES", 7)
     path = write(tmp_path / "trace", [gzip.compress(b"".join(packed(version, row) for row in ROWS))])
     assert read(path, "vscsi") == ROWS
 
@@ -62,7 +62,6 @@ def test_a_bad_record_is_named_with_its_reason(version: int, tmp_path: Path) -> 
     for bad, reason in (
         (packed(version, ROWS[0], code=0x12), "has '12' as its op, which the format vscsi does not know"),
         (packed(version, (0, 0, 0, "0", READ)), "has 0 as its size, which is not positive"),
-        (packed(version, (0, 0, 2**31, "0", READ)), "has 2147483648 as its size, which is 2 GiB or more"),
         (packed(version, (10**18, 0, 512, "0", READ)), "has "),
     ):
         write(path, [*good[:2], bad, *good[2:]])

@@ -1,0 +1,1 @@
+"""How trace files become records: containers, columns, lines."""

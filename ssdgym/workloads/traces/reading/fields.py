@@ -1,0 +1,196 @@
+"""Fields of a trace's lines: numbers, names, volumes, and lines that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.types import IntArray
+from ssdgym.workloads.traces.record import MOST_VOLUMES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WHOLE = re.compile(r"(-?)0*([0-9]{1,19})")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
+_EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+#: Why rows cannot be read, by row; the first reason stays.
+Problems = dict[int, str]
+#: The different texts of a column, and the index of each row's.
+Texts = tuple[list[str], IntArray]
+
+
+def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool = False) -> IntArray:
+    """Return whole numbers of 64 bits, shape (rows,); 0 where there is a problem.
+
+    Args:
+        column: the texts.
+        name: of the column.
+        problems: gets a reason for each row that holds none.
+        has_hex: the texts may hold 0x10, which pyarrow would read.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not has_hex:
+        try:
+            return pc.cast(column, pa.int64()).to_numpy()
+        except pa.ArrowInvalid:
+            pass
+    usual = mask(pc.match_substring_regex(column, "^-?[0-9]{1,18}$"))
+    values = np.zeros(len(column), np.int64)
+    values[usual] = pc.cast(column.filter(pa.array(usual)), pa.int64()).to_numpy()
+    for row in np.flatnonzero(~usual).tolist():
+        text = column[row].as_py()
+        found = _WHOLE.fullmatch(text)
+        if found is None and not re.fullmatch("-?[0-9]+", text):
+            problems.setdefault(row, f"has {shown(text)} as its {name}, which is not a whole number")
+        elif found is None or not -(2**63) <= int(found[1] + found[2]) < 2**63:
+            problems.setdefault(row, f"has {shown(text)} as its {name}, which is beyond 64 bits")
+        else:
+            values[row] = int(found[1] + found[2])
+    return values
+
+
+def times(
+    column: pa.Array, unit_ns: int, problems: Problems, has_hex: bool = False
+) -> tuple[IntArray, IntArray]:
+    """Return times as whole units and the nanoseconds beyond them, rounded down, each of shape (rows,).
+
+    Times in nanoseconds must be whole numbers; all others may have decimals.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    none = np.zeros(len(column), np.int64)
+    if unit_ns == 1:
+        return whole_numbers(column, "time", problems, has_hex), none
+    if not has_hex:
+        try:
+            return pc.cast(column, pa.int64()).to_numpy(), none
+        except pa.ArrowInvalid:
+            pass
+    column = pc.utf8_rtrim(column, ":")  # as ftrace and perf print it
+    places = len(str(unit_ns)) - 1
+    parts = pc.extract_regex(column, r"^(?P<whole>[0-9]{1,18})(?:\.(?P<fraction>[0-9]*))?$")
+    usual = mask(pc.is_valid(parts)) if 10**places == unit_ns else np.zeros(len(column), bool)
+    kept = parts.filter(pa.array(usual))
+    whole, fraction = np.zeros(len(column), np.int64), np.zeros(len(column), np.int64)
+    whole[usual] = pc.cast(kept.field("whole"), pa.int64()).to_numpy()
+    digits = pc.utf8_rpad(pc.utf8_slice_codeunits(kept.field("fraction"), 0, places), places, "0")
+    fraction[usual] = pc.cast(digits, pa.int64()).to_numpy()
+    for row in np.flatnonzero(~usual).tolist():
+        text = column[row].as_py()
+        if not _DECIMAL.fullmatch(text):
+            problems.setdefault(row, f"has {shown(text)} as its time, which is not a number")
+        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, for any exponent
+            problems.setdefault(row, f"has {shown(text)} as its time, which is beyond 64 bits")
+        else:
+            exact = _EXACT.multiply(Decimal(text), Decimal(unit_ns))
+            whole[row], fraction[row] = divmod(int(exact.to_integral_value(context=_EXACT)), unit_ns)
+    return whole, fraction
+
+
+def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
+    """Return the different texts of a column and the index of each row's."""
+    coded = column.dictionary_encode()  # as it is, if it is that already
+    known, index = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
+    for number, text in enumerate(known):
+        if "\ufffd" in text:
+            reason = f"has {shown(text)} as its {name}, which is not UTF-8 text"
+        elif not text or not text.isprintable():
+            reason = f"has {shown(text)} as its {name}, which is empty or cannot be printed"
+        else:
+            continue
+        for row in np.flatnonzero(index == number).tolist():
+            problems.setdefault(row, reason)
+    return known, index
+
+
+def joined(columns: Sequence[Texts]) -> Texts:
+    """Return the texts of several columns joined by `_`; only pairs that occur, as there are far fewer."""
+    names, index = columns[0]
+    for more, its_index in columns[1:]:
+        pairs, index = _distinct(index * len(more) + its_index, len(names) * len(more))
+        names = [f"{names[pair // len(more)]}_{more[pair % len(more)]}" for pair in pairs.tolist()]
+    return names, index
+
+
+def _distinct(values: IntArray, below: int) -> tuple[IntArray, IntArray]:
+    """Return the different values in order, and the number of each; a table is quicker than sorting."""
+    if below > len(values) + 1024:
+        different, index = np.unique(values, return_inverse=True)
+        return different, index
+    different = np.flatnonzero(np.bincount(values, minlength=below))
+    table = np.zeros(below, np.int64)
+    table[different] = np.arange(len(different))
+    return different, table[values]
+
+
+def mask(values: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return booleans of pyarrow as an array."""
+    return values.to_numpy(zero_copy_only=False).astype(bool)
+
+
+def shown(text: str) -> str:
+    """Return how an error quotes a field that may be long or binary."""
+    return ascii(text.replace("\ufffd", "?")[:40])
+
+
+class BadLines:
+    """What a file has beside its requests: bad lines, with an error when there are too many, and others.
+
+    Attributes:
+        count: bad lines left out so far.
+        unit: what they are called: line, or record in a binary file.
+        passed: lines that are no requests, by what they are.
+        first_ns: time of the first request as the file has it; None before it.
+    """
+
+    def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
+        self._path = path
+        self.count = 0
+        self._allowed = allowed
+        self.unit = unit
+        self.passed: Counter[str] = Counter()
+        self.first_ns: int | None = None
+
+    def add(self, line: int, reason: str) -> None:
+        """Leave a bad line out."""
+        self.count += 1
+        if self.count > self._allowed:
+            remedy = (
+                f"that is more than the {self._allowed} bad lines that skip_bad allows"
+                if self._allowed
+                else "correct it, or set skip_bad to leave out bad lines"
+            )
+            raise SsdgymError(f"{self._path}: {self.unit} {line} {reason}; {remedy}.")
+
+
+class VolumeNumbers:
+    """Numbers of the volumes of a file, in the order in which they first appear."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The volumes so far, by number."""
+        return tuple(self._numbers)
+
+    def of(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:
+        """Return the number of each name, shape (len(names),); new names take the next numbers."""
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+        if len(self._numbers) > MOST_VOLUMES:
+            raise SsdgymError(f"{self._path}: the trace has more than {MOST_VOLUMES} volumes; split it.")
+        return np.array(numbers, np.uint16)
