@@ -53,7 +53,7 @@ class WorkloadConfig(Config):
         """
 
     def assumptions(self) -> tuple[str, ...]:
-        """Return the fields that no source gives, sorted; results made with the workload name them."""
+        """Return the names of assumed fields, sorted; results list them."""
         return tuple(sorted({name for part in self.parts() for name in part.assumptions()}))
 
     def parts(self) -> tuple[WorkloadConfig, ...]:
@@ -61,7 +61,7 @@ class WorkloadConfig(Config):
         return ()
 
     def with_start(self, start: StartAt) -> Self:
-        """Return the workload with a start for every trace in it that has none.
+        """Set the start of every trace in the workload that leaves it open.
 
         Args:
             start: `first` where the order of the whole matters, `random` where seeds should differ.
@@ -100,7 +100,7 @@ def seeds_of(seed: int) -> np.random.SeedSequence:
 
 
 def drawn_start(requests: int, seed: int) -> int:
-    """Return the number of the request that a random start begins with."""
+    """Draw the number of the request with which a random start begins."""
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
@@ -118,14 +118,14 @@ NO_REQUESTS.flags.writeable = False
 
 
 class Source(Protocol):
-    """A workload made piece by piece; the pieces do not depend on the portions that are taken."""
+    """Requests in chunks of its own size, whatever portions are taken of them."""
 
     def chunk(self) -> Requests:
         """Return the next requests, shape (n,); an empty array at the end and ever after."""
 
 
 class RequestStream:
-    """A workload on its way into a device: the requests of a source, in portions of any size."""
+    """The requests of a source, in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
         # Called on demand only, as it may take a while; can be pickled.
@@ -183,7 +183,7 @@ class Lap(Protocol):
         """Return the next requests, shape (n,), an array of the caller's own; empty at the end."""
 
 
-#: Makes the lap of a number from 0 on, not begun; the first may be shorter than the others. Can be pickled.
+#: Makes lap number n from its start; the first may be shorter than the others. Can be pickled.
 Laps = Callable[[int], Lap]
 
 
@@ -201,7 +201,7 @@ class Loops:
         self._start_ns = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Loops:
-        """Copy what changes; what makes the laps, whose tables may be large, is shared."""
+        """Copy the current lap; share `laps`, whose tables may be large."""
         twin = copy.copy(self)
         twin._now = copy.deepcopy(self._now, memo)
         return twin
@@ -227,7 +227,7 @@ class Loops:
 
 
 class NotedConfig(WorkloadConfig, BasedConfig):
-    """Base of workloads whose values are either published somewhere, or assumed for a reason."""
+    """Base of workloads whose every value has a source, or a reason for which it is assumed."""
 
     folder: ClassVar[str] = "workloads"
     by_field: ClassVar[tuple[str, ...]] = NOTES

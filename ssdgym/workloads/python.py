@@ -29,12 +29,12 @@ RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
 #: What a program may give as a workload.
 PythonSource = Requests | RequestFunction
 
-#: Empty arrays in a row after which a function counts as one that gives nothing more.
+#: So many empty arrays in a row end a function.
 _MOST_EMPTY = 10_000
 
 
 class PythonWorkload(WorkloadConfig):
-    """Base of workloads that a program makes; no file can name one."""
+    """Base of workloads that are made in Python; no YAML file can name one."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -72,7 +72,7 @@ class FrozenRequests:
 class ArrayWorkload(PythonWorkload):
     """An array of requests, played in order."""
 
-    requests: FrozenRequests = Field(description="What is played.")
+    requests: FrozenRequests = Field(description="The requests, in order.")
     start: StartAt | None = Field(None, description="As of a trace.")
     loops: int | None = Field(1, description="As of a trace.")
 
@@ -112,7 +112,7 @@ class ArrayWorkload(PythonWorkload):
 
 
 class _ArrayLap:
-    """The requests of an array, in the lap of number 0 from the first to play on."""
+    """One lap of an array; lap 0 begins at `first`, the others at request 0."""
 
     def __init__(self, requests: FrozenRequests, first: int, number: int) -> None:
         first = 0 if number else first
@@ -133,7 +133,7 @@ class _ArrayLap:
 
 
 class FunctionWorkload(PythonWorkload):
-    """What a function of a seed and a number of logical pages returns, or yields piece by piece."""
+    """Requests that a function of a seed and the logical pages returns, or yields in arrays."""
 
     function: Any = Field(description="Called as `function(seed, logical_pages)`, once for every episode.")
 
@@ -169,7 +169,7 @@ class FunctionWorkload(PythonWorkload):
 class _Called:
     """The arrays that a function gives; see `ssdgym.workloads.base.Source`.
 
-    A copy calls the function again, and passes over what has been taken: an iterator cannot be copied.
+    A copy calls the function again and skips the arrays already taken: an iterator cannot be copied.
     """
 
     def __init__(self, function: RequestFunction, seed: int, logical_pages: int) -> None:
@@ -237,7 +237,7 @@ def _name_of(function: Any) -> str:
 
 
 def from_python(source: Any) -> PythonWorkload | None:
-    """Return the workload that an array, a function or a ready model is; None for anything else."""
+    """Convert an array, a function or a ready model to a workload; None for anything else."""
     if isinstance(source, PythonWorkload):
         return source
     if isinstance(source, np.ndarray):

@@ -35,7 +35,7 @@ _ADDED_UP = (
 
 
 def _load_named(value: Any) -> Any:
-    """Let a name stand for the workload of that name."""
+    """Load a workload that is given by name."""
     return load_workload(value) if isinstance(value, str) else value
 
 
@@ -144,7 +144,7 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 
 
 class _Tenant:
-    """A stream, moved to where its part of the logical space starts, and the requests known from it."""
+    """A stream moved to its part of the logical space, with the requests read ahead."""
 
     def __init__(self, stream: RequestStream, first_page: int, hint: int | None) -> None:
         self.stream = stream
@@ -154,7 +154,7 @@ class _Tenant:
         self._has_ended = False
 
     def look_ahead(self) -> bool:
-        """Take requests until one is known; return False if none is left."""
+        """Read ahead if nothing is; return False at the end of the stream."""
         if not len(self._known) and not self._has_ended:
             self._known = self.stream.next(CHUNK).copy()
             self._known["lpn"][self._known["op"] != FLUSH] += self._first_page
@@ -165,18 +165,18 @@ class _Tenant:
 
     @property
     def known_until_ns(self) -> int:
-        """Requests that are not known yet arrive no earlier."""
+        """Arrival of the last request read ahead; later ones arrive no earlier."""
         return int(self._known["arrival_ns"][-1])
 
     def take(self, until_ns: int, *, inclusive: bool) -> Requests:
-        """Return, once, the known requests that arrive before `until_ns`; inclusive: or at that time."""
+        """Remove and return the requests read ahead that arrive before `until_ns`, or at it if inclusive."""
         count = int(np.searchsorted(self._known["arrival_ns"], until_ns, "right" if inclusive else "left"))
         taken, self._known = self._known[:count], self._known[count:]
         return taken
 
 
 class Merged:
-    """A source of the requests of several tenants, by arrival; of equal ones, the first tenant goes first."""
+    """Merge the requests of tenants by arrival; of equal arrivals the first tenant goes first."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
         self._tenants = tenants

@@ -71,7 +71,7 @@ workloads = st.builds(
 
 
 @given(workloads, st.integers(100, 5000), st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_requests_lie_in_the_footprint_and_arrive_in_order(
     workload: WorkloadConfig, logical_pages: int, seed: int
 ) -> None:
@@ -87,7 +87,7 @@ def test_requests_lie_in_the_footprint_and_arrive_in_order(
 
 
 @given(workloads, st.lists(st.integers(1, 6000), min_size=1, max_size=20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_portions_do_not_matter(workload: WorkloadConfig, portions: list[int]) -> None:
     stream = opened(workload)
     parts = np.concatenate([stream.next(portion) for portion in portions])

@@ -17,9 +17,7 @@ from ssdgym.workloads.generators.base import RegionConfig
 from ssdgym.workloads.generators.patterns import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 
-# What patterns of programs that lay their data out themselves have in common: parts, and hints.
-#
-# The hint of a request is the number of the part that it writes to.
+# The hint of a request is the number of the part of the footprint that it writes to.
 
 
 class Writer(Protocol):
@@ -33,19 +31,19 @@ class Writer(Protocol):
 
 
 class StructuredConfig(RegionConfig):
-    """Fields of every such pattern."""
+    """Base of programs that lay out their data themselves: a footprint of parts, and a writer."""
 
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _Structured:
         """See `PacedConfig`."""
-        first, pages = self._range(logical_pages)
-        return _Structured(self, first, pages, seed)
+        return _Structured(self, *self.region(logical_pages), seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`."""
-        return self._range(logical_pages)[1]
+        return self.region(logical_pages)[1]
 
-    def _range(self, logical_pages: int) -> tuple[int, int]:
-        first, pages = self.region(logical_pages)
+    def region(self, logical_pages: int) -> tuple[int, int]:
+        """See `RegionConfig`."""
+        first, pages = super().region(logical_pages)
         if pages < self.least_pages():
             raise SsdgymError(
                 f"workload {self.kind}: its footprint has {pages} of the {logical_pages} logical pages, and "
@@ -55,11 +53,11 @@ class StructuredConfig(RegionConfig):
 
     @abstractmethod
     def least_pages(self) -> int:
-        """Return the fewest pages of a footprint that all parts fit into."""
+        """Return the pages of the smallest footprint that holds all parts."""
 
     @abstractmethod
     def writer(self, pages: int, rng: np.random.Generator) -> Writer:
-        """Return what writes."""
+        """Return the source of writes and trims on a footprint of so many pages."""
 
 
 class _Structured:
@@ -68,7 +66,7 @@ class _Structured:
     def __init__(
         self, config: StructuredConfig, first_page: int, pages: int, seed: np.random.SeedSequence
     ) -> None:
-        writes, reads = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(2))
+        writes, reads = map(np.random.default_rng, seed.spawn(2))
         self._writer = config.writer(pages, writes)
         self._read_fraction = config.read_fraction
         self._first_page = first_page

@@ -39,7 +39,7 @@ _COLUMNS = {
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
 }
-#: Quantities that are none of a trace without memory.
+#: Quantities that only a trace with memory has.
 _MEMORY = {
     "dispersion_1s",
     "op_persistence",
@@ -227,8 +227,10 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         places = Space(Layout(space // extent, self.layout_seed), extent, space)
         return SyntheticTrace(
             Volumes((self.name,), (space,)),
-            Order(self.reads.requests, self.writes.requests, self.op_persistence, _generator(order)),
-            self._arrival_times(_generator(arrivals)),
+            Order(
+                self.reads.requests, self.writes.requests, self.op_persistence, np.random.default_rng(order)
+            ),
+            self._arrival_times(np.random.default_rng(arrivals)),
             {
                 READ: self._accesses(self.reads, places, reads),
                 WRITE: self._accesses(self.writes, places, writes),
@@ -248,13 +250,12 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return Cascade(requests, round(duration_ns), bias, rng)
 
     def _accesses(self, operation: OperationConfig, space: Space, seed: np.random.SeedSequence) -> Accesses:
-        fitted, stretches = self.fit(operation), operation.stretches
-        if stretches is None:
-            return IndependentAccesses(fitted, space, seed)
-        return ReplayedAccesses(fitted, stretches, operation.mean_bytes, space, seed)
+        if operation.replay_share:
+            return ReplayedAccesses(self.fit(operation), operation, space, seed)
+        return IndependentAccesses(self.fit(operation), space, seed)
 
     def fit(self, operation: OperationConfig) -> Fit:
-        """Return how to draw one operation so that its requests, bytes and unique bytes are as configured."""
+        """Solve for the sizes and the skew of one operation."""
         fitted = fit(
             operation,
             space_bytes=self.address_space_bytes,
@@ -272,10 +273,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return fitted
 
     def published(self) -> dict[str, float]:
-        """Return what sources give of the trace, by column of `RecordSummary`, sizes in bytes.
-
-        Assumed quantities are left out.
-        """
+        """Return the figures that sources give, by column of `RecordSummary`, sizes in bytes."""
         columns: dict[str, float] = {}
         if {"reads.requests", "writes.requests"} <= self.sources.keys():
             columns["requests"] = self.reads.requests + self.writes.requests
@@ -284,7 +282,3 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
                 operation, _, quantity = field.partition(".")
                 columns[column] = int(getattr(self.operations[operation], quantity))
         return columns
-
-
-def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(seed))

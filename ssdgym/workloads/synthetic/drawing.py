@@ -12,7 +12,7 @@ from ssdgym.requests import READ, WRITE
 from ssdgym.types import BoolArray, IntArray
 from ssdgym.workloads.addresses import mixed, uniform
 from ssdgym.workloads.base import CHUNK
-from ssdgym.workloads.synthetic.fitting import UNIT_BYTES, Fit, Origins, Stretches
+from ssdgym.workloads.synthetic.fitting import UNIT_BYTES, Fit, OperationConfig, Origins
 from ssdgym.workloads.synthetic.marginals import Layout, Order, bisect
 from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 
@@ -157,9 +157,8 @@ class IndependentAccesses:
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
         self._space = space
         self._scanned_bytes = 0
-        self._size_rng, self._rank_rng, self._place_rng, self._scan_rng = (
-            np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(4)
-        )
+        rngs = map(np.random.default_rng, seed.spawn(4))
+        self._size_rng, self._rank_rng, self._place_rng, self._scan_rng = rngs
 
     def next(self, count: int) -> tuple[IntArray, IntArray]:
         """Return offsets and sizes in bytes, both of shape (count,)."""
@@ -186,19 +185,14 @@ class ReplayedAccesses:
     """Accesses of which some repeat earlier ones (`ssdgym.workloads.synthetic.fitting`)."""
 
     def __init__(
-        self,
-        fitted: Fit,
-        stretches: Stretches,
-        mean_bytes: float,
-        space: Space,
-        seed: np.random.SeedSequence,
+        self, fitted: Fit, operation: OperationConfig, space: Space, seed: np.random.SeedSequence
     ) -> None:
         origins, words = seed.spawn(2)
         self._sizes, self._ranks = fitted.sizes, fitted.ranks
         self._space = space
-        self._origins = Origins(stretches, origins)
+        self._origins = Origins(operation.replay_share, operation.replay_requests, origins)
         self._keys = tuple(words.generate_state(4, np.uint64))
-        self._mean_bytes = mean_bytes
+        self._mean_bytes = operation.mean_bytes
         self._bytes = 0
 
     def next(self, count: int) -> tuple[IntArray, IntArray]:

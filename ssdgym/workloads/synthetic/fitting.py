@@ -19,51 +19,37 @@ WordArray = npt.NDArray[np.uint64]
 #: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop
 #: hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18
-# Requests that repeat stretches of earlier ones, without keeping any.
-#
-# Requests of one operation come in stretches of geometric length. The first few of a stretch are fresh
-# draws; the others repeat earlier requests that follow each other, from a distance that is drawn once for
-# the stretch and whose logarithm is uniform between the mean length and all requests so far. So what is
-# requested together is requested together again, as in traces and unlike in independent draws.
-#
-# Whether request i begins a stretch, how far back that copies, and what a fresh draw is are functions of a
-# key and of i alone. A request is found by going from copy to copy until a fresh draw is met, and nothing
-# but the number of the next request has to be remembered.
-
 _WORD_BITS = 64
 
 
-@dataclass(frozen=True)
-class Stretches:
-    """How much is copied.
+class Origins:
+    """Map the number of a request to that of the fresh draw that it repeats, or is, without keeping any.
 
-    Attributes:
-        share: of the requests that are copies, in the mean, above 0 and below 1.
-        requests: mean length of a stretch, a power of two, fresh draws included.
+    Requests of one operation come in stretches of geometric length. The first few of a stretch are fresh
+    draws; the others repeat earlier requests that follow each other, from a distance that is drawn once for
+    the stretch and whose logarithm is uniform between the mean length and all requests so far. So what is
+    requested together is requested together again, as in traces and unlike in independent draws.
+
+    Whether request i begins a stretch, how far back that copies, and what a fresh draw is are functions of a
+    key and of i alone. A request is found by going from copy to copy until a fresh draw is met, and only the
+    number of the next request has to be remembered.
     """
 
-    share: float
-    requests: int
+    def __init__(self, share: float, length: int, seed: np.random.SeedSequence) -> None:
+        """Begin with request 0.
 
-    @property
-    def fresh(self) -> tuple[int, float]:
-        """How many fresh draws begin a stretch: so many, and one more with this probability.
-
-        A stretch ends after any request with the probability p = 1 / requests, so that a share of
-        `(1 - p) ** fresh` of all requests comes after the first `fresh` of their stretch.
+        Args:
+            share: of the requests that are copies, in the mean, above 0 and below 1.
+            length: mean number of requests in a stretch, a power of two, fresh draws included.
+            seed: of all draws.
         """
-        stays = 1 - 1 / self.requests
-        fewest = int(np.log(self.share) / np.log(stays))
-        more = (stays**fewest - self.share) / (stays**fewest - stays ** (fewest + 1))
-        return fewest, float(np.clip(more, 0, 1))
-
-
-class Origins:
-    """From the number of a request to that of the fresh draw that it repeats, or is."""
-
-    def __init__(self, stretches: Stretches, seed: np.random.SeedSequence) -> None:
-        self._length = stretches.requests
-        self._fresh, self._one_more = stretches.fresh
+        self._length = length
+        # A stretch ends after any request with the probability 1 / length, so that a share of stays ** fresh
+        # of all requests comes after the first `fresh` of their stretch.
+        stays = 1 - 1 / length
+        self._fresh = int(np.log(share) / np.log(stays))
+        more = (stays**self._fresh - share) / (stays**self._fresh - stays ** (self._fresh + 1))
+        self._one_more = float(np.clip(more, 0, 1))
         # As many as random bits have to be 1 at once for a chance of 1 / length.
         halvings = self._length.bit_length() - 1
         keys = seed.generate_state(2 + halvings, np.uint64)
@@ -202,11 +188,6 @@ class OperationConfig(Config):
         if self.replay_requests & (self.replay_requests - 1):
             raise ValueError(f"needs replay_requests to be a power of two, not {self.replay_requests}")
         return self
-
-    @property
-    def stretches(self) -> Stretches | None:
-        """How much is copied; None for independent requests."""
-        return Stretches(self.replay_share, self.replay_requests) if self.replay_share else None
 
     @property
     def mean_bytes(self) -> float:

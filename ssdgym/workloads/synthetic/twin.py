@@ -40,7 +40,7 @@ _NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
 
 
 class KeptTraceConfig(SyntheticTraceConfig):
-    """A synthetic trace whose records are drawn once for each seed in a process, and are the same."""
+    """A synthetic trace whose records are drawn once per seed and process."""
 
     def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
@@ -51,8 +51,8 @@ def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
     """Return the same trace with records that are kept, 24 bytes each, in a temporary file.
 
     Args:
-        trace: which; the file lies in the folder of ssdgym's cache and goes with the process at the latest. A
-            process keeps four of them.
+        trace: the synthetic trace. Its file lies in the cache folder and is removed with the process, which
+            keeps four of them.
     """
     return KeptTraceConfig.model_validate(trace.model_dump())
 
@@ -135,7 +135,7 @@ class Twin:
     made: RecordSummary
 
     def figures(self) -> Iterator[tuple[str, float | None, float | None]]:
-        """Yield name, value of the trace and value of the twin of all that they are compared by."""
+        """Yield each figure that is compared: name, value of the trace, value of the twin."""
         trace, made = figures_of(self.trace), figures_of(self.made)
         for name, value in trace.items():
             yield name, value, made[name]
@@ -201,7 +201,7 @@ def fit_twin(
 
 
 def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]:
-    """Return the fields that are measured, and those that follow from them."""
+    """Return the measured fields of a twin, and those that follow from them."""
     requests = {"reads": max(trace.reads, 1), "writes": trace.writes}
     sizes = {"reads": trace.bytes_read, "writes": trace.bytes_written}
     unique = {"reads": trace.unique_bytes_read, "writes": trace.unique_bytes_written}
@@ -258,7 +258,7 @@ def _candidate(fields: dict[str, Any], factor: float, length: int, share: float)
 
 
 def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
-    """Return how far the writes are from those of the trace; None if they cannot come out as wanted."""
+    """Return the distance of the writes from those of the trace; None if no fit exists."""
     try:
         made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
     except SsdgymError:

@@ -74,15 +74,15 @@ def _union(start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Facts about the records of a source, played once on pages of a given size.
+    """Counts over the records of a source, run once on pages of a given size.
 
     Attributes:
         records: how many there are.
         requests: how many of them reach a device: a trim of less than a page does not.
         out_of_order: records with an earlier time than one before them; they take its time.
         ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
-        written: pages that the writes are of, each counted every time.
-        written_different: how many different ones.
+        written: pages written, each counted every time.
+        written_different: pages written, each counted once.
     """
 
     records: int
@@ -163,7 +163,7 @@ def play(
 
 
 def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
-    """Return the facts about records that are played on a device; see `RequestStream`."""
+    """Return the report of records that run on a device; see `RequestStream.report`."""
     is_folded = addresses == "fold"
     return {
         "requests": known.records,
@@ -192,7 +192,7 @@ def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
 
 
 class _Played:
-    """Records, once through, as requests of a device."""
+    """One lap: the records of a source as requests of a device."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class _Played:
         return self._arrivals.latest_ns
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Played:
-        """Copy what changes; the tables, which may be large, are shared."""
+        """Copy the position; share the tables, which may be large."""
         twin = copy.copy(self)
         twin._source = copy.deepcopy(self._source, memo)
         twin._arrivals = copy.deepcopy(self._arrivals, memo)

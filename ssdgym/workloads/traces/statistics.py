@@ -223,7 +223,7 @@ def _continued(records: Records, ends: IntArray) -> int:
 
 @dataclass(frozen=True)
 class Deviation:
-    """One published column beside what was generated.
+    """A published figure beside the generated one.
 
     Attributes:
         column: its name.
@@ -245,7 +245,7 @@ class Deviation:
 
 
 def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
-    """Return what is known of a trace or a synthetic trace, for JSON."""
+    """Return the facts of a trace or synthetic trace, for JSON."""
     facts = {**config.origin(), **summary.as_dict()}
     if config.is_drawn:
         facts["published"] = [item.as_dict() for item in deviations(config, summary)]
@@ -254,11 +254,11 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def deviations(config: PlayedConfig, summary: RecordSummary) -> list[Deviation]:
-    """Return the published columns of a synthetic trace beside what it generated; nothing for a trace."""
+    """Compare a synthetic trace with the published figures of its trace; a trace has none."""
     columns = config.published() if config.is_whole else {}
     return [Deviation(column, getattr(summary, column), value) for column, value in columns.items()]
 
 
 def assumed_fields(config: PlayedConfig) -> dict[str, str]:
-    """Return the fields of a synthetic trace that no source gives, each with the reason for its value."""
+    """Return the assumed fields of a synthetic trace, each with the reason for its value."""
     return dict(getattr(config, "assumed", {}))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.synthetic.fitting import Origins, Stretches
+from ssdgym.workloads.synthetic.fitting import Origins
 from ssdgym.workloads.traces.statistics import summarize
 from tests.workloads.synthetic.configs import small
 from tests.workloads.synthetic.measuring import measure
@@ -20,7 +20,7 @@ WRITES = {"requests": 60_000, "bytes": "960MiB", "unique_bytes": "60MiB"}
 
 
 def origins(share: float, requests: int, seed: int = 1) -> Origins:
-    return Origins(Stretches(share, requests), np.random.SeedSequence(seed))
+    return Origins(share, requests, np.random.SeedSequence(seed))
 
 
 def slow(made: Origins, number: int) -> int:
@@ -35,7 +35,7 @@ def slow(made: Origins, number: int) -> int:
 
 
 @given(st.sampled_from([0.3, 0.8, 0.95]), st.sampled_from([2, 16, 64]), st.integers(0, 5000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_origins__are_those_of_a_slow_walk(share: float, requests: int, first: int) -> None:
     made = origins(share, requests)
     assert made.of(first, 60).tolist() == [slow(made, number) for number in range(first, first + 60)]
