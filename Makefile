@@ -74,6 +74,7 @@ figures: $(INSTALLED)
 	for page in speedupgc ippbe block-size subftl pen; do \
 	  $(BIN)/python docs/examples/claims.py docs/reproductions/$$page.md --out docs/pictures/$$page.svg || exit 1; \
 	done
+	$(BIN)/python docs/examples/ageing.py --out docs/pictures/ippbe-ageing.svg
 	$(BIN)/python docs/examples/demo_picture.py --out docs/pictures
 	$(BIN)/python docs/examples/td_lifetime.py --out docs/pictures/td_lifetime.svg
 	$(BIN)/python docs/examples/credit_curves.py

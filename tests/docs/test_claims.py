@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.docs.pages import PINNED, ROOT
@@ -26,3 +27,19 @@ def test_picture__is_that_of_the_table(
     shown = (ROOT / "docs" / "pictures" / f"{page.stem}.svg").read_bytes()
     assert drawn.read_bytes() == shown or not PINNED, "draw it again: docs/examples/claims.py"
     assert len(script.read(page).columns) >= 3
+
+
+def test_ageing__by_writes_leaves_pages_to_move_and_free_blocks__as_figure_11_of_ippbe_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "examples")
+    script = import_module("ageing")
+    written = script.by_writes("ippbe-mlc-small", "uniform")
+    aged = script.by_ssdsim(len(written.valid), written.pages)
+    for plane in (aged, written):
+        used = (plane.valid + plane.invalid).sum() / (plane.pages * len(plane.valid))
+        assert used == pytest.approx(script.AGE, abs=0.01)
+    assert not aged.valid.any() and (aged.invalid < aged.pages).all()
+    assert written.valid[written.invalid > 0].min() > 0
+    assert np.count_nonzero(written.valid + written.invalid) < 0.8 * len(written.valid)
+    assert script.draw({"SSDsim": aged, "writes": written}, tmp_path / "ageing.svg").stat().st_size > 5000
