@@ -54,6 +54,7 @@ from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
+from ssdgym.workloads.traces.reading import columns
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import format_meanings, formats
 from ssdgym.workloads.traces.transforms import TransformConfig
@@ -236,6 +237,10 @@ def _trace_formats() -> str:
     return _table("name | files | columns", rows)
 
 
+def _trace_columns() -> str:
+    return str(columns.__doc__).partition("\n\n")[2].strip()
+
+
 def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
     """Return the names, meaning and columns of a format."""
     one, named = formats()[names[0]], ", ".join(f"`{name}`" for name in names)
@@ -385,6 +390,7 @@ MARKERS: dict[str, Callable[[], str]] = {
     "scripts": _scripts,
     "suites": _suites,
     "feature kinds": _feature_kinds,
+    "trace columns": _trace_columns,
     "trace formats": _trace_formats,
     "reward terms": _reward_terms,
     "metrics": lambda: (inspect.getdoc(metrics_of) or "").partition("\n\n")[2],

@@ -9,6 +9,7 @@ import typer
 
 from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
+from ssdgym.cli.trace_sources import understood
 from ssdgym.enums import Allocation, Timing
 from ssdgym.errors import SsdgymError
 
@@ -190,6 +191,8 @@ def run(
         print_json(result.as_dict() | {"files": [str(path) for path in paths]})
         return
     print(f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}")
+    for line in understood(source):
+        print(line)
     _print_metrics(result)
     if result.assumed:
         print(f"Assumed of this workload, not published: {result.assumed}")

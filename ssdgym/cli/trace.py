@@ -20,7 +20,7 @@ from ssdgym.cli.options import (
     VolumeLayout,
     Window,
 )
-from ssdgym.cli.trace_sources import counting, fit, recorded
+from ssdgym.cli.trace_sources import counting, fit, recorded, understood
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -263,6 +263,8 @@ def info(
         print_json({"source": source, **facts, "plot": None if plot is None else str(plot)})
         return
     print(f"{source} ({facts['format']})")
+    for line in understood(config):
+        print(line)
     for table in (facts_table(facts), distribution_table(facts), size_table(summary)):
         console().print(table)
     if compared:

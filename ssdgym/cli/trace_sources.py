@@ -16,6 +16,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ssdgym.workloads.base import WorkloadConfig
     from ssdgym.workloads.synthetic.twin import Twin
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
@@ -31,6 +32,21 @@ def recorded(source: str, **fields: Any) -> PlayedConfig:
             "trace:NAME, synthetic:NAME, or a YAML file of the kind trace or synthetic."
         )
     return config
+
+
+def understood(config: WorkloadConfig) -> list[str]:
+    """Return lines that say how a trace file was read; none for another workload."""
+    from ssdgym.workloads.traces.loading import TraceConfig
+
+    if not isinstance(config, TraceConfig):
+        return []
+    origin = config.origin()
+    lines = [f"read as {origin['format']}: {origin['columns']}"] if origin["columns"] else []
+    lines.append(f"first request: {origin['first_request']}")
+    if origin["passed_over"]:
+        passed = ", ".join(f"{what}: {count:,}" for what, count in origin["passed_over"].items())
+        lines.append(f"beside requests: {passed}")
+    return lines
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import PythonSource, from_python
 from ssdgym.workloads.registry import adapter_of
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
+from ssdgym.workloads.traces.files import STDIN, TRACE_FOLDER, trace_called
 from ssdgym.workloads.traces.loading import TraceConfig
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
@@ -73,7 +73,7 @@ def _is_trace_path(source: str | Path) -> bool:
     if is_yaml_path(source) or str(source) in available("workloads"):
         return False
     path = Path(source)
-    return path.suffix != "" or len(path.parts) > 1 or is_file(path)
+    return str(source) == STDIN or path.suffix != "" or len(path.parts) > 1 or is_file(path)
 
 
 def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int, seed: int) -> RequestStream:

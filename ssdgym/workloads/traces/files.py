@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -13,6 +17,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import is_file
 from ssdgym.workloads.traces.reading.containers import unpacked
 
+#: The path of standard input.
+STDIN = "-"
 #: Environment variable: a folder in which traces are looked for.
 TRACE_FOLDER = "SSDGYM_TRACES"
 
@@ -21,8 +27,28 @@ _BLOCK_BYTES = 4 << 20
 _LONGEST_LINE_BYTES = 1 << 16
 
 
+@cache
+def _spooled(path: Path) -> IO[bytes]:
+    """Return a file of what comes through a pipe, which is gone with this process."""
+    file = tempfile.NamedTemporaryFile(prefix="ssdgym-pipe-")  # noqa: SIM115
+    try:
+        with path.open("rb") as pipe:
+            shutil.copyfileobj(pipe, file)
+        file.flush()
+    except OSError as error:
+        raise SsdgymError(f"{path}: cannot be read ({error.strerror}); check the pipe.") from None
+    return file
+
+
 def find_trace(path: Path) -> Path:
-    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES."""
+    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
+
+    Of standard input (`-`) and pipes it is that of a copy.
+    """
+    if str(path) == STDIN:
+        path = Path("/dev/stdin")
+    if path.is_fifo() or path.is_char_device():
+        return Path(_spooled(path).name)
     folder = os.environ.get(TRACE_FOLDER)
     candidates = [path, Path(folder) / path] if folder else [path]
     for candidate in candidates:

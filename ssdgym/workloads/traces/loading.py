@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, PlainValidator, model_validator
@@ -22,6 +22,7 @@ from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.files import find_trace
 from ssdgym.workloads.traces.formats.blkparse import BLKPARSE, Events
 from ssdgym.workloads.traces.reading.columns import parse_columns
+from ssdgym.workloads.traces.reading.doubts import Doubts
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes, cast
@@ -38,6 +39,22 @@ _RECORDS = "records.bin"
 _FACTS = "facts.json"
 
 
+class Understood(TypedDict):
+    """What was made of a file.
+
+    Attributes:
+        columns: of a text format, with their units.
+        first_request: in words.
+        passed_over: lines that are no requests, and what was split, by what they are.
+        doubts: why its figures may make no sense.
+    """
+
+    columns: str
+    first_request: str
+    passed_over: dict[str, int]
+    doubts: list[str]
+
+
 @dataclass(frozen=True)
 class StoredTrace:
     """A parsed trace on disk.
@@ -48,6 +65,7 @@ class StoredTrace:
         requests: number of records.
         skipped_lines: bad lines left out.
         volumes: what the field `volume` of the records refers to.
+        understood: what was made of the file.
     """
 
     folder: Path
@@ -55,6 +73,7 @@ class StoredTrace:
     requests: int
     skipped_lines: int
     volumes: Volumes
+    understood: Understood
 
     def open(self) -> RecordCursor:
         """Return the records from the first on."""
@@ -133,10 +152,13 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
     numbers = VolumeNumbers(path)
     ends = np.zeros(0, np.int64)
     requests, digest = 0, hashlib.sha256()
+    columns = getattr(trace_format, "text", "")
+    doubts = Doubts(trace_format.name, "size:sector" in columns)
     with (folder / _RECORDS).open("wb") as file:
         for block in trace_format.read(path, bad, numbers):
             requests += len(block)
             ends = _farthest(ends, block, len(numbers.names))
+            doubts.add(block, numbers.names)
             data = cast(block, RECORD).tobytes()  # equal records are equal bytes
             digest.update(data)
             file.write(data)
@@ -148,6 +170,12 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
         "skipped_lines": bad.count,
         "volumes": {"names": numbers.names, "end_bytes": ends.tolist()},
         "sha256": digest.hexdigest(),
+        "understood": Understood(
+            columns=columns,
+            first_request=doubts.first,
+            passed_over=dict(bad.passed),
+            doubts=doubts.sentences(len(numbers.names)),
+        ),
     }
     text = json.dumps(facts)
     # The first line vouches for the second.
@@ -190,7 +218,8 @@ def _open(folder: Path) -> StoredTrace | None:
         if file_hash(folder / _RECORDS) != facts["sha256"]:
             return None
         volumes = Volumes(tuple(facts["volumes"]["names"]), tuple(facts["volumes"]["end_bytes"]))
-        return StoredTrace(folder, facts["format"], facts["requests"], facts["skipped_lines"], volumes)
+        counts = facts["requests"], facts["skipped_lines"]
+        return StoredTrace(folder, facts["format"], *counts, volumes, facts["understood"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -271,7 +300,7 @@ class TraceConfig(PlayedConfig):
     def origin(self) -> dict[str, Any]:
         """See `PlayedConfig`."""
         trace = load_trace(self)
-        return {"format": trace.format, "skipped_lines": trace.skipped_lines}
+        return {"format": trace.format, **trace.understood, "skipped_lines": trace.skipped_lines}
 
     def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
         """See `PlayedConfig`."""
@@ -326,4 +355,7 @@ def _load(
     else:
         known = format_of(path, format_name)
         known = BLKPARSE[events] if known.name == "blkparse" else known
-    return stored(path, _hash(path, stamp), known, skip_bad)
+    trace = stored(path, _hash(path, stamp), known, skip_bad)
+    for doubt in trace.understood["doubts"]:
+        warnings.warn(f"{path} (read as {known.name}): {doubt}", stacklevel=2)
+    return trace

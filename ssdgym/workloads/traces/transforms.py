@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES, TRIM
 from ssdgym.types import IntArray
 from ssdgym.workloads.addresses import mixed
+from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.traces.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
 
 #: No request is played later than this; nanoseconds, some 145 years.
@@ -98,7 +100,15 @@ class ScaleSpaceConfig(Config):
     seed: NonNegativeInt = Field(0, description="Which regions are kept; no part of the stream's seed.")
 
 
-TransformConfig = VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | ScaleSpaceConfig | AlignConfig
+class SortConfig(Config):
+    """Put the requests in order of time, those of one time as they are; the trace is held in memory."""
+
+    kind: Literal["sort"] = "sort"
+
+
+TransformConfig = (
+    VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | ScaleSpaceConfig | AlignConfig | SortConfig
+)
 AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
 
 # A transform is a function of the records of a chunk, its configuration, the volumes of the records, and
@@ -225,6 +235,7 @@ _RECORDS_OF: dict[str, Callable[[Records, Any, Volumes, IntArray], Records]] = {
     "scale_time": _scale_time,
     "scale_space": _scale_space,
     "align": _align,
+    "sort": lambda records, config, volumes, seen: records,
 }
 _VOLUMES_OF: dict[str, Callable[[Any, Volumes], Volumes]] = {
     "volumes": _kept_volumes,
@@ -233,10 +244,43 @@ _VOLUMES_OF: dict[str, Callable[[Any, Volumes], Volumes]] = {
 }
 
 
+class _Sorted:
+    """All records of a source in order of time; see `RecordSource`."""
+
+    def __init__(self, source: RecordSource) -> None:
+        self.volumes = source.volumes
+        self._source = source
+        self._records: Records | None = None
+        self._position = 0
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Sorted:
+        """Copy the position; the records, once read, are shared."""
+        twin = copy.copy(self)
+        if self._records is None:
+            twin._source = copy.deepcopy(self._source, memo)
+        return twin
+
+    def chunk(self) -> Records:
+        """See `RecordSource`."""
+        if self._records is None:
+            chunks = [NO_RECORDS]
+            while len(chunk := self._source.chunk()):
+                chunks.append(chunk)
+            records = np.concatenate(chunks)
+            self._records = records[np.argsort(records["time_ns"], kind="stable")]
+        part = self._records[self._position : self._position + CHUNK].copy()
+        self._position += len(part)
+        return part
+
+
 class Transformed:
     """A source whose records have gone through transforms; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
+        sorts = [number for number, config in enumerate(configs) if config.kind == "sort"]
+        if sorts:
+            source = _Sorted(Transformed(source, configs[: sorts[-1]]))
+            configs = configs[sorts[-1] :]
         self._source = source
         self.volumes = source.volumes
         #: Each with the volumes before it, and how many records of each operation it has seen.

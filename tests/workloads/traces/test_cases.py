@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
+import sys
 import tarfile
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +17,7 @@ import numpy as np
 import pytest
 from backports import zstd
 
+from ssdgym.cli import main
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import READ, TRIM, WRITE, load_workload
 from ssdgym.workloads.traces.recorded import PlayedConfig
@@ -228,3 +234,63 @@ def test_tar_is_named_and_not_offered_to_skip_bad(tmp_path: Path, mode: str) -> 
     said = refusal(path)
     assert "is a tar archive; unpack it" in said
     assert "skip_bad" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (lambda t, op, at, size: f"{seconds(t)} 0 {at // SECTOR} 8 {1 - op}", "requests a second; the unit"),
+        (lambda t, op, at, size: f"{t / 10**6:.6f} 0 {at} {size} {1 - op}", "512 sectors; they may be bytes"),
+        (lambda t, op, at, size: f"12816637,h,0,Write,{at},{size},1", "all requests have the same time"),
+        (lambda t, op, at, size: f"{t % 50_000},h,0,Write,{at},{size},1", "use the transform sort"),
+        (lambda t, op, at, size: f"{t // 10**9},{at // SECTOR},{size // SECTOR},1,{t}", "200 volumes and"),
+    ],
+)
+def test_figures_that_make_no_sense_are_doubted(tmp_path: Path, line: Line, said: str) -> None:
+    path = file_of(tmp_path, line)
+    with pytest.warns(UserWarning, match=said):
+        figures(path)
+
+
+def test_volumes_one_after_the_other_are_sorted(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    lines = [msr(*request).replace("srv", name) for name in ("a", "b") for request in REQUESTS]
+    path.write_text("\n".join(lines))
+    with pytest.warns(UserWarning, match=r"199 arrivals \(49.8%\) are earlier than one before them"):
+        transforms = [{"kind": "sort"}, {"kind": "head", "requests": 4}]
+        config = load_workload({"path": str(path), "transforms": transforms})
+        assert isinstance(config, PlayedConfig)
+        records = config.records().chunk()
+    assert records["volume"].tolist() == [0, 1, 0, 1]
+    assert (np.diff(records["time_ns"]) >= 0).all()
+
+
+def test_what_was_understood_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns, line, _ = NAMELESS["milliseconds and bytes"]
+    path = file_of(tmp_path, line, "# by hand")
+    assert main(["trace", "info", str(path), "--columns", columns]) == 0
+    said = capsys.readouterr().out
+    _, op, at, size = REQUESTS[0]
+    assert f"read as columns: {columns}\n" in said
+    offset = f"{at / 2**20:.1f} MiB of volume 0"
+    assert f"first request: {('read', 'write')[op]} {size // 1024} KiB at {offset}" in said
+    assert "beside requests: comment: 1" in said
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_standard_input_is_a_trace(name: str, tmp_path: Path) -> None:
+    text = file_of(tmp_path, msr).read_bytes()
+    command = [sys.executable, "-m", "ssdgym", "trace", "info", name, "--json"]
+    done = subprocess.run(command, input=text, capture_output=True, check=True)
+    facts = json.loads(done.stdout)
+    assert (facts["requests"], facts["bytes_read"]) == (200, RIGHT[1][READ])
+
+
+def test_a_pipe_is_a_trace(tmp_path: Path) -> None:
+    text = file_of(tmp_path, msr).read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer.start()
+    assert figures(pipe) == RIGHT
+    writer.join()

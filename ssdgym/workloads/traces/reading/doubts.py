@@ -1,0 +1,95 @@
+"""Say what was understood of a trace, and doubt figures that make no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.requests import FLUSH, OP_NAMES
+from ssdgym.workloads.traces.reading.columns import SECTOR_BYTES
+from ssdgym.workloads.traces.record import Records
+
+#: Fewer requests than these may look like anything.
+_FEW = 10
+_COARSE_BYTES = 512 * SECTOR_BYTES
+#: Simulators have times in several units in the same columns, and traces of slow devices.
+_MOST_PER_SECOND = {"ssdsim": 1e4, "disksim": 1e4}
+_MOST_PER_SECOND_ELSE = 1e6
+_MOST_LATE = 0.01
+
+
+class Doubts:
+    """Figures of a file's records, block by block.
+
+    Attributes:
+        first: the first request in words; empty before it.
+    """
+
+    def __init__(self, name: str, has_sectors: bool) -> None:
+        """Begin with a file.
+
+        Args:
+            name: of its format.
+            has_sectors: it counts sizes in sectors.
+        """
+        self.first = ""
+        self._most_per_second = _MOST_PER_SECOND.get(name, _MOST_PER_SECOND_ELSE)
+        self._has_sectors = has_sectors
+        self._requests = self._late = self._times = 0
+        self._earliest = self._latest = 0
+        self._previous: int | None = None
+
+    def add(self, records: Records, names: tuple[str, ...]) -> None:
+        """Take a block of records in, whose volumes have these names."""
+        if not len(records):
+            return
+        time = records["time_ns"]
+        if self._previous is None:
+            self.first = _in_words(records[0], names)
+            self._earliest = self._latest = int(time[0])
+        gaps = np.diff(time, prepend=time[0] if self._previous is None else self._previous)
+        self._previous = int(time[-1])
+        self._requests += len(records)
+        self._late += int(np.count_nonzero(time < np.maximum(np.maximum.accumulate(time), self._latest)))
+        self._times += int(np.count_nonzero(gaps))
+        self._earliest = min(self._earliest, int(time.min()))
+        self._latest = max(self._latest, int(time.max()))
+        self._has_sectors &= not (records["size_bytes"] % _COARSE_BYTES).any()
+
+    def sentences(self, volumes: int) -> list[str]:
+        """Return what is to be doubted of a file with so many volumes."""
+        if self._requests < _FEW:
+            return []
+        found = []
+        duration_s = (self._latest - self._earliest) / 1e9
+        if not duration_s:
+            found.append("all requests have the same time; the file has no times, so play it closed loop")
+        elif self._requests / duration_s > self._most_per_second:
+            rate = f"{self._requests / duration_s:,.0f}"
+            found.append(f"{rate} requests a second; the unit of time may be another, name it by columns")
+        if self._has_sectors:
+            found.append("all sizes are multiples of 512 sectors; they may be bytes, name them by columns")
+        if volumes > self._times and 2 * volumes > self._requests:
+            found.append(f"{volumes} volumes and {self._times + 1} times; columns may be mistaken")
+        share = self._late / self._requests
+        if share > _MOST_LATE:
+            found.append(
+                f"{self._late} arrivals ({share:.1%}) are earlier than one before them and would take its "
+                "time; use the transform sort"
+            )
+        return found
+
+
+def size_text(size_bytes: int) -> str:
+    """Return bytes in the largest unit that leaves a number of at least one."""
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size_bytes >= scale:
+            return f"{round(size_bytes / scale, 1):g} {unit}"
+    return f"{size_bytes} B"
+
+
+def _in_words(record: Records, names: tuple[str, ...]) -> str:
+    op = OP_NAMES[record["op"]]
+    if record["op"] == FLUSH:
+        return op
+    size, offset = (size_text(int(record[name])) for name in ("size_bytes", "offset_bytes"))
+    return f"{op} {size} at {offset} of volume {names[record['volume']]}"
