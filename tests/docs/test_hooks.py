@@ -72,7 +72,7 @@ def test_trace_formats__are_those_registered_each_with_a_meaning(hooks: ModuleTy
     table = hooks.on_page_markdown(marker("trace formats"))
     assert first_cells(table) == set(format_names()) - {"auto"}
     assert all(line.split("|")[2].strip() for line in table.splitlines())
-    assert "time, host, disk, op, offset, size, response | 100 ns | bytes | host_disk" in table
+    assert "time:100ns host disk op:Read=read,Write=write offset:B size:B response" in table
 
 
 def test_sweep_fields__are_those_of_all_models(hooks: ModuleType) -> None:
