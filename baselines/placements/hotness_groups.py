@@ -12,7 +12,7 @@ Hotness is that of `hot_cold` (E22 to E25).
   birth: once, with that page invalid), and when a round on it ends; a victim keeps group and rank until
   then. To reclassify block `b` with new rank `r`:
     1. Take `b` out of its group.
-    2. `l` is the largest number of a non-empty group whose smallest rank is below `r`, or 1.
+    2. `l` is the largest number of a non-empty group whose smallest rank is below `r` (a tie is not), or 1.
     3. If group `l` has `m` blocks and one of the groups `1..l-1` has fewer, the smallest of group `l` moves
        to group `l - 1`; if that has `m` blocks, its smallest first moves to `l - 2`, and so on. `b` joins
        group `l`.
