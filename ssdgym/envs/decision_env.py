@@ -24,6 +24,10 @@ from ssdgym.types import Observation
 _SEEDS = 2**31 - 1
 
 
+class EpisodeSeed(int):
+    """A seed up to 2**64 - 1; Gymnasium's vectors keep what is no plain `int` as it is, and not as int64."""
+
+
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     """One device whose decisions of a kind the agent takes.
 
@@ -275,7 +279,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         shown = dict(zip(SHOWN, counted.tolist(), strict=True))
-        seed = episodes.seeds.item(i)
+        seed = EpisodeSeed(episodes.seeds[i])
         info: dict[str, Any] = {"episode_seed": seed, "proposed": proposed.tolist(), **shown}
         if episodes.credits is not None:
             info |= episodes.credits.info(i)

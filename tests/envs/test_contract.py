@@ -51,6 +51,12 @@ def test_make_vec__is_the_native_class(name: str) -> None:
     env.step(np.maximum(info["proposed"].max(axis=1), 0))
 
 
+def test_sync_vector_of_gymnasium__holds_the_largest_seed() -> None:
+    env = gym.make_vec("ssdgym/EraseVictim-v0", 2, vectorization_mode="sync", horizon=100)
+    _, info = env.reset(seed=[3, 2**64 - 1])
+    assert info["episode_seed"].tolist() == [3, 2**64 - 1]
+
+
 #: Horizons that are longer than elsewhere, so that all that collects has its turn.
 HORIZONS = {"SubpageRegion": 1500, "MergePlan": 2500}
 #: What is true at the end of an episode besides: of the metrics, the return and the number of decisions.
