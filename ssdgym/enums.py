@@ -221,17 +221,3 @@ class Capacity(Choice):
     FIXED = "fixed", 0, "it is at the end of its life"
     # Jiao, Bhimani, Kim, HotStorage 2022.
     VARIANT = "variant", 1, "it gives up logical pages, from the last one on"
-
-
-class TimeUnit(Choice):
-    """In what the time of retention is measured."""
-
-    HOUR = "hour", 0, "hours"
-    DAY = "day", 1, "days"
-
-
-class ReadsOf(Choice):
-    """What the reads that disturb data are counted of."""
-
-    BLOCK = "block", 0, "a block, or each of its sub-blocks"
-    PAGE = "page", 1, "a page: those of the block by its pages"

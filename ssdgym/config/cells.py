@@ -1,16 +1,14 @@
-"""Cells that wear out: how many erases they endure, what fails before that, and what is left of a device."""
+"""Cells that wear out: how many erases they endure, and what is left of a device."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
 from ssdgym.enums import Capacity, Distribution
 
-Probability = Annotated[float, Field(ge=0, lt=1)]
 #: Halvings of the interval in which the shape of a Weibull distribution is searched.
 _HALVINGS = 100
 #: Share of the logical pages whose loss ends the life of a device that shrinks.
@@ -48,24 +46,10 @@ def _weibull_spread(shape: float) -> float:
     return math.sqrt(math.expm1(log_ratio))
 
 
-class FailureConfig(Config):
-    """The probability that a command fails; it changes in proportion to the erases."""
-
-    fresh: Probability = Field(0.0, description="of cells that have never been erased")
-    worn: Probability = Field(
-        0.0, description="of cells that have been erased as often as the mean endurance"
-    )
-
-
 class CellsConfig(Config):
     """How the cells of a device wear out, and what it does when blocks are lost."""
 
     endurance: EnduranceConfig
-    program_failure: FailureConfig = Field(FailureConfig(), description="of programming a page")
-    erase_failure: FailureConfig = Field(FailureConfig(), description="of erasing a sub-block")
-    reserve_blocks: int = Field(
-        1, ge=0, le=1000, description="free blocks that GC keeps in each plane for erases that fail"
-    )
     disturbance_wears: bool = Field(
         False,
         description="ftl.mapping block: an erase of a part wears those beside, too",
@@ -85,8 +69,3 @@ class CellsConfig(Config):
         if self.capacity == Capacity.FIXED and self.least_capacity != _LEAST_CAPACITY:
             raise ValueError("least_capacity is for capacity variant; set that or leave it out")
         return self
-
-    @property
-    def programs_fail(self) -> bool:
-        """Whether programming a page can fail."""
-        return self.program_failure != FailureConfig()

@@ -16,7 +16,6 @@ from pydantic import (
 )
 
 from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
-from ssdgym.config.bit_errors import BitErrorsConfig
 from ssdgym.config.cells import CellsConfig
 from ssdgym.config.fields import dotted, nested, overlapping
 from ssdgym.config.ftl import AnyFtl, FtlConfig
@@ -44,9 +43,6 @@ class DeviceFields(Config):
     isolation_layers: PositiveInt = Field(
         1, description="layers that each sub-block gives up under hardware isolation"
     )
-    erase_disturbs: bool = Field(
-        False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
-    )
     multi_plane: MultiPlane = Field(
         MultiPlane.NONE,
         description="planes of a die that take part in moves, erases and, with ftl.multi_plane_writes, host "
@@ -55,9 +51,6 @@ class DeviceFields(Config):
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
     cells: CellsConfig | None = Field(None, description="how cells wear out; none: they never do")
-    bit_errors: BitErrorsConfig | None = Field(
-        None, description="how errors of reads grow with wear, retention and reads; none: all is read at once"
-    )
     ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
         default_factory=dict, description="values no published source gives, each with the reason for it"
@@ -70,11 +63,10 @@ class DeviceFields(Config):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out wear and errors that there are none of, so that such devices read as they always did."""
+        """Leave out wear that there is none of, so that such devices read as they always did."""
         fields: dict[str, Any] = handler(self)
-        for name in ("cells", "bit_errors"):
-            if name in fields and fields[name] is None:
-                del fields[name]
+        if "cells" in fields and fields["cells"] is None:
+            del fields["cells"]
         return fields
 
 
@@ -204,10 +196,10 @@ class DeviceConfig(DeviceFields):
     def _ftl_fits(self) -> DeviceConfig:
         object.__setattr__(self, "ftl", self.ftl.on_device(self.geometry, self.multi_plane))
         self.ftl.check_device(self.geometry, self.erase_unit, self.multi_plane)
-        if self.ftl.models_disturbance and (self.isolation != "none" or self.erase_disturbs):
+        if self.ftl.models_disturbance and self.isolation != "none":
             raise ValueError(
-                f"ftl.mapping {self.ftl.mapping} has its own model of what erases disturb; leave out "
-                "isolation and erase_disturbs"
+                f"ftl.mapping {self.ftl.mapping} has its own model of what erases disturb; leave isolation "
+                "out"
             )
         if self.cells is not None and self.cells.disturbance_wears and not self.ftl.models_disturbance:
             raise ValueError(

@@ -114,7 +114,7 @@ class FtlConfig(Config):
         keeps_addresses: whether it maps whole logical blocks, so that pages of a trace must keep the
             neighbours that they have in its address space.
         models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
-            have no isolation and no `erase_disturbs`.
+            have no isolation.
         usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
         has_one_allocation: whether the default allocation is the only one.
     """

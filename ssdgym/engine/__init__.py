@@ -13,9 +13,9 @@ owns it. Tests hold both.
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds, errors of reads.
-  Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`, `error_model`, `aging`, `age`,
-  `patrol`, `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
+* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds.
+  Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`,
+  `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
   `plane.collecting` and `plane.round_*`.
 * `entries`: the entry points for one device: make, advance, apply; and what a family does for
@@ -32,7 +32,7 @@ owns it. Tests hold both.
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
-* `cells`: which programs and erases fail, when a block and a device are at their end. Owns `life` and
+* `cells`: when a block and a device are at their end. Owns `life` and
   `endurance`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
   `sub_block`, `disturbed`.

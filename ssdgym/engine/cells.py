@@ -1,38 +1,9 @@
-"""Cells that wear out: which programs and erases fail, and when a block and a device are at their end.
-
-Draws are functions of the seed, the sub-block, its erases and the page.
-"""
+"""Cells that wear out: when a block and a device are at their end."""
 
 import numpy as np
 
-from ssdgym.engine.core.bits import ERASE_FAILURE_STREAM, PROGRAM_FAILURE_STREAM, draw, has
+from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import inlined, kernel, operation
-from ssdgym.engine.flash import NO_PHASE, Phases
-
-_UNIT = 2.0**-53
-
-
-@inlined
-def _age(dev, sub):
-    """Return the erases of a sub-block in its life."""
-    return np.int64(dev.sub_block[sub].erases) - dev.endurance[sub].first
-
-
-@inlined
-def _fails(dev, stream, sub, age, k, fresh, worn):
-    """Return whether a command fails: draw `k` of a sub-block after `age` erases."""
-    bits = draw(dev.params[0].seed, stream, sub, k)
-    chance = fresh + (worn - fresh) * (np.float64(age) / dev.params[0].mean_endurance)
-    return np.float64(bits >> np.uint64(11)) * _UNIT < chance
-
-
-@kernel
-def program_fails(dev, sub, place, places):
-    """Return whether a program of a sub-block fails, at this one of so many places in it."""
-    params = dev.params[0]
-    age = _age(dev, sub)
-    k = age * places + place
-    return _fails(dev, PROGRAM_FAILURE_STREAM, sub, age, k, params.program_fresh, params.program_worn)
 
 
 @kernel
@@ -43,10 +14,7 @@ def wears_out(dev, block, mask):
     for s in range(params.sub_blocks):
         if has(mask, s):
             sub = block * np.int64(params.sub_blocks) + s
-            age = _age(dev, sub)
-            failed = _fails(dev, ERASE_FAILURE_STREAM, sub, age, age, params.erase_fresh, params.erase_worn)
-            dev.life[0].erase_failures += failed
-            ends |= failed or dev.sub_block[sub].erases >= dev.endurance[sub].last
+            ends |= dev.sub_block[sub].erases >= dev.endurance[sub].last
     return ends
 
 
@@ -60,23 +28,6 @@ def strain(dev, sub):
 
 
 @inlined
-def count_program_failure(dev):
-    """Count a page that could not be programmed."""
-    dev.life[0].program_failures += 1
-
-
-@inlined
-def with_failures(dev, phases, program_ns, failed):
-    """Return the phases of a command with the programs that have failed in it, but `failed` before."""
-    if not dev.params[0].programs_fail:
-        return phases
-    again_ns = (dev.life[0].program_failures - failed) * program_ns
-    if phases.transfer_ns == NO_PHASE:
-        return Phases(phases.array_ns + again_ns, phases.transfer_ns, phases.after_ns)
-    return Phases(phases.array_ns, phases.transfer_ns, phases.after_ns + again_ns)
-
-
-@inlined
 def count_retired(dev):
     """Count a block that has been retired."""
     life = dev.life[0]
@@ -87,8 +38,8 @@ def count_retired(dev):
 
 @inlined
 def has_lost(dev):
-    """Return whether blocks are retired, or pages could not be programmed."""
-    return dev.life[0].retired_blocks > 0 or dev.life[0].program_failures > 0
+    """Return whether blocks are retired."""
+    return dev.life[0].retired_blocks > 0
 
 
 @inlined

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE, full_mask, has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import HARDWARE, SOFTWARE
+from ssdgym.engine.core.records import SOFTWARE
 
 
 @inlined
@@ -122,23 +122,9 @@ def invalidate_pages(dev, sub, pages):
 
 
 @inlined
-def _spoil(dev, block, mask):
-    """Lose what every written page of the sub-blocks of `mask` holds."""
-    params = dev.params[0]
-    for s in range(params.sub_blocks):
-        if has(mask, s):
-            sub = block * params.sub_blocks + s
-            first = sub * params.pages_per_sub_block
-            for ppn in range(first, first + dev.sub_block[sub].written):
-                dev.physical[ppn].version = -1
-
-
-@inlined
 def erase_cells(dev, block, mask):
     """Erase the sub-blocks of `mask`; returns how many of their pages were written, and how many invalid."""
     params = dev.params[0]
-    if params.disturbs and params.isolation != HARDWARE:
-        _spoil(dev, block, beside(params, mask))
     written, invalid = 0, 0
     for s in range(params.sub_blocks):
         if has(mask, s):

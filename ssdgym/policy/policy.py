@@ -199,13 +199,6 @@ class Policy:
                     f"policy {self.label} erases sub-blocks, and device {device.name} has one per block; set "
                     "geometry.sub_blocks_per_block above 1."
                 )
-            loses_isolation = self.erase_unit != "block" and self.isolation == "none" != device.isolation
-            if loses_isolation and device.erase_disturbs:
-                raise SsdgymError(
-                    f"policy {self.label} erases sub-blocks without isolation, and device {device.name} has "
-                    f"isolation {device.isolation} because its erases disturb; set its erase_unit to "
-                    f"{self.erase_unit}, which keeps the isolation, or erase_disturbs to false."
-                )
             changes |= {"erase_unit": self.erase_unit, "isolation": self.isolation}
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane

@@ -19,7 +19,6 @@ from ssdgym.engine.core.records import PARAMS
 from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.transactions import BINS
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.simulator.aging import check_bit_errors
 from ssdgym.simulator.cells import begin_life, cell_fields
 from ssdgym.simulator.families import (
     FamilyBuilder,
@@ -63,7 +62,6 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     """Return a device's constants as the engine reads them, (1,) PARAMS; refuse one that cannot run full."""
     family = family_of(device)
     family.check(device)
-    check_bit_errors(device)
     _check_times(device)
     geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, PARAMS)
@@ -91,9 +89,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "multi_plane": device.multi_plane.code,
         "erase_unit": device.erase_unit.code,
         "isolation": device.isolation.code,
-        "disturbs": device.erase_disturbs,
         "timed": ftl.timing.code,
-        "ages": device.bit_errors is not None,
         **cell_fields(device),
         **family.params(device),
     }
@@ -117,7 +113,6 @@ def _check_times(device: DeviceConfig) -> None:
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
     waiting *= device.geometry.planes_per_die  # of which all may take part in a command
     programs = max(timing.program_ns, timing.subpage_program_ns)
-    pages += 0 if device.bit_errors is None else device.bit_errors.retries
     longest = pages * timing.read_ns + programs + timing.erase_ns + waiting
     most = 1 << (62 - _leaf_bits(device))
     if longest >= most:

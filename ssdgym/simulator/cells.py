@@ -17,7 +17,6 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import RETIRED, STATIC
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.aging import begin_ages
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -38,14 +37,8 @@ def cell_fields(device: DeviceConfig) -> dict[str, float]:
         )
     return {
         "endures": True,
-        "programs_fail": cells.programs_fail,
         "shrinks": cells.capacity == Capacity.VARIANT,
         "least_capacity": max(round(cells.least_capacity * device.logical_pages), 1),
-        "mean_endurance": cells.endurance.mean,
-        "program_fresh": cells.program_failure.fresh,
-        "program_worn": cells.program_failure.worn,
-        "erase_fresh": cells.erase_failure.fresh,
-        "erase_worn": cells.erase_failure.worn,
     }
 
 
@@ -80,8 +73,7 @@ def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArr
 
 
 def begin_life(state: State, i: int, device: DeviceConfig) -> None:
-    """Let the cells of device `i` wear out, and its data age, from now on, however often they were erased."""
-    begin_ages(state, i, device)
+    """Let the cells of device `i` wear out from now on, however often they were erased."""
     if device.cells is None:
         return
     state.life[i] = 0
@@ -98,16 +90,13 @@ def begin_life(state: State, i: int, device: DeviceConfig) -> None:
 
 @contextmanager
 def ageless(state: State, i: int, device: DeviceConfig) -> Iterator[None]:
-    """Let no cell of device `i` wear out, fail or age meanwhile, and begin its life afterwards."""
+    """Let no cell of device `i` wear out meanwhile, and begin its life afterwards."""
     params = state.params[i, 0]
-    own = {name: params[name].copy() for name in ("endures", "programs_fail", "ages")}
-    for name in own:
-        params[name] = 0
+    endures, params["endures"] = params["endures"].copy(), 0
     try:
         yield
     finally:
-        for name, value in own.items():
-            params[name] = value
+        params["endures"] = endures
     begin_life(state, i, device)
 
 
@@ -126,7 +115,7 @@ def remaining_life(state: State, i: int, device: DeviceConfig) -> int:
     """Return the erases of blocks that device `i` has left if its wear is level from now on.
 
     Every block is erased as often as the others until it is at its limit, and so many blocks are lost that
-    the device is at its end (L8, L12). Failures before a limit are left aside.
+    the device is at its end (L8, L12).
     """
     if is_over(state, i):
         return 0
@@ -222,10 +211,9 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     | `endurance_if_level` | what that is at the end if all blocks are erased by turns, from the limits \
     alone; of mapping page |
     | `endurance_per_host_page` | pages that all limits allow to be programmed, by host pages written, None \
-    without any: at the end, write amplification over `endurance_used` where nothing fails |
+    without any: at the end, write amplification over `endurance_used` |
     | `max_erases`, `mean_erases`, `erases_cv` | of sub-blocks: most, mean, standard deviation by mean |
     | `retired_blocks`, `host_pages_at_first_retirement` | and when the first one was, None before |
-    | `program_failures`, `erase_failures` | commands that failed |
     | `logical_pages_left` | less than at first with `capacity: variant` only |
     """
     if device.cells is None:
@@ -250,8 +238,6 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "retired_blocks": int(life["retired_blocks"]),
             # a float, as `None` may stand beside it in the array of a vector environment
             "host_pages_at_first_retirement": None if first_lost < 0 else float(first_lost - began),
-            "program_failures": int(life["program_failures"]),
-            "erase_failures": int(life["erase_failures"]),
             "logical_pages_left": int(life["capacity"]),
         },
     }

@@ -172,7 +172,6 @@ def test_blocks_without_parts__are_erased_whole() -> None:
             "no commands of several planes; set multi_plane to none, not strict",
         ),
         ({"isolation": "software"}, "has its own model of what erases disturb; leave out isolation and"),
-        ({"erase_disturbs": True}, "leave out isolation and erase_disturbs"),
         (
             {"timing": {**TIMING, "partial_erase_ns": {4: 2900}}},
             "timing.partial_erase_ns must give the time of every part of a block; 2 pages are missing",

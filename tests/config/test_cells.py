@@ -27,7 +27,6 @@ def test_cells__dotted_fields_on_a_base(capacity: str) -> None:
     [
         ({}, r"cells\.endurance is missing"),
         ({"endurance": {"mean": 0}}, r"cells\.endurance\.mean"),
-        ({"endurance": {"mean": 9}, "erase_failure": {"worn": 1.5}}, r"cells\.erase_failure\.worn"),
         ({"endurance": {"mean": 9}, "least_capacity": 0.6}, "least_capacity is for capacity variant"),
     ],
 )

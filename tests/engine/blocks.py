@@ -87,9 +87,9 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
     kept = draw(st.integers(1, 3))
     most = (blocks - kept - 1) // m
     logical_pages = 2 * PAGES_PER_BLOCK * m * draw(one_of([most, most, max(most // 2, 1)]))
-    cells = draw(cells_that_wear_out(programs_fail=True)) if fixed.get("wears_out") else {}
+    cells = draw(cells_that_wear_out()) if fixed.get("wears_out") else {}
     if cells:
-        blocks += cells["reserve"] + draw(st.integers(0, 3))
+        blocks += 1 + draw(st.integers(0, 3))
         cells["disturbance_wears"] = draw(st.booleans())
         cells["least_capacity"] = max(logical_pages // draw(one_of([2, 8])), 1)
     durations, erases = one_of([0, 1, 3, 10, 50]), one_of([0, 1, 7, 30, 200])
@@ -203,7 +203,6 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             [g for head in heads[p][::-1] for g in walk(bundle, head, "next")] for p in range(planes)
         ],
         "jobs": [_job(job) for job in state.job[0]],
-        "failed": state.job[0]["failed"].tolist(),
     }
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from tests.engine.oracle import IDLE_RULES, LEVELLINGS, PLACEMENTS, RULE_PARAMETERS, STREAM_PLACEMENTS
 from tests.reference import Reference, ReferenceConfig
-from tests.reference.config import RULES, BitErrors
+from tests.reference.config import RULES
 from tests.reference.erase_sets import Pair
 
 
@@ -73,7 +73,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     preemptible = one("preemptible", [False, True])
     keeps_rounds = background is not None and not preemptible
     durations = one_of([0, 1, 3, 10, 50])
-    cells = draw(cells_that_wear_out(placement in PLACEMENTS[:3])) if fixed.get("wears_out") else {}
+    cells = draw(cells_that_wear_out()) if fixed.get("wears_out") else {}
     if cells and placement == "hotness_groups":
         fixed["hotness_scatter"] = "page"
     config = ReferenceConfig(
@@ -81,17 +81,13 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(one_of([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        # For its streams, the open block of pages that level wear, and what is kept for erases that fail.
-        blocks_per_plane=blocks
-        + RULES.get(placement, (0,))[0]
-        + ("levelling" in fixed)
-        + cells.get("reserve", 0),
+        # For its streams, the open block of pages that level wear, and what is kept where cells wear out.
+        blocks_per_plane=blocks + RULES.get(placement, (0,))[0] + ("levelling" in fixed) + bool(cells),
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
         erase_unit=erase_unit,
         isolation=isolation,
-        erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
         multi_plane=multi_plane,
         placement=placement,
         parameters={
@@ -134,7 +130,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         gc_start=one("gc_start", ["at_once", "at_once", "at_once", "queue_empty"]),
         gc_grain=one("gc_grain", ["command", "command", "round"] if keeps_rounds else ["command"]),
-        copyback=draw(st.booleans()) and not fixed.get("ages"),
+        copyback=draw(st.booleans()),
         timing=timing,
         read_ns=draw(durations),
         program_ns=draw(durations),
@@ -145,7 +141,6 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         window_pages=draw(one_of([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
         **cells,
-        bit_errors=draw(bit_errors_of_reads()) if fixed.get("ages") else None,
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(one_of([most, max(most - 1, 1), max(most // 2, 1)]))
@@ -155,35 +150,14 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
 
 
 @st.composite
-def cells_that_wear_out(draw: st.DrawFn, programs_fail: bool) -> dict[str, Any]:
+def cells_that_wear_out(draw: st.DrawFn) -> dict[str, Any]:
     """How, so soon that small runs come to the end of a device."""
-    chances = one_of([(0.0, 0.0), (0.0, 0.1), (0.02, 0.3)])
     return {
         "endurance": draw(one_of([2, 5, 15])),
         "endurance_spread": draw(one_of([0.0, 0.2, 0.5])),
         "endurance_distribution": draw(one_of(["normal", "weibull"])),
-        "program_failure": draw(chances) if programs_fail else (0.0, 0.0),
-        "erase_failure": draw(chances),
-        "reserve": draw(st.integers(0, 2)),
         "capacity": draw(one_of(["fixed", "variant", "variant"])),
     }
-
-
-@st.composite
-def bit_errors_of_reads(draw: st.DrawFn) -> BitErrors:
-    """Rates that reach the limits within some erases, days and reads, and in the times of small devices."""
-    limits = draw(one_of([(2e-3,), (2e-3, 3e-3), (1e-3, 2e-3, 3e-3, 5e-3)]))
-    return BitErrors(
-        base=draw(one_of([0.0, 5e-4, 1.5e-3])),
-        wear=(draw(one_of([0.0, 1e-4])), draw(one_of([0.5, 1.0]))),
-        retention=(draw(one_of([0.0, 3e-4, 2e-3])), 0.2, draw(one_of([0.05, 0.5]))),
-        disturb=(draw(one_of([0.0, 1e-5, 3e-4])), 0.3, draw(one_of([0.7, 1.5]))),
-        time_unit=draw(one_of(["hour", "day"])),
-        reads_of=draw(one_of(["block", "page"])),
-        cycles_before=draw(one_of([0, 1, 100])),
-        limits=limits,
-        refresh_above=draw(one_of([None, 8e-4, 2e-3, 2.5e-3])),
-    )
 
 
 def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:

@@ -17,7 +17,6 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.cells import remaining_life
 from ssdgym.simulator.metrics import metrics_of
 from tests.reference import Reference, ReferenceConfig, erase_sets
-from tests.reference.config import BitErrors
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 from tests.reference.page import policies
 
@@ -117,7 +116,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "erase_unit": c.erase_unit,
             "isolation": c.isolation,
             "isolation_layers": ISOLATION_LAYERS,
-            "erase_disturbs": c.erase_disturbs,
             "multi_plane": c.multi_plane,
             "timing": {"transfer_ns_per_byte": c.transfer_ns},
             "ftl": {
@@ -180,8 +178,6 @@ def described(c: ReferenceConfig, of_family: dict[str, dict[str, Any] | Any]) ->
     merged = {part: {**fields, **of_family.get(part, {})} for part, fields in of_all.items()}
     if c.endurance is not None:
         merged["cells"] = cells_of(c)
-    if c.bit_errors is not None:
-        merged["bit_errors"] = errors_of(c.bit_errors)
     return DeviceConfig.model_validate({"name": "oracle", **of_family, **merged})
 
 
@@ -194,26 +190,8 @@ def cells_of(c: ReferenceConfig) -> dict[str, Any]:
             "spread": c.endurance_spread,
             "distribution": c.endurance_distribution,
         },
-        "program_failure": dict(zip(("fresh", "worn"), c.program_failure, strict=True)),
-        "erase_failure": dict(zip(("fresh", "worn"), c.erase_failure, strict=True)),
-        "reserve_blocks": c.reserve,
         **({"disturbance_wears": True} if c.disturbance_wears else {}),
         **(variant if c.capacity == "variant" else {}),
-    }
-
-
-def errors_of(e: BitErrors) -> dict[str, Any]:
-    """How the errors of reads grow."""
-    return {
-        "base": e.base,
-        "wear": dict(zip(("factor", "cycles"), e.wear, strict=True)),
-        "retention": dict(zip(("factor", "cycles", "time"), e.retention, strict=True)),
-        "disturb": dict(zip(("factor", "cycles", "reads"), e.disturb, strict=True)),
-        "time_unit": e.time_unit,
-        "reads_of": e.reads_of,
-        "cycles_before": e.cycles_before,
-        "limits": list(e.limits),
-        "refresh_above": e.refresh_above,
     }
 
 
@@ -291,7 +269,6 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "buffer": _held_pages(sim),
         **export_of_life(sim),
         **export_of_level_life(sim),
-        **export_of_aging(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
     }
@@ -310,7 +287,6 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
         "gone": state.plane[0]["gone_pages"].tolist(),
         "capacity_left": int(life["capacity"]),
         "first_lost_at": int(life["first_lost_at"]),
-        "failures": (int(life["program_failures"]), int(life["erase_failures"])),
         "over": bool(life["over"]),
     }
 
@@ -318,21 +294,6 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
 def export_of_level_life(sim: Simulator) -> dict[str, Any]:
     """What is left of the life if wear is level, where cells wear out; of mapping page only."""
     return {} if sim.device.cells is None else {"left_if_level": remaining_life(sim.state, 0, sim.device)}
-
-
-def export_of_aging(sim: Simulator) -> dict[str, Any]:
-    """Of reads that have errors: of sub-blocks that hold data; nothing of other devices."""
-    if sim.device.bit_errors is None:
-        return {}
-    state, age, sub = sim.state, sim.state.age[0], sim.state.sub_block[0]
-    held = np.flatnonzero(sub["written"]).tolist()
-    return {
-        "passed_ns": int(state.aging["passed_ns"][0, 0]),
-        "begun": {number: int(age[number]["begun_ns"]) for number in held},
-        "reads": {number: int(age[number]["reads"]) for number in held},
-        "patrolled": np.flatnonzero(state.patrol[0]["next"]).tolist(),
-        "refreshed": np.flatnonzero(state.patrol[0]["runs"]).tolist(),
-    }
 
 
 def pairs_of(sim: Simulator, plane: int) -> list[Pair]:

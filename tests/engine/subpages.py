@@ -93,9 +93,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     program_ns = draw(durations)
     days = one_of([1, 2, 5, 30])
     advance = one("advance", ["always", "never"])
-    may_fail = kind != SUBFTL or advance == "never"
-    cells = draw(cells_that_wear_out(may_fail)) if fixed.get("wears_out") else {}
-    kept = max(threshold, barrier or 0, 2 + cells.get("reserve", 0))
+    cells = draw(cells_that_wear_out()) if fixed.get("wears_out") else {}
+    kept = max(threshold, barrier or 0, 2 + bool(cells))
     config = SubpageConfig(
         **cells,
         kind=kind,

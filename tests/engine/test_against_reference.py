@@ -75,9 +75,8 @@ def test_engine__multi_plane_writes__agrees_with_the_reference(allocation: str, 
 
 
 def agrees_on_any_legal_sets(unit: str, data: st.DataObject, **fixed: Any) -> None:
-    """Erase sets drawn at random among the legal ones; without isolation they may spoil their neighbours."""
-    disturbs = {"erase_disturbs": True} if data.draw(st.booleans()) else {}
-    config = data.draw(configs(erase_unit=unit, **disturbs, **fixed))
+    """Erase sets drawn at random among the legal ones."""
+    config = data.draw(configs(erase_unit=unit, **fixed))
     requests = data.draw(request_lists(config.logical_pages, 200))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     sim = Simulator(device_config(config), policy=None, seed=config.seed, recording=RECORDING)

@@ -233,7 +233,6 @@ for timing in ("none", "event"):
                     {**ftl, "placement": placement, "hotness": hotness},
                     erase_unit=unit,
                     isolation=isolation,
-                    erase_disturbs=True,
                 )
                 sim = Simulator(described, policy=rule)
                 sim.run(mixed_requests(1500, sim.logical_pages))

@@ -61,8 +61,6 @@ def test_eviction_in_the_step_that_binds_a_write__into_a_short_plane__is_behind_
         timing="none",
         endurance=15,
         endurance_spread=0.2,
-        erase_failure=(0.1, 0.3),
-        reserve=1,
         capacity="variant",
         least_capacity=11,
         seed=seed,

@@ -266,24 +266,6 @@ def test_device__isolation_is_kept_where_the_erase_unit_is(policy: str, expected
     assert (ran.erase_unit, ran.isolation) == expected
 
 
-@pytest.mark.parametrize("isolation", ["software", "hardware"])
-def test_device__whose_erases_disturb__keeps_its_isolation_or_is_refused(isolation: str) -> None:
-    """Without isolation an erase would spoil the pages beside it, and the run would lose them."""
-    fields: dict[str, Any] = {"isolation": isolation, "erase_disturbs": True}
-    text = refusal(get_policy("ippbe_subblock").adapt, layered(erase_unit="sub_block_run", **fields))
-    assert text == (
-        "policy ippbe_subblock erases sub-blocks without isolation, and device small has "
-        f"isolation {isolation} because its erases disturb; set its erase_unit to sub_block_set, which keeps "
-        "the isolation, or erase_disturbs to false."
-    )
-    kept = layered(erase_unit="sub_block_set", **fields)
-    assert get_policy("ippbe_subblock").adapt(kept) is kept
-    # Whole blocks need no isolation, and other isolation is isolation, too.
-    unisolated = [layered(erase_unit="sub_block_run", **fields), layered(erase_disturbs=True)]
-    assert [get_policy("baseline").adapt(one).isolation for one in unisolated] == ["none", "none"]
-    assert get_policy("pb").adapt(layered(erase_unit="sub_block_run", **fields)).isolation == "hardware"
-
-
 def test_device__that_suits_the_policy__is_itself() -> None:
     config = layered(erase_unit="sub_block_run", isolation="software")
     assert get_policy("gsm").adapt(config) is config

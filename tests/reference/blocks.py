@@ -204,9 +204,6 @@ class Blocks(Flash):
             return self.level.destination(plane) if self.level else most_worn(self, plane)
         return ALLOCATIONS[self.config.block_allocation](self, plane)
 
-    def note_begun(self, sub: int) -> None:
-        """It is written from now on."""
-
     def open_first(self, plane: int, place: Stream) -> None:
         """Open a block for the stream, which has none open."""
         self._open_block(plane, place)
@@ -217,7 +214,6 @@ class Blocks(Flash):
         if self.is_indexed(block):
             self.leave_index(block)
         self.open[plane, place.number] = OpenBlock(block, self.writable_sub_blocks(block)[0])
-        self.note_begun(self.writable_sub_blocks(block)[0])
         if self.level and self.levelling[plane] == "runs":
             self.level.filled(block)
         if self.rule:
@@ -230,7 +226,6 @@ class Blocks(Flash):
         higher = [sub for sub in self.writable_sub_blocks(place.block) if sub > place.sub_block]
         if higher:
             place.sub_block = higher[0]
-            self.note_begun(higher[0])
         else:
             del self.open[plane, stream]
             self.closed_at[place.block] = self.clock

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import ceil
 
 from . import erase_sets, rounds
-from .aging import Aging
 from .blocks import Blocks, Stream
 from .config import ReferenceConfig
 from .erase_sets import Pair
@@ -24,7 +23,6 @@ class Collecting(Blocks):
         self.foreground = [False] * config.planes
         self.plane_cursors = [0] * config.dies
         self.life = self.new_life()
-        self.aging = Aging(self)
         self.holders: list[Callable[[int], None]] = []  # that forget a page with the device
 
     def new_life(self) -> Life:
@@ -44,9 +42,6 @@ class Collecting(Blocks):
 
     def unusable_blocks(self, plane: int) -> list[int]:
         return [block for block in self.life.retired if self.plane_of_block(block) == plane]
-
-    def note_begun(self, sub: int) -> None:
-        self.aging.note_begun(sub)
 
     # What is mapped
 

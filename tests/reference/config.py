@@ -35,21 +35,6 @@ SCATTERING = ("hot_to_victims", "hotness_groups")
 BY_HOTNESS = (*SCATTERING, "hot_cold")
 
 
-@dataclass(frozen=True, kw_only=True)
-class BitErrors:
-    """How errors of reads grow: of each term its factor, then its powers."""
-
-    base: float
-    wear: tuple[float, float]  # of cycles
-    retention: tuple[float, float, float]  # of cycles and time
-    disturb: tuple[float, float, float]  # of cycles and reads
-    time_unit: str = "day"  # or "hour"
-    reads_of: str = "block"  # or "page"
-    cycles_before: int = 0
-    limits: tuple[float, ...]  # of what is corrected after 0, 1, 2, ... retries
-    refresh_above: float | None = None
-
-
 @dataclass(frozen=True)
 class ReferenceConfig:
     """One device. Thresholds and the barrier share a unit: pages of a plane, or blocks of its pool."""
@@ -64,7 +49,6 @@ class ReferenceConfig:
     logical_pages: int = 16
     erase_unit: str = "block"  # or "sub_block_run" or "sub_block_set"
     isolation: str = "none"  # or "software" or "hardware"
-    erase_disturbs: bool = False
     multi_plane: str = "none"  # or "strict" or "relaxed"
     placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups", or a rule
     parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
@@ -110,13 +94,9 @@ class ReferenceConfig:
     endurance: int | None = None  # mean erases of a sub-block; None: cells do not wear out
     endurance_spread: float = 0.0
     endurance_distribution: str = "normal"  # or "weibull"
-    program_failure: tuple[float, float] = (0.0, 0.0)  # probability of fresh cells, and of worn ones
-    erase_failure: tuple[float, float] = (0.0, 0.0)
-    reserve: int = 1  # blocks, where cells wear out
     capacity: str = "fixed"  # or "variant"
     least_capacity: int = 1  # pages
     disturbance_wears: bool = False  # an erase counts for the sub-blocks beside it, too
-    bit_errors: BitErrors | None = None
 
     def __post_init__(self) -> None:
         if (self.threshold_pages is None) == (self.threshold_blocks is None):
@@ -180,13 +160,8 @@ class ReferenceConfig:
     @cached_property
     def floor(self) -> int:
         """Blocks of the pool below which GC starts."""
-        reserve = 0 if self.endurance is None else self.reserve
+        reserve = 0 if self.endurance is None else 1  # for an erase that wins nothing, as it was the last one
         return (3 if self.shares_open_blocks else 2) + reserve
-
-    @cached_property
-    def programs_fail(self) -> bool:
-        """Whether some pages cannot be programmed."""
-        return self.program_failure != (0, 0)
 
     @cached_property
     def shares_open_blocks(self) -> bool:

@@ -7,7 +7,6 @@ from math import ceil, cos, gamma, log, pi, sqrt
 from typing import TYPE_CHECKING
 
 from . import erase_sets
-from .blocks import Place, Stream
 from .config import ReferenceConfig
 from .erase_sets import Pair
 from .randomness import draw
@@ -15,7 +14,7 @@ from .randomness import draw
 if TYPE_CHECKING:
     from .collecting import Collecting
 
-ENDURANCE, PROGRAM, ERASE = 11, 12, 13
+ENDURANCE = 11
 
 
 class EndOfLife(Exception):
@@ -63,38 +62,22 @@ class Life:
         self.gone = [0] * self.config.planes  # pages of each plane
         self.capacity = self.config.logical_pages
         self.first_lost_at = -1
-        self.program_failures = 0
-        self.erase_failures = 0
         self.over = False
 
     @property
     def wears(self) -> bool:
         return self.config.endurance is not None
 
-    # Failures
-
-    def fails(self, stream: int, sub: int, k: int, chances: tuple[float, float]) -> bool:
-        age, mean = self.age(sub), self.config.endurance
-        assert mean is not None
-        chance = chances[0] + (chances[1] - chances[0]) * (age / mean)
-        return (draw(self.config.seed, stream, sub, k) >> 11) / 2**53 < chance
+    # Wear
 
     def age(self, sub: int) -> int:
         """Erases of the sub-block, as they count for its limit."""
         return self.device.erases[sub]
 
-    def next_page_fails(self, sub: int) -> bool:
-        device = self.device
-        k = device.erases[sub] * self.config.pages_per_sub_block + device.written[sub]
-        return self.fails(PROGRAM, sub, k, self.config.program_failure)
-
     def note_erased(self, block: int, subs: list[int]) -> None:
         """Find out whether the erase was the last one of the block."""
         for sub in subs:
-            age = self.age(sub)
-            failed = self.fails(ERASE, sub, age, self.config.erase_failure)
-            self.erase_failures += failed
-            if failed or age >= self.limits[sub]:
+            if self.age(sub) >= self.limits[sub]:
                 self.worn.add(block)
 
     def retire(self, block: int) -> None:
@@ -102,26 +85,6 @@ class Life:
             self.first_lost_at = self.device.clock
         self.retired.add(block)
         self.gone[self.device.plane_of_block(block)] += self.config.pages_per_block
-
-    def pass_failing(self, plane: int, place: Place, lpn: int) -> None:
-        """Program nothing to pages that fail where this one would go to."""
-        if not self.config.programs_fail:
-            return
-        assert isinstance(place, Stream)
-        device = self.device
-        while True:
-            if (plane, place.number) not in device.open:
-                if not device.pools[plane]:
-                    raise EndOfLife
-                device.open_first(plane, place)
-            opened = device.open[plane, place.number]
-            if not self.next_page_fails(opened.sub_block):
-                return
-            self.worn.add(opened.block)
-            self.program_failures += 1
-            device.counters["padded_pages"] += 1
-            device.program(plane, place, lpn, -1, relocated=False)
-            device.programmed(plane, place)
 
     # What planes hold
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from . import erase_sets
 from .blocks import Place, Stream
 from .erase_sets import Pair, whole
-from .flash import NOTHING
 from .placement import place_relocated_page, where_there_is_room
 
 if TYPE_CHECKING:
@@ -74,13 +73,11 @@ def move_next(device: Device, pairs: list[Pair]) -> int:
     if not pages:
         return 0
     first = min(pages, key=lambda plane: (device.number_in_block(pages[plane]), plane))
-    pass_failing(device, first, pages[first])
     row = device.row(first, place(device, first, pages[first]))
     move(device, first, pages[first])
     joined = 0
     for plane, ppn in pages.items():
         if plane != first and row is not None and can_join(device, plane, ppn, pages[first], row):
-            pass_failing(device, plane, ppn)
             move(device, plane, ppn)
             joined += 1
             device.counters["joined_moves"] += 1
@@ -91,13 +88,6 @@ def can_join(device: Device, plane: int, ppn: int, first_ppn: int, row: int) -> 
     """Whether the page is read from and programmed to pages of the numbers of the first one's."""
     same_number = device.number_in_block(ppn) == device.number_in_block(first_ppn)
     return same_number and device.row(plane, place(device, plane, ppn)) == row
-
-
-def pass_failing(device: Device, plane: int, ppn: int) -> None:
-    """Until the page can be moved to one that does not fail, in a stream with room."""
-    target = None
-    while device.config.programs_fail and target != (target := place(device, plane, ppn)):
-        device.life.pass_failing(plane, target, device.physical[ppn][0])
 
 
 def place(device: Device, plane: int, ppn: int) -> Place:
@@ -126,8 +116,6 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.counters["relocated_pages"] += 1
     device.counters["levelling_moves"] += device.levelling[plane] == "runs"
     device.counters["relocated_warm_pages"] += device.is_warm(lpn)
-    if plane in device.aging.refreshed:
-        device.counters["refreshed_pages"] += 1
     if device.rule:
         device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
 
@@ -147,7 +135,7 @@ def erase(device: Device, leader: int) -> None:
     device.life.empty_rest(pairs)
     for plane in device.rounds if device.config.timing == "none" else ():
         device.foreground[plane] |= was_on[plane]
-    if not device.aging.end_refresh(leader) and device.level:
+    if device.level:
         is_due = device.levelling[leader] != "runs" and not device.goes_on(leader)
         device.levelling[leader] = "due" if is_due else ""
 
@@ -157,12 +145,10 @@ def erase_pair(device: Device, block: int, mask: int) -> None:
         device.level.erased(block)
     if device.rule:
         device.rule.erased(block)
-    disturb(device, block, mask)
     for sub in device.sub_blocks_of_set(block, mask):
         device.written[sub] = 0
         device.erases[sub] += 1
         device.counters["erased_sub_blocks"] += 1
-    device.aging.note_erased(device.sub_blocks_of_set(block, mask))
     device.counters["erases"] += 1
     device.relocated_last[block] = 0
     if device.life.wears:
@@ -176,11 +162,3 @@ def erase_pair(device: Device, block: int, mask: int) -> None:
     if device.written_in_block(block):
         device.enter_index(block)
     device.reclassify(block)
-
-
-def disturb(device: Device, block: int, mask: int) -> None:
-    if not device.config.erase_disturbs or device.config.isolation == "hardware":
-        return
-    for sub in device.sub_blocks_of_set(block, erase_sets.adjacent(device.config, mask)):
-        for ppn in filter(device.is_written, device.pages_of_sub_block(sub)):
-            device.physical[ppn] = (device.physical[ppn][0], NOTHING)

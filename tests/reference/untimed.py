@@ -16,8 +16,6 @@ class UntimedLoop(Loop):
                 yield from self.collect(self.device.foreground.index(True))
             elif any(self.device.levelling):
                 self.level(next(plane for plane, state in enumerate(self.device.levelling) if state))
-            elif (plane := self.device.aging.plane_to_patrol()) is not None:
-                self.refresh(plane)
             elif not self.input:
                 return
             elif (plane := self.short_plane()) is not None:
@@ -45,11 +43,6 @@ class UntimedLoop(Loop):
             self.device.finish_round(plane)
         self.go_on()
 
-    def refresh(self, plane: int) -> None:
-        if self.device.aging.start_refresh(plane):
-            self.device.finish_round(plane)
-        self.go_on()
-
     def go_on(self) -> None:
         """With rounds that are not over, unless the device is."""
         device = self.device
@@ -67,7 +60,7 @@ class UntimedLoop(Loop):
         elif self.held.holds(page.lpn):
             self.counters["buffer_reads"] += 1
         elif self.device.is_mapped(page.lpn):
-            self.device.read_requested(page.lpn)
+            self.device.read_flash(page.lpn)
         else:
             self.counters["unmapped_reads"] += 1
 
@@ -91,7 +84,6 @@ class UntimedLoop(Loop):
         device, lpn = self.device, page.lpn
         plane = self.plane_to_bind(lpn)
         device.request = page.told
-        device.pass_failing(plane, lpn)
         self.pass_cursors(plane)
         if self.reads_first(page):
             self.counters["rmw_reads"] += 1

@@ -17,9 +17,8 @@ from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import mixed_requests, random_writes, writes
 
-MORTAL: dict[str, Any] = {"endurance": {"mean": 30, "spread": 0.2}, "erase_failure": {"worn": 0.02}}
-FAILING = {**MORTAL, "program_failure": {"fresh": 1e-4, "worn": 2e-3}}
-VARIANT = {**FAILING, "capacity": "variant"}
+MORTAL: dict[str, Any] = {"endurance": {"mean": 30, "spread": 0.2}}
+VARIANT = {**MORTAL, "capacity": "variant"}
 SUPERBLOCK = {"kind": "superblock", "logical_blocks": 2, "physical_blocks": 3}
 KINDS = {"nftl": {}, "superblock": SUPERBLOCK, "spread": {"gc": {"merges": "spread"}}}
 OF_KINDS = pytest.mark.parametrize("kind", KINDS)
@@ -79,7 +78,7 @@ def test_equal_endurance__levelled_wear__the_host_writes_all_of_it_by_the_write_
 
 @BOTH
 @OF_KINDS
-@pytest.mark.parametrize("cells", [MORTAL, FAILING, VARIANT], ids=["limits", "failures", "variant"])
+@pytest.mark.parametrize("cells", [MORTAL, VARIANT], ids=["fixed", "variant"])
 def test_end_of_life__nothing_is_lost_and_nothing_goes_on(
     cells: dict[str, Any], kind: str, timing: str
 ) -> None:
@@ -103,7 +102,7 @@ def test_end_of_life__nothing_is_lost_and_nothing_goes_on(
 @pytest.mark.parametrize("striping", ["blocks", "pages"])
 def test_variant_capacity__lives_longer_and_gives_up_the_last_bundles(kind: str, striping: str) -> None:
     (_, fixed), (sim, variant) = (
-        lived(device(cells, kind, ftl={**KINDS[kind], "striping": striping})) for cells in (FAILING, VARIANT)
+        lived(device(cells, kind, ftl={**KINDS[kind], "striping": striping})) for cells in (MORTAL, VARIANT)
     )
     left = variant["lifetime"]["logical_pages_left"]
     span = 8 * (2 if kind == "superblock" else 1) * (2 if striping == "pages" else 1)
@@ -131,7 +130,7 @@ def test_every_rule__twenty_device_writes_after_the_first_retired_block(policy: 
 @BOTH
 @OF_KINDS
 def test_caller_decides__to_the_end_of_life(kind: str, timing: str) -> None:
-    sim = Simulator(device(FAILING, kind, timing), policy=None)
+    sim = Simulator(device(MORTAL, kind, timing), policy=None)
     rng = np.random.default_rng(0)
     sim.feed(random_writes(200_000, sim.logical_pages))
     while (due := sim.advance()) == MERGE_DECISION:
@@ -169,21 +168,6 @@ def test_disturbance_wears__parts_beside_age_with_those_that_are_erased() -> Non
     without, with_disturbance = lives
     assert with_disturbance["host_pages_written"] < without["host_pages_written"]
     assert without["max_erases"] <= 21  # the last one of a part that has reached its limit is with its block
-
-
-def test_failed_programs__take_their_time() -> None:
-    """The first page of the new data block fails, and some of the update block."""
-    durations = []
-    for chance in (0.0, 0.7):
-        cells = {"endurance": {"mean": 100}, "program_failure": {"fresh": chance, "worn": chance}}
-        sim = Simulator(device(cells, timing="event"))
-        metrics = sim.run(writes([0]))
-        failures = metrics["lifetime"]["program_failures"]
-        assert metrics["padded_pages"] == failures and metrics["gc_invocations"] == 0
-        assert metrics["lifetime"]["pages_programmed"] == 1 + failures
-        durations.append((sim.now_ns, failures))
-    (without, none), (with_failures, some) = durations
-    assert none == 0 < some and with_failures == without + some * sim.device.timing.program_ns
 
 
 def test_preconditioning__wears_nothing_out() -> None:

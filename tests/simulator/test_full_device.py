@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.families import family_of
 from ssdgym.simulator.families.page import thresholds_of
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes
@@ -98,22 +96,6 @@ def test_threshold__a_full_device_cannot_reach__refused_at_construction(
     with pytest.raises(SsdgymError, match=r"the GC threshold \(field ftl\.gc\) cannot be reached") as caught:
         Simulator(device(ftl={"allocation": allocation, "gc": gc}))
     assert str(caught.value).endswith("lower the threshold, or raise over_provisioning.")
-
-
-@pytest.mark.parametrize(
-    ("base", "lowered"),
-    [
-        ("tiny", "the threshold"),
-        ("subftl-tiny", "the threshold (field ftl.gc), the region (ftl.region_share)"),
-        ("pen-tiny", "ftl.gc.free_share"),
-    ],
-)
-def test_check__blocks_kept_for_worn_ones_leave_no_room__they_are_named(base: str, lowered: str) -> None:
-    worn = load_device({"base": base, "cells": {"endurance": {"mean": 100}, "reserve_blocks": 100}})
-    with pytest.raises(SsdgymError) as caught:
-        family_of(worn).check(worn)
-    end = f"; lower {lowered} or cells.reserve_blocks, or raise over_provisioning."
-    assert str(caught.value).endswith(end)
 
 
 def test_threshold__background_gc__counts_like_a_barrier() -> None:

@@ -11,7 +11,6 @@ import pytest
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE, ERASE_DECISION
-from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import registered_rules
 from ssdgym.policy.rules import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.requests import FLUSH
@@ -20,9 +19,8 @@ from ssdgym.simulator.cells import drawn_limits
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device, full_device, mixed_requests, random_writes
 
-MORTAL = {"endurance": {"mean": 30, "spread": 0.2}, "erase_failure": {"worn": 0.02}}
-FAILING = {**MORTAL, "program_failure": {"fresh": 1e-4, "worn": 2e-3}}
-VARIANT = {**FAILING, "capacity": "variant"}
+MORTAL = {"endurance": {"mean": 30, "spread": 0.2}}
+VARIANT = {**MORTAL, "capacity": "variant"}
 BOTH = pytest.mark.parametrize("timing", ["none", "event"])
 
 
@@ -51,7 +49,7 @@ def test_equal_endurance__levelled_wear__the_host_writes_all_of_it_by_the_write_
 
 
 @BOTH
-@pytest.mark.parametrize("cells", [MORTAL, FAILING, VARIANT], ids=["limits", "failures", "variant"])
+@pytest.mark.parametrize("cells", [MORTAL, VARIANT], ids=["fixed", "variant"])
 def test_end_of_life__nothing_is_lost_and_nothing_goes_on(cells: dict[str, Any], timing: str) -> None:
     sim, metrics = lived(device(ftl={"timing": timing}, cells=cells))
     assert metrics["end_of_life"] and metrics["lost_pages"] == 0
@@ -68,7 +66,7 @@ def test_end_of_life__nothing_is_lost_and_nothing_goes_on(cells: dict[str, Any],
 @BOTH
 def test_variant_capacity__lives_longer_and_gives_up_the_last_pages(timing: str) -> None:
     (_, fixed), (sim, variant) = (
-        lived(device(ftl={"timing": timing}, cells=cells)) for cells in (FAILING, VARIANT)
+        lived(device(ftl={"timing": timing}, cells=cells)) for cells in (MORTAL, VARIANT)
     )
     left = variant["lifetime"]["logical_pages_left"]
     assert variant["lifetime"]["host_pages_written"] > fixed["lifetime"]["host_pages_written"]
@@ -133,7 +131,7 @@ def test_every_policy__twenty_device_writes_after_the_first_retired_block(policy
             "pages_per_block": 4,
         },
         {"timing": timing},
-        cells=cells | ({"program_failure": {}} if scatters else {}),
+        cells=cells,
         erase_unit={"gsm": "sub_block_run", "pb": "sub_block_set"}.get(victims, "block"),
         multi_plane="relaxed" if victims == "parallel_gc" else "none",
         over_provisioning=1.5,
@@ -165,7 +163,7 @@ def test_flush__of_pages_that_the_device_gives_up_meanwhile__ends() -> None:
 @BOTH
 def test_caller_decides__to_the_end_of_life(timing: str) -> None:
     """A caller may choose what has no room: the block with most invalid pages stands for it."""
-    sim = Simulator(full_device(ftl={"timing": timing}, cells=FAILING), policy=None)
+    sim = Simulator(full_device(ftl={"timing": timing}, cells=MORTAL), policy=None)
     rng = np.random.default_rng(0)
     sim.feed(random_writes(50_000, sim.logical_pages))
     while (kind := sim.advance()) == ERASE_DECISION:
@@ -207,24 +205,3 @@ def test_limits__have_the_mean_and_the_spread(distribution: str) -> None:
     limits = drawn_limits(device(cells=cells).cells.endurance, 7, 100_000)  # type: ignore[union-attr]
     assert limits.mean() == pytest.approx(1000, rel=0.005)
     assert limits.std() / limits.mean() == pytest.approx(0.15, rel=0.02)
-
-
-def test_failed_programs__take_their_time() -> None:
-    """The page goes to the next one of the block, behind a second program."""
-    durations = []
-    for chance in (0.0, 0.99):
-        cells = {"endurance": {"mean": 100}, "program_failure": {"fresh": chance, "worn": chance}}
-        sim = Simulator(device(ftl={"timing": "event"}, cells=cells))
-        metrics = sim.run(random_writes(1, sim.logical_pages))
-        failures = metrics["lifetime"]["program_failures"]
-        assert metrics["padded_pages"] == failures and metrics["lifetime"]["pages_programmed"] == 1 + failures
-        durations.append((sim.now_ns, failures))
-    (without, none), (with_failures, some) = durations
-    assert none == 0 < some and with_failures == without + some * sim.device.timing.program_ns
-
-
-def test_cells__placements_that_scatter_pages_refuse_failing_programs() -> None:
-    ftl = {"placement": "hot_to_victims"}
-    config = device({"sub_blocks_per_block": 4}, ftl, erase_unit="sub_block_run", cells=FAILING)
-    with pytest.raises(SsdgymError, match=r"cells\.program_failure needs an ftl\.placement in streams"):
-        Simulator(config)

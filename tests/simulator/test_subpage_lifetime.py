@@ -10,24 +10,21 @@ import pytest
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.records import POOLED, RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE
-from ssdgym.errors import SsdgymError
 from ssdgym.requests import SYNC, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import requests
 from tests.simulator.test_subpage import KINDS, TIMINGS, mixed, small_writes
 
-ERASES = {"endurance": {"mean": 12, "spread": 0.3}, "erase_failure": {"worn": 0.02}}
-PROGRAMS = {"program_failure": {"fresh": 5e-4, "worn": 5e-3}}
-#: FTLs, and whether their programs may fail.
-FTLS: dict[str, tuple[dict[str, Any], bool]] = {
-    "cgm": ({"kind": "cgm"}, True),
-    "fgm": ({"kind": "fgm"}, True),
-    "sector_log": ({"kind": "sector_log"}, True),
-    "subftl": ({"kind": "subftl"}, False),
-    "never": ({"kind": "subftl", "advance": "never"}, True),
-    "printed": ({"kind": "subftl", "rule": "printed"}, False),
-    "exchanges": ({"kind": "subftl", "wear_gap": 2}, False),
+ERASES = {"endurance": {"mean": 12, "spread": 0.3}}
+FTLS: dict[str, dict[str, Any]] = {
+    "cgm": {"kind": "cgm"},
+    "fgm": {"kind": "fgm"},
+    "sector_log": {"kind": "sector_log"},
+    "subftl": {"kind": "subftl"},
+    "never": {"kind": "subftl", "advance": "never"},
+    "printed": {"kind": "subftl", "rule": "printed"},
+    "exchanges": {"kind": "subftl", "wear_gap": 2},
 }
 VICTIMS = ("random", "fifo", "d_choices(d=3)", "windowed_greedy(window=4)", "cost_benefit")
 
@@ -40,8 +37,7 @@ def tiny(ftl: dict[str, Any], cells: dict[str, Any], pages: int = 2200, **fields
 
 
 def of(name: str, timing: str = "none", **cells: Any) -> DeviceConfig:
-    ftl, fails = FTLS[name]
-    return tiny({**ftl, "timing": timing}, ERASES | (PROGRAMS if fails else {}) | cells)
+    return tiny({**FTLS[name], "timing": timing}, ERASES | cells)
 
 
 def lived(config: DeviceConfig, policy: str = "greedy", most: int = 9) -> tuple[Simulator, dict[str, Any]]:
@@ -77,7 +73,7 @@ def test_equal_endurance__level_wear__the_host_writes_all_of_it_by_the_write_amp
 @pytest.mark.parametrize("name", [name for name in FTLS if name != "never"])
 def test_equal_endurance__wear_as_it_is__the_host_writes_what_is_used_of_it(name: str) -> None:
     """A region wears faster than the rest; each erase stands for as many subpages, in all passes together."""
-    sim, metrics = lived(tiny(FTLS[name][0], {"endurance": {"mean": 100}}))
+    sim, metrics = lived(tiny(FTLS[name], {"endurance": {"mean": 100}}))
     life, endured = metrics["lifetime"], 100 * 4 * sim.device.geometry.physical_pages
     used = life["endurance_used"] * endured
     assert metrics["end_of_life"] and life["pages_programmed"] == pytest.approx(used, rel=0.03)
@@ -93,7 +89,6 @@ def test_end_of_life__nothing_is_lost_and_nothing_goes_on(name: str, capacity: s
     life, retired = metrics["lifetime"], sim.state.block["status"][0] & RETIRED != 0
     assert metrics["end_of_life"] and metrics["lost_pages"] == 0
     assert life["retired_blocks"] == retired.sum() > 0
-    assert (life["program_failures"] > 0) == FTLS[name][1] and life["erase_failures"] > 0
     assert first_fault(sim.arrays, 0) == NO_FAULT
     left = life["logical_pages_left"]
     assert (
@@ -116,8 +111,6 @@ def test_end_of_life__nothing_is_lost_and_nothing_goes_on(name: str, capacity: s
 def test_twenty_device_writes_after_the_first_retired_block(name: str, policy: str, timing: str) -> None:
     cells: dict[str, Any] = {"endurance": {"mean": 300, "spread": 0.4}, "capacity": "variant"}
     cells |= {"least_capacity": 0.2}
-    if FTLS[name][1]:
-        cells |= {"program_failure": {"fresh": 1e-4, "worn": 2e-3}}
     sim = Simulator(of(name, timing, **cells), policy=policy, recording=Recording(1, 1))
     sim.fill()
     after, seed = 0.0, 0
@@ -133,7 +126,7 @@ def test_twenty_device_writes_after_the_first_retired_block(name: str, policy: s
 
 @pytest.mark.parametrize("name", ["sector_log", "subftl"])
 def test_worn_block_of_a_region__the_least_worn_free_one_takes_its_place(name: str) -> None:
-    sim = Simulator(tiny(FTLS[name][0], {"endurance": {"mean": 3}}), recording=Recording(1, 1))
+    sim = Simulator(tiny(FTLS[name], {"endurance": {"mean": 3}}), recording=Recording(1, 1))
     sim.fill()
     first, group = sim.state.region_block["in_region"][0].copy(), 0
     while not (life := sim.metrics()["lifetime"])["retired_blocks"]:
@@ -149,27 +142,3 @@ def test_worn_block_of_a_region__the_least_worn_free_one_takes_its_place(name: s
         block for block in range(32 * plane, 32 * plane + 32) if state.block["status"][0, block] & POOLED
     ]
     assert erases[other] == min(erases[[other, *pooled]]) and first_fault(sim.arrays, 0) == NO_FAULT
-
-
-@pytest.mark.parametrize(
-    ("name", "program_ns"), [("cgm", 1_600_000), ("sector_log", 1_600_000), ("never", 1_300_000)]
-)
-def test_failed_programs__take_their_time(name: str, program_ns: int) -> None:
-    durations = []
-    for chance in (0.0, 0.8):
-        cells = {"endurance": {"mean": 100}, "program_failure": {"fresh": chance, "worn": chance}}
-        sim = Simulator(tiny({**FTLS[name][0], "timing": "event"}, cells), seed=1 if name == "cgm" else 3)
-        metrics = sim.run(small_writes(1, SYNC))
-        life, size = metrics["lifetime"], 1 if name == "never" else 4
-        assert metrics["padded_pages"] == size * life["program_failures"]
-        assert life["pages_programmed"] == size * (1 + life["program_failures"])
-        durations.append((sim.now_ns, life["program_failures"]))
-    (without, none), (with_failures, some) = durations
-    assert none == 0 < some < 16 and with_failures == without + some * program_ns
-
-
-def test_failing_programs__advances_refuse_them() -> None:
-    with pytest.raises(
-        SsdgymError, match=r"cells\.program_failure needs ftl\.advance never with ftl\.kind subftl"
-    ):
-        Simulator(tiny({"kind": "subftl"}, ERASES | PROGRAMS))

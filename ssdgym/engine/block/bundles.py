@@ -247,19 +247,6 @@ def program(dev, ppn, lpn, version):
 
 
 @kernel
-def pad(dev, bundle, ppn, lpn):
-    """Program nothing to an erased page that fails to be programmed for a logical page."""
-    program_anywhere(dev, ppn, lpn, np.int64(-1))
-    lose(dev, ppn)
-    record = dev.block[ppn // np.int64(dev.params[0].pages_per_block)]
-    record.written += 1
-    record.invalid += 1
-    dev.plane[record.plane].free_pages -= 1
-    count_invalid(dev, bundle, 1)
-    dev.counters[0].padded_pages += 1
-
-
-@kernel
 def wears_out_by(dev, block, first, count):
     """Return whether an erase of `count` sub-blocks of a block from its `first` on is its last one."""
     ends = wears_out(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))

@@ -19,7 +19,6 @@ from ssdgym.engine.block.bundles import (
     take_block,
 )
 from ssdgym.engine.block.jobs import demand_job, goes_on, host_pays, job_command
-from ssdgym.engine.block.lifetime import fails_at, longer_by, take_failed
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
 from ssdgym.engine.block.steps import ERASED
 from ssdgym.engine.cells import is_over
@@ -103,21 +102,14 @@ def _place_in_superblock(dev, plane, bundle):
 
 @kernel
 def find_place(dev, plane, bundle, place, lpn):
-    """Return the page that a page of the host goes to, taking a block if needed; HAS_TO_WAIT, or an error.
-
-    Pages that fail to be programmed are passed.
-    """
+    """Return the page that a page of the host goes to, taking a block if needed; HAS_TO_WAIT, or an error."""
     job = dev.job[plane]
     if job.bundle == bundle:
         job.urgent = 1
         return np.int64(HAS_TO_WAIT)
-    while True:
-        if dev.merging[0].kind == NFTL:
-            ppn = np.int64(_place_in_pair(dev, plane, bundle, place, lpn))
-        else:
-            ppn = np.int64(_place_in_superblock(dev, plane, bundle))
-        if ppn < 0 or not fails_at(dev, plane, bundle, ppn, lpn):
-            return ppn
+    if dev.merging[0].kind == NFTL:
+        return np.int64(_place_in_pair(dev, plane, bundle, place, lpn))
+    return np.int64(_place_in_superblock(dev, plane, bundle))
 
 
 @inlined
@@ -216,7 +208,6 @@ def do_write(dev, request):
         read_page(dev, lpn)
         dev.counters[0].rmw_reads += 1
     control.admitted_pages += 1
-    take_failed(dev, plane)
     host_program(dev, plane, bundle, ppn, lpn, np.int64(dev.logical[lpn].version) + 1)
     if goes_on(dev, plane):
         control.gc_plane = plane
@@ -326,8 +317,7 @@ def _start_write(dev, die_number):
     pop_write(dev, dev.die[die_number])
     dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
-    phases = longer_by(dev, write_phases(dev.params[0], 1), take_failed(dev, plane))
-    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
+    start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(dev.params[0], 1))
     return np.int64(OK)
 
 

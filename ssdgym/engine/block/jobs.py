@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, review, victim_of
-from ssdgym.engine.block.lifetime import is_short, longer_by, take_failed
+from ssdgym.engine.block.lifetime import is_short
 from ssdgym.engine.block.plans import (
     MERGE_BLOCKS,
     candidates_of,
@@ -224,6 +224,4 @@ def job_command(dev, plane):
     if done < 0:
         return done, np.int64(-1), nothing
     dev.job[plane].owed -= 1
-    phases, failed = _phases_of(dev, plane, done), take_failed(dev, plane)
-    dev.tally[0].gc_write_ns += failed * dev.params[0].program_ns
-    return np.int64(OK), done, longer_by(dev, phases, failed)
+    return np.int64(OK), done, _phases_of(dev, plane, done)

@@ -1,58 +1,18 @@
-"""What becomes of a device of this family whose cells wear out: failed pages, retired blocks, fewer bundles.
+"""What becomes of a device of this family whose cells wear out: retired blocks, fewer bundles.
 
 See `docs/lifetime.md`.
 """
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import block_at, is_given_up, pad, review, victim_of
+from ssdgym.engine.block.bundles import block_at, is_given_up, review, victim_of
 from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.blocks.victims import retire
-from ssdgym.engine.blocks.wear import fail_block, is_worn
-from ssdgym.engine.cells import program_fails, settle_for, with_failures
+from ssdgym.engine.blocks.wear import is_worn
+from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import RETIRED
-
-# -- programs that fail
-
-
-@kernel
-def _fails_at(dev, plane, bundle, ppn, lpn):
-    size = np.int64(dev.params[0].pages_per_sub_block)
-    sub = ppn // size
-    if not program_fails(dev, sub, ppn - sub * size, size):
-        return False
-    pad(dev, bundle, ppn, lpn)
-    fail_block(dev, ppn // np.int64(dev.params[0].pages_per_block))
-    dev.job[plane].failed += 1
-    return True
-
-
-@inlined
-def fails_at(dev, plane, bundle, ppn, lpn):
-    """Return whether an erased page of a bundle fails to be programmed.
-
-    Then it holds nothing of the logical page, and its block is worn.
-    """
-    return dev.params[0].programs_fail != 0 and _fails_at(dev, plane, bundle, ppn, lpn)
-
-
-@inlined
-def take_failed(dev, plane):
-    """Return how many programs of a plane have failed that no command of it has been longer for."""
-    failed = np.int64(dev.job[plane].failed)
-    dev.job[plane].failed = 0
-    return failed
-
-
-@inlined
-def longer_by(dev, phases, failed):
-    """Return the phases of a command that comes behind so many failed programs."""
-    return with_failures(dev, phases, dev.params[0].program_ns, dev.life[0].program_failures - failed)
-
-
-# -- blocks that are lost
 
 
 @kernel

@@ -73,7 +73,6 @@ JOB = np.dtype(
         ("node", "i4"),  # its partial block at hand
         ("page", "i4"),  # next page, or place, to look at
         ("amount", "i4"),  # of the command begun last: pages scanned, or level of an erase
-        ("failed", "i4"),  # programs of the plane that have failed since its last command
         ("cause", "u1"),
         ("phase", "u1"),
         ("urgent", "u1"),  # it goes on to its end before any page of the host

@@ -16,7 +16,7 @@ from ssdgym.engine.block.bundles import (
     set_block,
     take_block,
 )
-from ssdgym.engine.block.lifetime import fails_at, release, settle
+from ssdgym.engine.block.lifetime import release, settle
 from ssdgym.engine.block.plans import MERGE_BLOCKS, held_slots
 from ssdgym.engine.block.state import (
     BACK,
@@ -124,16 +124,12 @@ def room_for(dev, plane, bundle, slots, emptied):
 
 
 @kernel
-def sound_room_for(dev, plane, bundle, source, emptied):
-    """Return a page that does not fail for a copy, in the blocks that are emptied or in the others; or -1."""
-    job, lpn = dev.job[plane], np.int64(dev.physical[source].lpn)
-    while True:
-        slots = np.int64(job.emptied)
-        if not emptied:
-            slots = held_slots(dev, bundle) & ~slots
-        target = np.int64(room_for(dev, plane, bundle, slots, emptied))
-        if target < 0 or not fails_at(dev, plane, bundle, target, lpn):
-            return target
+def room_of_job(dev, plane, bundle, emptied):
+    """Return a page for a copy, in the blocks that are emptied or in the others; -1 for none."""
+    slots = np.int64(dev.job[plane].emptied)
+    if not emptied:
+        slots = held_slots(dev, bundle) & ~slots
+    return np.int64(room_for(dev, plane, bundle, slots, emptied))
 
 
 # M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
@@ -150,7 +146,7 @@ def _begin_phase(job, phase):
 
 @kernel
 def turn_to_merge(dev, plane, bundle):
-    """Go on with an M-Merge as a Merge, since a block in which it erases in place is worn, or room is short.
+    """Go on with an M-Merge as a Merge, since a block in which it erases in place is worn.
 
     With NFTL all blocks are emptied, else the block at hand, too.
     """
@@ -191,8 +187,6 @@ def next_block(dev, plane):
     job = dev.job[plane]
     if job.left == 0:
         job.phase = END
-        if dev.params[0].programs_fail and dev.merging[0].kind != NFTL:
-            _begin_phase(job, MOVE)  # not all pages may have found room
         return np.int64(GO_ON)
     job.slot = lowest_of(np.int64(job.left))
     job.left &= ~(np.uint32(1) << np.uint32(job.slot))
@@ -237,12 +231,9 @@ def move_out(dev, plane, bundle):
         source = base + job.page
         job.page += 1
         if is_valid(dev, source):
-            target = np.int64(sound_room_for(dev, plane, bundle, source, True))
+            target = np.int64(room_of_job(dev, plane, bundle, True))
             if target < 0:
-                if dev.merging[0].kind != NFTL:
-                    return np.int64(OUT_OF_SPACE)
-                turn_to_merge(dev, plane, bundle)
-                return np.int64(GO_ON)
+                return np.int64(OUT_OF_SPACE)
             dev.tally[0].out_copies += 1
             return np.int64(copy_page(dev, bundle, source, target))
 
@@ -272,9 +263,6 @@ def back_to_place(dev, plane, bundle):
         lpn = page_at(dev, bundle, place)
         source = np.int64(dev.logical[lpn].ppn)
         if source >= 0 and not data <= source < end:
-            if fails_at(dev, plane, bundle, data + place, lpn):
-                turn_to_merge(dev, plane, bundle)
-                return np.int64(GO_ON)
             return np.int64(copy_page(dev, bundle, source, data + place))
 
 
@@ -289,10 +277,7 @@ def back_anywhere(dev, plane, bundle):
         if np.int64(job.emptied) >> np.int64(job.node) & 1:
             source = next_valid(dev, plane, block_at(dev, bundle, np.int64(job.node)))
             if source >= 0:
-                target = np.int64(first_erased(dev, block))
-                if fails_at(dev, plane, bundle, target, np.int64(dev.physical[source].lpn)):
-                    continue
-                return np.int64(copy_page(dev, bundle, source, target))
+                return np.int64(copy_page(dev, bundle, source, np.int64(first_erased(dev, block))))
         job.node += 1
         job.page = 0
     job.phase = NEXT_BLOCK
@@ -318,20 +303,6 @@ def scan(dev, plane, bundle):
 
 
 @kernel
-def _replace_target(dev, plane, bundle):
-    """Empty the target, which has failed, and begin anew; return whether there is a slot for another."""
-    job = dev.job[plane]
-    if dev.bundle[bundle].held == dev.merging[0].slots:
-        return False
-    slot = free_slot(dev, bundle)
-    set_block(dev, bundle, slot, block_at(dev, bundle, np.int64(TARGET)))
-    set_block(dev, bundle, np.int64(TARGET), np.int64(-1))
-    job.emptied |= np.uint32(1) << np.uint32(slot)
-    job.page = 0
-    return True
-
-
-@kernel
 def move_by_place(dev, plane, bundle):
     """Copy the next page of a bundle of NFTL to its place in the target."""
     params, job = dev.params[0], dev.job[plane]
@@ -347,10 +318,6 @@ def move_by_place(dev, plane, bundle):
                     return np.int64(OUT_OF_SPACE)
                 set_block(dev, bundle, TARGET, target)
             first = block_at(dev, bundle, TARGET) * np.int64(params.pages_per_block)
-            if fails_at(dev, plane, bundle, first + place, lpn):
-                if not _replace_target(dev, plane, bundle):
-                    return np.int64(OUT_OF_SPACE)
-                continue
             return np.int64(copy_page(dev, bundle, source, first + place))
     job.phase = END
     return np.int64(GO_ON)
@@ -365,7 +332,7 @@ def move_block_by_block(dev, plane, bundle):
     if source < 0:
         job.page = 0
         return erase_emptied(dev, plane, bundle, slot)
-    target = np.int64(sound_room_for(dev, plane, bundle, source, False))
+    target = np.int64(room_of_job(dev, plane, bundle, False))
     return np.int64(copy_page(dev, bundle, source, target)) if target >= 0 else np.int64(OUT_OF_SPACE)
 
 

@@ -9,10 +9,9 @@ from ssdgym.engine.blocks.index import (
     leave_pool,
     raise_invalid,
 )
-from ssdgym.engine.blocks.wear import fail_block, most_worn_free, nearest_end_free
-from ssdgym.engine.cells import program_fails
+from ssdgym.engine.blocks.wear import most_worn_free, nearest_end_free
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
@@ -99,17 +98,11 @@ def _first_writable(dev, block, first):
     return -1
 
 
-@operation(optional=True)
-def note_begun(dev, sub):
-    """Note that a sub-block is written from now on."""
-
-
 @inlined
 def _begin_sub_block(dev, block, sub):
     """Write to this sub-block of an open block from now on; it counts again when it is full."""
     if sub >= 0:
         dev.block[block].written -= dev.sub_block[sub].written
-        note_begun(dev, np.int64(sub))
     return sub
 
 
@@ -355,33 +348,6 @@ def pad_page(dev, plane, stream, lpn):
     dev.block[block].invalid += 1
     count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
     dev.counters[0].padded_pages += 1
-
-
-@kernel
-def pass_failing(dev, plane, stream, lpn):
-    """Program the next pages of (plane, stream) that fail, and mark their blocks; return as `ensure_page`."""
-    while True:
-        if stream == levelling_stream(dev):
-            status = np.int64(ensure_open_for_levelling(dev, plane))
-        else:
-            status = np.int64(ensure_open(dev, plane, stream))
-        if status != OK:
-            return status
-        sub = writable_sub_block(dev, plane, stream)
-        if sub < 0:
-            return np.int64(OUT_OF_SPACE)
-        if not program_fails(dev, sub, dev.sub_block[sub].written, dev.params[0].pages_per_sub_block):
-            return np.int64(OK)
-        fail_block(dev, block_of(dev.params[0], sub))
-        pad_page(dev, plane, stream, lpn)
-
-
-@inlined
-def ensure_page(dev, plane, stream, lpn):
-    """Let a stream that is written next have a block open, as `ensure_open`, and pass the pages that fail."""
-    if dev.params[0].programs_fail:
-        return np.int64(pass_failing(dev, plane, stream, lpn))
-    return np.int64(ensure_open(dev, plane, stream))
 
 
 @kernel

@@ -11,7 +11,7 @@ from ssdgym.engine.blocks.index import (
 )
 from ssdgym.engine.blocks.manager import stream_of
 from ssdgym.engine.cells import count_retired, wears_out
-from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import POOLED, RETIRED, WORN
 from ssdgym.engine.decisions import COLLECTED, ERASED, block_event
 from ssdgym.engine.flash import erase_cells, invalidate_pages
@@ -57,11 +57,6 @@ def retire(dev, block):
     count_retired(dev)
 
 
-@operation(optional=True)
-def note_erased(dev, block, mask):
-    """Note that the sub-blocks of `mask` are erased."""
-
-
 @kernel
 def erase(dev, block, mask):
     """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
@@ -71,7 +66,6 @@ def erase(dev, block, mask):
     record = dev.block[block]
     block_event(dev, ERASED, np.int64(record.plane), block)
     written, invalid = erase_cells(dev, block, mask)
-    note_erased(dev, block, mask)
     record.invalid -= invalid
     record.written -= written
     record.relocated_run = 0

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ssdgym.engine.cells import count_program_failure
 from ssdgym.engine.core.kernel import helper, inlined
 from ssdgym.engine.core.records import INDEXED, WORN
 
@@ -104,10 +103,3 @@ def mark_worn(dev, block):
 def is_worn(dev, block):
     """Return whether a block is retired once it is erased."""
     return dev.block[block].status & WORN != 0
-
-
-@inlined
-def fail_block(dev, block):
-    """Count a program that has failed in a block, which is worn by that."""
-    mark_worn(dev, block)
-    count_program_failure(dev)

@@ -60,7 +60,7 @@ _ONE = np.uint64(1)
 
 #: Who draws: every consumer has a stream of its own.
 POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM, IDLE_STREAM = 1, 2, 4, 5, 7
-ENDURANCE_STREAM, PROGRAM_FAILURE_STREAM, ERASE_FAILURE_STREAM = 11, 12, 13
+ENDURANCE_STREAM = 11
 #: Draws set apart for one uniform choice: tries that may fail, and the start of a scan if all do.
 DRAWS_PER_CHOICE = 65
 

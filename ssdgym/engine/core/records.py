@@ -15,8 +15,8 @@ OPEN, INDEXED, POOLED = 1, 2, 4
 WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
-#: Rounds that a device has beside those of collection: to level wear, to refresh data.
-LEVELS, REFRESHES = 1, 2
+#: A device has rounds that level wear beside those of collection.
+LEVELS = 1
 #: And that their pages go to the free block with least erases left, not to the one that was erased most.
 BY_LIMITS = 4
 #: Levelling of wear in a plane: a decision is due; the round that runs is of it.
@@ -82,7 +82,6 @@ PARAMS = np.dtype(
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
-        ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
         ("least_invalid", "i4"),  # pages of a victim; fewer would not win what is programmed together
         ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
         ("victim_page", "i8"),  # bytes at which the memory of the victim rule begins, by array ...
@@ -104,23 +103,15 @@ PARAMS = np.dtype(
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
-        ("levels", "u1"),  # LEVELS | REFRESHES | BY_LIMITS: rounds that follow others, or reads
+        ("levels", "u1"),  # LEVELS | BY_LIMITS: rounds that follow others
         ("timed", "u1"),
         ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
-        ("programs_fail", "u1"),
         ("shrinks", "u1"),  # logical pages are given up in place of the device
-        ("ages", "u1"),  # reads have errors
         ("least_capacity", "i8"),  # logical pages; with fewer it is at the end of its life
-        ("mean_endurance", "f8"),  # erases of a sub-block
-        ("program_fresh", "f8"),  # probability that a program fails: without erases ...
-        ("program_worn", "f8"),  # ... and at the mean endurance
-        ("erase_fresh", "f8"),
-        ("erase_worn", "f8"),
     ],
     align=True,
 )
 
-#: Of a device that nothing stops, neither a time nor what has been done.
 #: What waits for a decision that is taken outside, in time: the work of the first die that is ready, or a
 #: request that is started or admitted.
 NOTHING, DISPATCH, ADMISSION = range(3)
@@ -146,7 +137,7 @@ CONTROL = np.dtype(
             "i8",
         ),  # what it is about: a logical page, the one it is relocated from, a stream
         ("answer", "i4"),  # given from outside and not used yet, or -1
-        ("gc_plane", "i4"),  # untimed: plane in foreground GC, planes + that of a patrol, or -1
+        ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
         ("die_cursor", "i4"),
         ("slot", "i4"),  # slot of the request in admission, or -1
@@ -242,8 +233,6 @@ LIFE = np.dtype(
         ("first_lost_at", "i8"),  # ... and at which the first block was retired, or -1
         ("programmed", "i8"),  # pages programmed in this life before the last reset of the metrics
         ("retired_blocks", "i4"),
-        ("program_failures", "i4"),
-        ("erase_failures", "i4"),
         ("over", "u1"),
     ],
     align=True,

@@ -6,7 +6,6 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine import cells, entries, loop, rounds
-from ssdgym.engine.blocks import manager, victims
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_in, return_open_block
 from ssdgym.engine.core.bits import NONE
@@ -32,7 +31,7 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
-from ssdgym.engine.page import aging, host, lifetime
+from ssdgym.engine.page import host, lifetime
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
@@ -156,8 +155,6 @@ PAGE = entries.add_family(
         entries.apply_action: _apply_action,
         entries.observe: _observe,
         cells.forget_page: forget,
-        manager.note_begun: aging.note_begun,
-        victims.note_erased: aging.note_erased,
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
         rounds.settle: lifetime.settle,

@@ -13,10 +13,7 @@ from ssdgym.engine.blocks.manager import (
     count_programs,
     ensure_open,
     ensure_open_for_levelling,
-    ensure_page,
-    levelling_stream,
     note_relocated,
-    pass_failing,
     program_levelled,
     row_of,
     writable_sub_block,
@@ -58,7 +55,6 @@ from ssdgym.engine.page.placement import (
     rule_of_relocated,
     stream_with_room,
 )
-from ssdgym.engine.page.refresh import end_refresh, note_move
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
@@ -147,24 +143,10 @@ def _count_warm(dev, lpn):
 
 
 @kernel
-def _ensure_target(dev, plane, stream, lpn):
+def _ensure_target(dev, plane, stream):
     """Let the stream that a page is relocated to have a block open; return OK, or what `status_of` takes."""
     taken = stream_with_room(dev, plane, stream)
-    status = np.int64(ensure_page(dev, plane, taken, lpn))
-    # Where pages have failed, there may be less room than before.
-    while dev.params[0].programs_fail and status == OK and taken != stream_with_room(dev, plane, stream):
-        taken = stream_with_room(dev, plane, stream)
-        status = np.int64(ensure_page(dev, plane, taken, lpn))
-    return status
-
-
-@kernel
-def _ensure_levelled(dev, plane, lpn):
-    """Let those that level wear have a block open that can be programmed; return as `_ensure_target`."""
-    status = np.int64(ensure_open_for_levelling(dev, plane))
-    if status == OK and dev.params[0].programs_fail:
-        status = np.int64(pass_failing(dev, plane, levelling_stream(dev), lpn))
-    return status
+    return np.int64(ensure_open(dev, plane, taken))
 
 
 @inlined
@@ -175,20 +157,18 @@ def move_page(dev, plane_number, ppn):
     levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
     stream = np.int64(0)
     if levels:
-        status = np.int64(_ensure_levelled(dev, plane_number, lpn))
+        status = np.int64(ensure_open_for_levelling(dev, plane_number))
         if status != OK:
             return status
     elif params.placement != HOTNESS_GROUPS:
         stream = relocated_stream(dev, plane_number, lpn, ppn)
         if stream < 0:
             return stream
-        if params.programs_fail or dev.decider.hooks & ALLOCATES:
-            status = np.int64(_ensure_target(dev, plane_number, stream, lpn))
+        if dev.decider.hooks & ALLOCATES:
+            status = np.int64(_ensure_target(dev, plane_number, stream))
             if status != OK:
                 return status
     check_page(dev, lpn, ppn)
-    if params.ages:
-        note_move(dev, plane_number, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
     if levels:
@@ -279,7 +259,7 @@ def finish_round(dev, leader):
             plane.collecting = 0
     if params.endures:
         empty_rest(dev, leader, count)
-    if params.levels and not end_refresh(dev, leader):
+    if params.levels:
         note_round_ended(dev, leader)
 
 
@@ -371,8 +351,7 @@ def _empty_pair(dev, leader, k):
 @inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
-    hooks = dev.decider.hooks & RELOCATED
-    followed = is_external(dev, RELOCATE) or hooks or dev.params[0].programs_fail or dev.params[0].ages
+    followed = is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
     several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, emptiest_plane, pass_die, pass_plane
-from ssdgym.engine.blocks.manager import ensure_page
+from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -22,9 +22,8 @@ from ssdgym.engine.page.placement import (
     plane_for_host,
     rule_of_host,
 )
-from ssdgym.engine.page.refresh import plane_to_patrol, refreshes_next, start_refresh
 from ssdgym.engine.page.scheduler import queue_read, queue_write
-from ssdgym.engine.page.writes import host_program, prefetch_requests, read_mapped
+from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
 from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfinished_plane
 from ssdgym.engine.time.transactions import (
     arrived,
@@ -83,12 +82,12 @@ def _program(dev, lpn, partial):
     stream = _named_stream(dev, plane, lpn) if is_external(dev, PLACE) else rule_of_host(dev, plane, lpn)
     if stream < 0:
         return status_of(dev, stream)
-    status = ensure_page(dev, plane, stream, lpn)
+    status = ensure_open(dev, plane, stream)
     if status != OK:
         return status_of(dev, status)
     _pass(dev, plane, die_number)
     if partial and dev.logical[lpn].ppn >= 0:
-        read_mapped(dev, lpn, False)
+        host_read(dev, lpn)
         dev.counters[0].rmw_reads += 1
     if host_program(dev, plane, stream, lpn, dev.logical[lpn].version + 1) < 0:
         return np.int64(OUT_OF_SPACE)
@@ -139,14 +138,12 @@ def do_flush(dev):
 def do_work(dev):
     """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due.
 
-    Behind the last one of a plane a round may follow that levels wear, and a patrol has rounds of its own.
+    Behind the last one of a plane a round may follow that levels wear.
     """
     control = dev.control[0]
     plane = np.int64(control.gc_plane)
     if plane < 0:
         return np.int64(NO_WORK)
-    if plane >= dev.params[0].planes:
-        return np.int64(_refresh(dev, plane - dev.params[0].planes))
     levelling = dev.plane[plane].levelling
     if levelling == LEVELLING_RUNS or (levelling == LEVELLING_DUE and not has_round(dev, plane)):
         return np.int64(_level(dev, plane))
@@ -158,14 +155,14 @@ def do_work(dev):
 
 @inlined
 def _plane_to_follow(dev):
-    """Return what follows on collection, as `gc_plane`: wear may be levelled, or a patrol goes on."""
+    """Return the plane in which wear is levelled behind collection, -1 for none."""
     params = dev.params[0]
     if not params.levels:
         return np.int64(-1)
     for plane in range(np.int64(params.planes)):
         if dev.plane[plane].levelling:
             return plane
-    return np.int64(plane_to_patrol(dev))
+    return np.int64(-1)
 
 
 @kernel
@@ -179,19 +176,6 @@ def _level(dev, plane):
     if dev.plane[plane].levelling == 0:
         following = unfinished_plane(dev)
         dev.control[0].gc_plane = following if following >= 0 else _plane_to_follow(dev)
-    return np.int64(END_OF_LIFE) if is_over(dev) else status
-
-
-@kernel
-def _refresh(dev, plane):
-    """Carry out the next round of a patrol, if there is one, or return the decision it needs."""
-    status = np.int64(OK)
-    if refreshes_next(dev, plane):
-        status = np.int64(start_refresh(dev, plane))
-    if status == OK:
-        status = np.int64(run_round(dev, plane))
-    if not dev.patrol[plane].runs:
-        dev.control[0].gc_plane = plane if has_round(dev, plane) else plane_to_patrol(dev)
     return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 

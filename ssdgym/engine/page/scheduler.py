@@ -4,8 +4,8 @@ import numpy as np
 
 from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
-from ssdgym.engine.blocks.manager import ensure_page
-from ssdgym.engine.cells import is_over, with_failures
+from ssdgym.engine.blocks.manager import ensure_open
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
@@ -21,7 +21,6 @@ from ssdgym.engine.flash import (
     write_phases,
 )
 from ssdgym.engine.loop import read_ended
-from ssdgym.engine.page.aging import with_retries
 from ssdgym.engine.page.collecting import (
     background_plane,
     idle_plane,
@@ -30,9 +29,9 @@ from ssdgym.engine.page.collecting import (
     wake_up,
 )
 from ssdgym.engine.page.gc_round import finish_round, move_command
+from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
-from ssdgym.engine.page.refresh import following_plane, start_following
-from ssdgym.engine.page.writes import join_writes, next_write, program, read_mapped, take_write
+from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
 from ssdgym.engine.time.events import (
     ERASE_SET,
@@ -89,9 +88,8 @@ def queue_write(dev, transaction):
 
 @inlined
 def _read_now(dev, number, lpn):
-    rmw = dev.transaction[number].rmw
-    dev.counters[0].rmw_reads += rmw
-    read_mapped(dev, lpn, rmw == 0)
+    dev.counters[0].rmw_reads += dev.transaction[number].rmw
+    host_read(dev, lpn)
 
 
 @kernel
@@ -141,7 +139,7 @@ def _start_read(dev, die_number):
         pages = np.int64(_join_reads(dev, die_number, number, ppn))
     phases = read_phases(params)
     phases = Phases(phases.array_ns, phases.transfer_ns * pages, phases.after_ns)
-    start_command(dev, die_number, READ_PAGE, number, pages, with_retries(dev, phases))
+    start_command(dev, die_number, READ_PAGE, number, pages, phases)
     return OK
 
 
@@ -173,7 +171,6 @@ def _start_write(dev, die_number, plane):
         dev.plane[plane].collecting = 1
         dev.counters[0].gc_episodes += 1
         return np.int64(AGAIN)
-    failed = np.int64(dev.life[0].program_failures)
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
@@ -181,7 +178,7 @@ def _start_write(dev, die_number, plane):
     stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if stream < 0:
         return status_of(dev, stream)
-    status = ensure_page(dev, plane, stream, lpn)
+    status = ensure_open(dev, plane, stream)
     if status != OK:
         return status_of(dev, status)
     if by_request(dev):
@@ -195,8 +192,7 @@ def _start_write(dev, die_number, plane):
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
         return np.int64(OUT_OF_SPACE)
-    phases = with_failures(dev, write_phases(params, pages), params.program_ns, failed)
-    start_command(dev, die_number, WRITE_PAGE, number, pages, phases)
+    start_command(dev, die_number, WRITE_PAGE, number, pages, write_phases(params, pages))
     return np.int64(OK)
 
 
@@ -205,7 +201,9 @@ def _gc_command(dev, plane_number):
     """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
-    status = np.int64(start_following(dev, plane_number)) if params.levels else np.int64(OK)
+    status = np.int64(OK)
+    if params.levels and levels_next(dev, plane_number):
+        status = np.int64(start_levelling(dev, plane_number))
     if status == OK:
         status = ensure_round(dev, plane_number)
     if status != OK:
@@ -213,13 +211,11 @@ def _gc_command(dev, plane_number):
     if not has_round(dev, plane_number):
         return np.int64(END_OF_LIFE if is_over(dev) else AGAIN)
     leader = np.int64(dev.plane[plane_number].round_leader)
-    failed = np.int64(dev.life[0].program_failures)
     pages = move_command(dev, leader)
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        phases = with_failures(dev, move_phases(params, pages), params.program_ns, failed)
-        start_gc_command(dev, die_number, MOVE_PAGE, pages, with_retries(dev, phases))
+        start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
     else:
         finish_round(dev, leader)
         if is_over(dev):
@@ -230,9 +226,9 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC, or else one with rounds that follow on it; or -1."""
+    """Return the die's lowest plane in foreground GC, or else one in which wear is levelled; or -1."""
     plane = collecting_plane(dev, die_number)
-    return following_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
+    return levelling_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
 
 
 @inlined

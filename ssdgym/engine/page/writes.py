@@ -11,7 +11,6 @@ from ssdgym.engine.blocks.manager import (
     count_invalid,
     count_valid,
     ensure_open,
-    ensure_page,
     invalidate,
     pad_page,
     row_of,
@@ -26,7 +25,6 @@ from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
-from ssdgym.engine.page.refresh import note_host_read
 from ssdgym.engine.rounds import gc_needed, is_short
 from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
@@ -79,18 +77,9 @@ def host_program(dev, plane, stream, lpn, version):
 
 
 @inlined
-def read_mapped(dev, lpn, requested):
-    """Read a mapped page from flash, which the host has `requested`, or writes in part."""
-    ppn = np.int64(dev.logical[lpn].ppn)
-    check_page(dev, lpn, ppn)
-    if dev.params[0].ages:
-        note_host_read(dev, ppn, requested)
-
-
-@inlined
 def host_read(dev, lpn):
-    """Read a mapped page that the host has requested from flash."""
-    read_mapped(dev, lpn, True)
+    """Read a mapped page that the host has requested, or writes in part, from flash."""
+    check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
 
 
 @inlined
@@ -222,7 +211,7 @@ def join_writes(dev, die_number, plane, row, first):
         ensure_open(dev, joined, stream)  # its row is known, so it can be
         for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
             pad_page(dev, joined, stream, lpn)
-        if ensure_page(dev, joined, stream, lpn) != OK:
+        if ensure_open(dev, joined, stream) != OK:
             return pages
         take_write(dev, die_number)
         ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))

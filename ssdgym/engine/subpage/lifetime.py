@@ -8,15 +8,14 @@ import numpy as np
 from ssdgym.engine.blocks.index import join_pool, leave_pool, unwritten_pages_of
 from ssdgym.engine.blocks.manager import writable_sub_block
 from ssdgym.engine.blocks.victims import retire
-from ssdgym.engine.blocks.wear import fail_block, is_worn, least_worn_free, mark_worn
-from ssdgym.engine.cells import end_life, program_fails, settle_for, wears_out
+from ssdgym.engine.blocks.wear import is_worn, least_worn_free, mark_worn
+from ssdgym.engine.cells import end_life, settle_for, wears_out
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.rounds import gc_needed
-from ssdgym.engine.subpage.pages import take_page
 
 # -- what planes hold
 
@@ -71,28 +70,10 @@ def settle(dev):
     settle_for(dev, sectors - sectors % np.int64(subpage.slots))
 
 
-# -- pages that fail
-
-
-@inlined
-def places_of(dev):
-    """Return the places of a block at which a program can fail: its slots."""
-    return np.int64(dev.subpage[0].block_pages) * dev.subpage[0].slots
-
-
 @kernel
 def ensure_page(dev, plane):
-    """Pass the next pages of the main area of a plane that fail; return whether one is left."""
-    while True:
-        block = np.int64(writable_sub_block(dev, plane, 0))
-        if block < 0:
-            return False
-        place = dev.sub_block[block].written * np.int64(dev.subpage[0].unit_slots)
-        if not dev.params[0].programs_fail or not program_fails(dev, block, place, places_of(dev)):
-            return True
-        fail_block(dev, block)
-        take_page(dev, plane, np.int64(0), False)
-        dev.counters[0].padded_pages += dev.subpage[0].slots
+    """Let the main area of a plane have a block open; return whether it has one."""
+    return writable_sub_block(dev, plane, 0) >= 0
 
 
 # -- blocks of a region

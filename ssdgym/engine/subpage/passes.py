@@ -1,12 +1,8 @@
-"""Passes over the blocks of a region: which block is next, which of its pages, and what of them fails."""
+"""Passes over the blocks of a region: which block is next, and which of its pages."""
 
 import numpy as np
 
-from ssdgym.engine.blocks.wear import fail_block
-from ssdgym.engine.cells import program_fails
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.subpage.lifetime import places_of
-from ssdgym.engine.subpage.pages import count_page, waste
 from ssdgym.engine.subpage.state import SUBFTL
 
 #: What a region can do for a write: program it, advance a subpage first, or collect first.
@@ -127,44 +123,8 @@ def is_at_end(dev, plane):
 
 
 @kernel
-def _next_fails(dev, plane):
-    """Return whether the next program of the open block of a region fails."""
-    block, page = np.int64(dev.region[plane].open), open_page(dev, plane)
-    place = (page - block * dev.subpage[0].block_pages) * dev.subpage[0].slots + dev.page_use[page]
-    return program_fails(dev, block, place, places_of(dev))
-
-
-@kernel
-def _fail_page(dev, plane):
-    """Program what comes next in the open block of a region with nothing, and leave its page behind."""
-    slots, page = np.int64(dev.subpage[0].slots), open_page(dev, plane)
-    fail_block(dev, np.int64(dev.region[plane].open))
-    first = page * slots + dev.page_use[page]
-    if dev.subpage[0].kind == SUBFTL:
-        count = np.int64(1)
-        count_subpage(dev, page, 0)
-    else:
-        count = slots
-        count_page(dev, page, 0)
-    for slot in range(first, first + count):
-        waste(dev, np.int64(slot))
-    dev.counters[0].padded_pages += count
-    pass_page(dev, plane, 0)
-
-
-@kernel
-def pass_failing(dev, plane):
-    """Leave behind the next pages of the open block of a region that fail; return whether one is left."""
-    while not is_at_end(dev, plane):
-        if not _next_fails(dev, plane):
-            return True
-        _fail_page(dev, plane)
-    return False
-
-
-@kernel
 def prepare(dev, plane):
-    """Bring a region to where it can take a write, past what fails; return READY, ADVANCE or COLLECT."""
+    """Bring a region to where it can take a write; return READY, ADVANCE or COLLECT."""
     subpage = dev.subpage[0]
     region = dev.region[plane]
     while region.victim < 0:
@@ -175,9 +135,7 @@ def prepare(dev, plane):
         if is_at_end(dev, plane):
             region.open = -1
         elif subpage.kind != SUBFTL or dev.page_valid[open_page(dev, plane)] == 0:
-            if not dev.params[0].programs_fail or not _next_fails(dev, plane):
-                return np.int64(READY)
-            _fail_page(dev, plane)
+            return np.int64(READY)
         elif subpage.never_advance:
             held.next_page += 1
         else:

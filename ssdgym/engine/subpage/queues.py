@@ -42,12 +42,6 @@ def region_phases(dev):
 
 
 @inlined
-def region_program_ns(dev):
-    """Return how long a program in a region takes without its transfer."""
-    return dev.subpage[0].program_ns if dev.subpage[0].kind == SUBFTL else dev.params[0].program_ns
-
-
-@inlined
 def move_phases(dev):
     """Return the phases of a subpage that is read and programmed again."""
     subpage = dev.subpage[0]

@@ -21,7 +21,7 @@ from ssdgym.engine.subpage.pages import (
     put,
     wipe_pages,
 )
-from ssdgym.engine.subpage.passes import count_subpage, is_at_end, open_page, pass_failing, pass_page
+from ssdgym.engine.subpage.passes import count_subpage, open_page, pass_page
 from ssdgym.engine.subpage.queues import queue_eviction
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.subpage.writes import (
@@ -124,7 +124,7 @@ def program_log_page(dev, plane, number):
 
 #: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait, or
 #: since no page is left for a move, as the last ones have failed; or the plane of an eviction goes first.
-MOVED, ERASED, EVICTED, WAITS, FAILED, SHORT = range(6)
+MOVED, ERASED, EVICTED, WAITS, SHORT = range(5)
 #: Untimed: the transaction in which evictions are made.
 _EVICTION = 1
 
@@ -168,8 +168,6 @@ def _stays(dev, plane, lpn):
     """Decide whether a subpage of a victim stays in the region; PENDING where that is decided outside."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
-        return np.int64(0)
-    if is_at_end(dev, plane):  # pages have failed
         return np.int64(0)
     if dev.decider.external & ASK_COLLECTED == 0:
         return np.int64(dev.updated[lpn])
@@ -220,7 +218,7 @@ def _erase_victim(dev, plane):
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns MOVED, ERASED, EVICTED, WAITS, FAILED or SHORT; PENDING where a decision is due outside; an error.
+    Returns MOVED, ERASED, EVICTED, WAITS or SHORT; PENDING where a decision is due outside; an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)
@@ -233,8 +231,6 @@ def collect_step(dev, plane):
     stays = _stays(dev, plane, lpn)
     if stays == PENDING:
         return stays
-    if stays and dev.params[0].programs_fail and not pass_failing(dev, plane):
-        return np.int64(FAILED)
     if stays:
         status = move_subpage(dev, plane, slot)
         region.slot += 1

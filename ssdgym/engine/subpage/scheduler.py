@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
-from ssdgym.engine.cells import is_over, with_failures
+from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
@@ -25,12 +25,10 @@ from ssdgym.engine.subpage.queues import (
     queue_read,
     read_done,
     region_phases,
-    region_program_ns,
     write_done,
 )
 from ssdgym.engine.subpage.region import (
     ERASED,
-    FAILED,
     MOVED,
     WAITS,
     advance,
@@ -110,26 +108,17 @@ def _gc_command(dev, plane_number):
         return status
     if not has_round(dev, plane_number):
         return np.int64(END_OF_LIFE if is_over(dev) else AGAIN)
-    failed = np.int64(dev.life[0].program_failures)
     pages = np.int64(move_command(dev, plane_number))
     if pages < 0:
         return pages
     if pages > 0:
-        phases = with_failures(dev, gather_phases(params, pages), params.program_ns, failed)
-        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
+        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), gather_phases(params, pages))
     else:
         finish_round(dev, plane_number)
         if is_over(dev):
             return np.int64(END_OF_LIFE)
         start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
-
-
-@inlined
-def _start_failed(dev, die_number, failed):
-    """Start a command of nothing but the programs that have failed in a region, all but `failed` before."""
-    phases = with_failures(dev, region_phases(dev), region_program_ns(dev), failed + 1)
-    start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
 
 
 @kernel
@@ -141,7 +130,6 @@ def _collect_region(dev, die_number, plane):
     """
     waits = np.int64(_NOTHING_TO_DO)
     while True:
-        failed = np.int64(dev.life[0].program_failures)
         done = np.int64(collect_step(dev, plane))
         if done == PENDING:
             return status_of(dev, done)
@@ -151,11 +139,7 @@ def _collect_region(dev, die_number, plane):
             return waits
         waits = np.int64(AGAIN)
         if done == MOVED:
-            phases = with_failures(dev, move_phases(dev), region_program_ns(dev), failed)
-            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), phases)
-            return np.int64(OK)
-        if done == FAILED:
-            _start_failed(dev, die_number, failed)
+            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
             return np.int64(OK)
         if done == ERASED and is_over(dev):
             return np.int64(END_OF_LIFE)
@@ -194,7 +178,6 @@ def _start_main_write(dev, die_number):
         dev.plane[plane].collecting = 1
         dev.counters[0].gc_episodes += 1
         return np.int64(AGAIN)
-    failed = np.int64(dev.life[0].program_failures)
     if program_write(dev, plane, number) < 0:
         return np.int64(OUT_OF_SPACE)
     pop_write(dev, dev.die[die_number])
@@ -202,14 +185,13 @@ def _start_main_write(dev, die_number):
     if gc_needed(params, dev.plane[plane]):
         dev.plane[plane].collecting = 1
         dev.counters[0].gc_episodes += 1
-    phases = with_failures(dev, write_phases(params, 1), params.program_ns, failed)
-    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
+    start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(params, 1))
     return np.int64(OK)
 
 
 @inlined
-def _program_region(dev, die_number, plane, failed):
-    """Start the program of the first write of a region that is ready for it, behind what has failed."""
+def _program_region(dev, die_number, plane):
+    """Start the program of the first write of a region that is ready for it."""
     number = pop_write(dev, dev.region[plane])
     write = dev.transaction[number]
     status = np.int64(OK)
@@ -218,8 +200,7 @@ def _program_region(dev, die_number, plane, failed):
     else:
         sector = dev.carried[number * np.int64(dev.subpage[0].slots) + lowest_of(np.int64(write.mask))]
         status = program_subpage(dev, plane, number, np.int64(sector.lpn), np.int64(sector.version))
-    phases = with_failures(dev, region_phases(dev), region_program_ns(dev), failed)
-    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
+    start_command(dev, die_number, WRITE_PAGE, number, 1, region_phases(dev))
     return status
 
 
@@ -230,18 +211,14 @@ def _start_region_write(dev, die_number, plane):
         pop_write(dev, dev.region[plane])
         write_done(dev, number)
         return np.int64(AGAIN)
-    failed = np.int64(dev.life[0].program_failures)
     outcome = np.int64(prepare(dev, plane))
     if outcome == COLLECT:
-        if dev.life[0].program_failures == failed:
-            return np.int64(AGAIN)
-        _start_failed(dev, die_number, failed)
-        return np.int64(OK)
+        return np.int64(AGAIN)
     if outcome == ADVANCE:
         status = np.int64(advance(dev, plane))
         start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
         return status
-    return _program_region(dev, die_number, plane, failed)
+    return _program_region(dev, die_number, plane)
 
 
 @inlined

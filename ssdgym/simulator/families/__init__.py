@@ -61,7 +61,6 @@ class FamilyBuilder(ABC):
         counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
             are logical pages.
         wears_out: whether the cells of its devices can wear out.
-        has_bit_errors: whether the reads of its devices can have errors.
     """
 
     engine: Family
@@ -74,7 +73,6 @@ class FamilyBuilder(ABC):
     counts_causes: bool = True
     counts_planes: bool = True
     wears_out: bool = False
-    has_bit_errors: bool = False
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -114,7 +112,7 @@ class FamilyBuilder(ABC):
         """Raise if data does not age in this family, so that nothing changes when days pass."""
         raise SsdgymError(
             f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
-            "devices of mapping subpage, and of mapping page with bit_errors."
+            "devices of mapping subpage."
         )
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
@@ -156,13 +154,16 @@ class FamilyBuilder(ABC):
         raise SsdgymError(f"devices of ftl.mapping {self.engine.name} do not count {name}; choose another.")
 
 
-def remedy(device: DeviceConfig, *fields: str) -> str:
-    """Return what to do about a device that is too full: lower these fields, or what its cells have kept."""
-    if device.cells is not None and device.cells.reserve_blocks:
-        fields = (*fields, "cells.reserve_blocks")
+def remedy(*fields: str) -> str:
+    """Return what to do about a device that is too full: lower these fields, or give it more spare space."""
     *first, last = fields
     lowered = f"{', '.join(first)} or {last}" if first else last
     return f"lower {lowered}, or raise over_provisioning."
+
+
+def reserve_blocks(device: DeviceConfig) -> int:
+    """Return the free blocks that a plane keeps for erases that retire their block, and so win nothing."""
+    return 0 if device.cells is None else 1
 
 
 def ratio(part: float, whole: float) -> float | None:

@@ -23,6 +23,7 @@ from ssdgym.simulator.families import (
     erases_of,
     ratio,
     remedy,
+    reserve_blocks,
 )
 
 #: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
@@ -54,7 +55,7 @@ class BlockFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
-                f"merge to; {remedy(device, 'ftl.gc.free_share')}"
+                f"merge to; {remedy('ftl.gc.free_share')}"
             )
         if device.cells is not None and ftl.kind == "superblock" and _slots(ftl) == MAX_SLOTS:
             raise SsdgymError(
@@ -77,7 +78,7 @@ class BlockFamily(FamilyBuilder):
         """Return the record of the kind, of bundles, and of partial erases."""
         ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
-        levels = len(geometry.partial_sizes)
+        levels, reserve = len(geometry.partial_sizes), reserve_blocks(device)
         times = [timing.partial_erase_ns.get(pages, timing.erase_ns) for pages in geometry.partial_sizes]
         return {
             "merging": {
@@ -94,7 +95,7 @@ class BlockFamily(FamilyBuilder):
                 "bundles": _bundles(device),
                 "buckets": _buckets(device),
                 "kept_free": _kept_blocks(device),
-                "least_free": 1 + _reserve(device) if ftl.gc.merges == "spread" else _kept_blocks(device),
+                "least_free": 1 + reserve if ftl.gc.merges == "spread" else _kept_blocks(device),
                 "most_m_merges": ftl.gc.mmerge_limit,
                 "tolerance": -1 if tolerance is None else tolerance,
                 "strains": device.cells is not None and device.cells.disturbance_wears,
@@ -193,14 +194,9 @@ def _all_slots(device: DeviceConfig) -> int:
     return _slots(BlockFtl.of(device.ftl)) if device.cells is None else MAX_SLOTS
 
 
-def _reserve(device: DeviceConfig) -> int:
-    """Return the free blocks of a plane that are kept for erases that fail."""
-    return 0 if device.cells is None else device.cells.reserve_blocks
-
-
 def _kept_blocks(device: DeviceConfig) -> int:
     """Return the free blocks of a plane at which merges begin to win some."""
-    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + _reserve(device)
+    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + reserve_blocks(device)
 
 
 def _span(device: DeviceConfig) -> int:

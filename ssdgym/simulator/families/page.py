@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.gc import GcConfig
-from ssdgym.config.page import STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
+from ssdgym.config.page import STREAMS, PageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_LIMITS,
@@ -23,7 +23,6 @@ from ssdgym.engine.core.records import (
     MAX_PAIRS,
     MAX_STREAMS,
     OPEN,
-    REFRESHES,
 )
 from ssdgym.engine.decisions import ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
@@ -32,7 +31,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import LevellingRule, get_policy
 from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import trackers_of
-from ssdgym.simulator.aging import COUNTED, error_constants, error_metrics, pass_day
 from ssdgym.simulator.families import (
     FREE,
     INVALID,
@@ -41,7 +39,7 @@ from ssdgym.simulator.families import (
     PageMap,
     ratio,
     remedy,
-    sub_blocks_of,
+    reserve_blocks,
 )
 from ssdgym.simulator.memory import (
     controller_table_bytes,
@@ -93,11 +91,10 @@ def _shares_open_blocks(device: DeviceConfig) -> bool:
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the blocks that a plane keeps in its pool between rounds at least.
 
-    One for the host and one for relocated pages; one more where these share open blocks, and those for erases
-    that fail.
+    One for the host and one for relocated pages; one more where these share open blocks, and where cells wear
+    out.
     """
-    reserve = 0 if device.cells is None else device.cells.reserve_blocks
-    return 2 + _shares_open_blocks(device) + reserve
+    return 2 + _shares_open_blocks(device) + reserve_blocks(device)
 
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
@@ -125,44 +122,19 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
 
 
 def _check_cells(device: DeviceConfig) -> None:
-    """Raise if pages of a device with cells that wear out could not go on elsewhere when one fails."""
-    ftl, cells = PageFtl.of(device.ftl), device.cells
-    if cells is None:
-        return
-    if cells.programs_fail and ftl.placement in SUB_BLOCK_PLACEMENTS:
-        raise SsdgymError(
-            f"device {device.name}: cells.program_failure needs an ftl.placement in streams, not "
-            f"{ftl.placement}; choose another placement or leave it out."
-        )
-    if ftl.hotness.scatter.code:
+    """Raise if cells wear out where blocks are opened for whole groups of hot pages."""
+    ftl = PageFtl.of(device.ftl)
+    if device.cells is not None and ftl.hotness.scatter.code:
         raise SsdgymError(
             f"device {device.name}: cells that wear out need ftl.hotness.scatter page, not "
             f"{ftl.hotness.scatter}."
         )
 
 
-def _check_bit_errors(device: DeviceConfig) -> None:
-    """Raise if reads that have errors do not go with how the FTL places or moves pages."""
-    ftl = PageFtl.of(device.ftl)
-    if device.bit_errors is None:
-        return
-    if ftl.placement in SUB_BLOCK_PLACEMENTS:
-        raise SsdgymError(
-            f"device {device.name}: bit_errors needs an ftl.placement in streams, not {ftl.placement}; "
-            "choose another placement or leave it out."
-        )
-    if ftl.gc.copyback:
-        raise SsdgymError(
-            f"device {device.name}: bit_errors needs ftl.gc.copyback false, since errors of pages that are "
-            "copied within a die are not corrected."
-        )
-
-
 def _rounds_beside_collection(device: DeviceConfig) -> int:
-    refreshes = device.bit_errors is not None and device.bit_errors.refresh_above is not None
     rules = [rule for rule in wear_rules_on(device) if isinstance(rule, LevellingRule)]
     by_limits = any(rule.oracle for rule in rules)
-    return LEVELS * len(rules) | REFRESHES * refreshes | BY_LIMITS * by_limits
+    return LEVELS * len(rules) | BY_LIMITS * by_limits
 
 
 def _repeats_rounds(gc: GcConfig) -> bool:
@@ -183,9 +155,7 @@ class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
-    fixed = ("params", "error_model")
     wears_out = True
-    has_bit_errors = True
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
@@ -204,7 +174,6 @@ class PageFamily(FamilyBuilder):
                 f"choose the placement sep_gc, not {ftl.placement}."
             )
         _check_cells(device)
-        _check_bit_errors(device)
         held = ftl.write_buffer_pages
         if held >= device.logical_pages:
             raise SsdgymError(
@@ -220,7 +189,7 @@ class PageFamily(FamilyBuilder):
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
                 f"{ftl.open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
-                f"{remedy(device, 'the threshold')}"
+                f"{remedy('the threshold')}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
@@ -252,10 +221,6 @@ class PageFamily(FamilyBuilder):
             "reads_first": ftl.gc.priority.code,
         }
 
-    def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
-        """Return how the errors of reads grow."""
-        return {"error_model": error_constants(device)}
-
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
         geometry, ftl = device.geometry, PageFtl.of(device.ftl)
@@ -268,8 +233,6 @@ class PageFamily(FamilyBuilder):
             "buffer_pages": ftl.write_buffer_pages,
             "buffered_pages": device.logical_pages if ftl.write_buffer_pages else 0,
             "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
-            "ages": sub_blocks_of(device) if device.bit_errors else 0,
-            "patrols": geometry.planes if device.bit_errors else 0,
             **table_sizes(device),
             **memory_sizes(device),
         }
@@ -280,9 +243,7 @@ class PageFamily(FamilyBuilder):
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
         write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
-        Of a levelling rule there are its rounds and the pages that these have moved. Of reads with
-        errors there are retries, reads that could not be corrected, refresh rounds and the pages that these
-        have moved, and the mean and highest raw bit error rate of sub-blocks with valid pages.
+        Of a levelling rule there are its rounds and the pages that these have moved.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
@@ -296,7 +257,6 @@ class PageFamily(FamilyBuilder):
         return {
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
-            **error_metrics(state, i, device),
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
@@ -310,21 +270,10 @@ class PageFamily(FamilyBuilder):
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
-        for name in COUNTED:
-            state.aging[name][i] = 0
         state.buffer["absorbed"][i] = state.buffer["reads"][i] = 0
         if state.params["counts_warm"][i, 0]:
             noted = state.noted_version[i]  # as long as the largest device needs that counts them
             noted[:] = state.logical["version"][i, : len(noted)]
-
-    def check_ages(self, device: DeviceConfig) -> None:
-        """Accept devices whose reads have errors."""
-        if device.bit_errors is None:
-            super().check_ages(device)
-
-    def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Make the data of device `i` a day older, and look for what has to be refreshed."""
-        pass_day(state, i, device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""

@@ -14,7 +14,16 @@ from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap, ratio, remedy
+from ssdgym.simulator.families import (
+    FREE,
+    INVALID,
+    VALID,
+    FamilyBuilder,
+    PageMap,
+    ratio,
+    remedy,
+    reserve_blocks,
+)
 
 _HOURS = 24
 #: Calendar hours are kept in 32 bits.
@@ -41,7 +50,6 @@ class SubpageFamily(FamilyBuilder):
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full, or an advance could fail."""
-        _check_cells(device)
         least = device.geometry.planes * _valid_limit(device)
         units = device.logical_pages // (device.units_per_page // _units_per_page(device))
         if units >= least:
@@ -51,7 +59,7 @@ class SubpageFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
                 f"block and a region of {region} blocks in each plane there is room for less than "
-                f"{max(least, 0)}; {remedy(device, *fields)}"
+                f"{max(least, 0)}; {remedy(*fields)}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
@@ -235,26 +243,15 @@ def _units_per_block(device: DeviceConfig) -> int:
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the blocks that a plane keeps in its pool between rounds at least.
 
-    One for the host, one for relocated pages, and those for erases that fail.
+    One for the host, one for relocated pages, and one more where cells wear out.
     """
-    return 2 + (0 if device.cells is None else device.cells.reserve_blocks)
+    return 2 + reserve_blocks(device)
 
 
 def _kept_blocks(device: DeviceConfig) -> int:
     """Return the blocks that GC leaves in a plane's pool."""
     gc = SubpageFtl.of(device.ftl).gc
     return max(gc.free_blocks or 0, gc.barrier_blocks or 0, _floor_blocks(device))
-
-
-def _check_cells(device: DeviceConfig) -> None:
-    """Raise if a program could fail that moves a subpage within its page: its only copy is lost then."""
-    ftl = SubpageFtl.of(device.ftl)
-    failing = device.cells is not None and device.cells.programs_fail
-    if failing and ftl.kind == "subftl" and ftl.advance == "always":
-        raise SsdgymError(
-            f"device {device.name}: cells.program_failure needs ftl.advance never with ftl.kind subftl, as "
-            "an advance destroys the subpage that it programs again; set that, or leave program_failure out."
-        )
 
 
 def _valid_limit(device: DeviceConfig) -> int:

@@ -35,7 +35,7 @@ def check(reference: BlockReference) -> None:
 def _check_bundle(reference: BlockReference, bundle: int) -> None:
     """Of one without a job."""
     device, config = reference.device, reference.config
-    assert len(device.held(bundle)) <= config.physical_blocks or config.programs_fail
+    assert len(device.held(bundle)) <= config.physical_blocks
     if config.kind != NFTL:
         return
     data_block, update_block = device.slots[bundle][D], device.slots[bundle][U]

@@ -69,16 +69,16 @@ class BlockConfig(ReferenceConfig):
     @property
     def kept_blocks(self) -> int:
         """Free blocks at which merges begin to win some: T."""
-        return max(1, int(self.free_share * self.blocks_per_plane)) + self.kept_for_failures
+        return max(1, int(self.free_share * self.blocks_per_plane)) + self.kept_for_wear
 
     @property
     def least_free(self) -> int:
         """Blocks that the pool keeps when the host takes one."""
-        return 1 + self.kept_for_failures if self.merges == "spread" else self.kept_blocks
+        return 1 + self.kept_for_wear if self.merges == "spread" else self.kept_blocks
 
     @property
-    def kept_for_failures(self) -> int:
-        return 0 if self.endurance is None else self.reserve
+    def kept_for_wear(self) -> int:
+        return 0 if self.endurance is None else 1
 
     @property
     def relocation_ns(self) -> int:

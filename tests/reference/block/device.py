@@ -23,19 +23,14 @@ class BlockDevice(Jobs):
     # Where a page goes
 
     def find_place(self, lpn: int) -> int | None:
-        """The page for it, in a block taken now if need be; None if a job has to be done before.
-
-        Pages that fail are passed.
-        """
+        """The page for it, in a block taken now if need be; None if a job has to be done before."""
         bundle, place = self.bundle_and_place(lpn)
         job = self.jobs.get(self.plane_of_bundle(bundle))
         if job is not None and job.bundle == bundle:
             job.is_urgent = True
             return None
         find = self._find_in_nftl if self.config.kind == NFTL else self._find_in_superblock
-        while (ppn := find(bundle, place)) is not None and self.page_fails(ppn, lpn):
-            pass
-        return ppn
+        return find(bundle, place)
 
     def _find_in_nftl(self, bundle: int, place: int) -> int | None:
         if self.slots[bundle][D] is None:

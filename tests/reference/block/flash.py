@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from ..collecting import Collecting
-from ..flash import NOTHING, UNMAPPED
+from ..flash import UNMAPPED
 from ..lifetime import EndOfLife
 from ..nand import Commands, Phases
 from . import heap
@@ -194,17 +194,6 @@ class BlockFlash(Collecting):
         self.physical[ppn] = (lpn, version)
         self.logical[lpn].ppn = ppn
         self.note(self.bundle_of(lpn))
-
-    def page_fails(self, ppn: int, lpn: int) -> bool:
-        """Whether the page of a block of the bundle cannot be programmed, with nothing of it there then."""
-        if not self.life.page_fails(ppn):
-            return False
-        assert not self.is_written(ppn)
-        self.physical[ppn] = (lpn, NOTHING)
-        self.life.note_failed(ppn)
-        self.counters["padded_pages"] += 1
-        self.note(self.bundle_of(lpn))
-        return True
 
     def unmap(self, lpn: int) -> None:
         self.logical[lpn].ppn = UNMAPPED

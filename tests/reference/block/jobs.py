@@ -72,15 +72,7 @@ class Jobs(Options):
         assert job.commands is not None
         phases = next(job.commands)
         job.owed -= 1
-        failed = self.life.failed[plane]
-        self.counters["gc_write_ns"] += failed * self.config.program_ns
-        return self.with_failed(plane, phases)
-
-    def with_failed(self, plane: int, phases: Phases) -> Phases:
-        """The phases of a command of the plane, longer by the programs that have failed before it."""
-        failed, self.life.failed[plane] = self.life.failed[plane], 0
-        needs_channel, ns = phases[-1]
-        return [*phases[:-1], (needs_channel, ns + failed * self.config.program_ns)]
+        return phases
 
     # Planning
 
@@ -130,20 +122,8 @@ class Jobs(Options):
         yield from self._to_target(bundle)
 
     def _to_target(self, bundle: int) -> Iterator[Phases]:
-        """Copy all pages to their places in a target; one that fails is emptied, too."""
-        from_blocks = self.held(bundle)
-        while not (yield from self._fill_target(bundle)):
-            failed = self.block_in(bundle, TARGET)
-            self.slots[bundle][self.lowest_free_slot(bundle)] = failed
-            self.slots[bundle][TARGET] = None
-            from_blocks.append(failed)
-        from_blocks = self.by_slot(bundle, from_blocks)
-        for block in from_blocks[:-1]:
-            yield self._erase_from_block(bundle, block, is_last=False)
-        yield self._erase_from_block(bundle, from_blocks[-1], is_last=True, is_replaced=True)
-
-    def _fill_target(self, bundle: int) -> Generator[Phases, None, bool]:
-        """Returns whether no page of it has failed."""
+        """Copy all pages to their places in a target."""
+        from_blocks = self.by_slot(bundle, self.held(bundle))
         for place in range(self.config.span):
             lpn = self.lpns[bundle, place]
             if not self.is_mapped(lpn):
@@ -151,28 +131,25 @@ class Jobs(Options):
             if self.slots[bundle][TARGET] is None:
                 self.take(bundle, TARGET)
             page = self.pages_of_block(self.block_in(bundle, TARGET))[place]
-            if self.page_fails(page, lpn):
-                return False
             yield self.copy(self.logical[lpn].ppn, page)
-        return True
+        for block in from_blocks[:-1]:
+            yield self._erase_from_block(bundle, block, is_last=False)
+        yield self._erase_from_block(bundle, from_blocks[-1], is_last=True, is_replaced=True)
 
     def _superblock_merge_commands(self, bundle: int, from_blocks: list[int]) -> Iterator[Phases]:
         left = list(from_blocks)
         while left:
             for page in self.pages_of_block(left[0]):
                 if self.is_valid(page):
-                    yield self.copy(page, self._place_outside(bundle, left, self.physical[page][0]))
+                    yield self.copy(page, self._place_outside(bundle, left))
             block = left.pop(0)
             yield self._erase_from_block(bundle, block, is_last=not left)
 
-    def _place_outside(self, bundle: int, from_blocks: list[int], lpn: int) -> int:
-        """The lowest erased page outside these blocks that does not fail, in a block taken if need be."""
-        while True:
-            others = [block for block in self.held(bundle) if block not in from_blocks]
-            pages = [page for block in others for page in self.erased_pages(block)]
-            page = pages[0] if pages else self.pages_of_block(self.take_into_lowest(bundle))[0]
-            if not self.page_fails(page, lpn):
-                return page
+    def _place_outside(self, bundle: int, from_blocks: list[int]) -> int:
+        """The lowest erased page outside these blocks, in a block taken if need be."""
+        others = [block for block in self.held(bundle) if block not in from_blocks]
+        pages = [page for block in others for page in self.erased_pages(block)]
+        return pages[0] if pages else self.pages_of_block(self.take_into_lowest(bundle))[0]
 
     def _erase_from_block(self, bundle: int, block: int, is_last: bool, is_replaced: bool = False) -> Phases:
         """The last one ends the job; a target that has replaced D is D then."""
@@ -220,23 +197,19 @@ class Jobs(Options):
         for pb in plan.pbs:
             for page in self.pages_of(block, pb):
                 if self.is_valid(page):
-                    target = self._place_in(bundle, from_blocks, self.physical[page][0])
+                    target = self._place_in(bundle, from_blocks)
                     self.counters["out_copies"] += 1
                     yield self.copy(page, target)
 
-    def _place_in(self, bundle: int, from_blocks: list[int], lpn: int) -> int:
-        """The lowest erased page of the from-blocks that does not fail; superblocks take one more block."""
-        while True:
-            room = [erased for other in from_blocks for erased in self.erased_pages(other)]
-            if not room and self.config.kind != SUPERBLOCK:
-                self.since_merge[bundle] = 0
-                raise TurnsToMerge
-            if not room:
-                taken = self.take_into_lowest(bundle)
-                from_blocks[:] = self.by_slot(bundle, [*from_blocks, taken])
-                room = self.erased_pages(taken)
-            if not self.page_fails(room[0], lpn):
-                return room[0]
+    def _place_in(self, bundle: int, from_blocks: list[int]) -> int:
+        """The lowest erased page of the from-blocks; superblocks take one more block."""
+        room = [erased for other in from_blocks for erased in self.erased_pages(other)]
+        if not room:
+            assert self.config.kind == SUPERBLOCK
+            taken = self.take_into_lowest(bundle)
+            from_blocks[:] = self.by_slot(bundle, [*from_blocks, taken])
+            room = self.erased_pages(taken)
+        return room[0]
 
     def _places_back(self, bundle: int, plan: Plan) -> Iterator[Phases]:
         """NFTL: what of U belongs to the partial blocks returns to its places."""
@@ -245,9 +218,6 @@ class Jobs(Options):
                 lpn = self.lpns[bundle, self.number_in_block(page)]
                 newer = self.logical[lpn].ppn
                 if self.is_mapped(lpn) and newer in self.pages_of_block(self.block_in(bundle, U)):
-                    if self.page_fails(page, lpn):
-                        self.since_merge[bundle] = 0
-                        raise TurnsToMerge
                     yield self.copy(newer, page)
 
     def _back(self, block: int, from_blocks: list[int]) -> Iterator[Phases]:
@@ -257,5 +227,4 @@ class Jobs(Options):
             room = self.erased_pages(block)
             if not pages or not room:
                 return
-            if not self.page_fails(room[0], self.physical[pages[0]][0]):
-                yield self.copy(pages[0], room[0])
+            yield self.copy(pages[0], room[0])

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ..lifetime import PROGRAM, Life
+from ..lifetime import Life
 from . import heap
 from .config import BlockConfig
 
@@ -27,29 +27,15 @@ class BlockLife(Life):
     def __init__(self, device: BlockFlash) -> None:
         super().__init__(device)
         self.strained = [0] * len(device.erases)  # erases beside a leaf, where they wear it
-        self.failed = [0] * self.config.planes  # programs, since the last command of the plane
 
     @property
     def has_lost(self) -> bool:
-        return bool(self.retired) or self.program_failures > 0
+        return bool(self.retired)
 
     # Wear
 
     def age(self, sub: int) -> int:
         return self.device.erases[sub] + self.strained[sub]
-
-    def page_fails(self, ppn: int) -> bool:
-        if not self.config.programs_fail:
-            return False
-        leaf, number = divmod(ppn, self.config.pages_per_sub_block)
-        k = self.age(leaf) * self.config.pages_per_sub_block + number
-        return self.fails(PROGRAM, leaf, k, self.config.program_failure)
-
-    def note_failed(self, ppn: int) -> None:
-        block = self.device.block_of_page(ppn)
-        self.worn.add(block)
-        self.program_failures += 1
-        self.failed[self.device.plane_of_block(block)] += 1
 
     def note_erased_pb(self, block: int, pb: int) -> None:
         """Of its leaves, and of those beside."""

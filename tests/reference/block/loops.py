@@ -47,7 +47,6 @@ class UntimedLoop(Loop):
         if self.reads_first(page):
             self.counters["rmw_reads"] += 1
             self.device.read_for_host(page.lpn)
-        self.device.life.failed[self.device.plane_of_bundle(self.device.bundle_of(page.lpn))] = 0
         self.device.host_program(ppn, page.lpn, self.device.accept_write(page.lpn))
 
 
@@ -111,8 +110,7 @@ class BlockEventLoop(EventLoop):
         elif (ppn := self.device.find_place(page.lpn)) is not None:
             die.writes.popleft()
             self.device.host_program(ppn, page.lpn, page.version)
-            plane = self.device.plane_of_bundle(self.device.bundle_of(page.lpn))
-            self.start(die, self.device.with_failed(plane, self.commands.write(1)), [page])
+            self.start(die, self.commands.write(1), [page])
         return True
 
     def ended(self, pages: list[Page | JobCommand]) -> None:

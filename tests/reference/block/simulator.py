@@ -60,7 +60,6 @@ class BlockReference(Reference):
             "invalid": [device.invalid_in_bundle(bundle) for bundle in range(self.config.bundles)],
             "waiting": [sorted(device.waiting(plane), key=self._preference) for plane in planes],
             "jobs": [self._job(plane) for plane in planes],
-            "failed": list(device.life.failed),
         }
 
     def _preference(self, bundle: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What worn blocks and failed pages do to merges, by example, on the reference."""
+"""What worn blocks do to merges, by example, on the reference."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from .audit import check
 from .simulator import Rule
 from .test_block import ALL, SMALL, SUPER, last_candidate, more, places, writes
 
-# As SMALL: blocks 0 to 2 are the D of bundles 0 to 2, blocks 3 to 5 are free, of which one is kept.
-MORTAL = replace(SMALL, endurance=1000, reserve=0, program_failure=(0.0, 1e-9))
+# As SMALL: blocks 0 to 2 are the D of bundles 0 to 2, blocks 3 to 6 are free, of which two are kept.
+MORTAL = replace(SMALL, endurance=1000, blocks_per_plane=7)
 #: Bundle 0 has a full U, block 3, and needs another page.
 FULL_U = writes(0, 0, 0, 0, 0)
 
 
-def filled(rule: Rule, config: BlockConfig = MORTAL, failing: tuple[int, ...] = ()) -> BlockReference:
-    """A full device, some pages of which fail when they are programmed from now on."""
+def filled(rule: Rule, config: BlockConfig = MORTAL) -> BlockReference:
+    """A full device."""
     reference = BlockReference(config, rule)
     more(reference, ALL)
-    reference.device.life.page_fails = lambda ppn: ppn in failing  # type: ignore[method-assign]
     return reference
 
 
@@ -29,23 +28,6 @@ def lost(reference: BlockReference) -> tuple[list[int], list[int]]:
     """Blocks that are worn and not retired, and those retired."""
     life = reference.device.life
     return sorted(life.worn - life.retired), sorted(life.retired)
-
-
-def test_target__fails__is_emptied_and_another_one_taken() -> None:
-    reference = filled(merge, failing=(4 * 4 + 2,))
-    more(reference, FULL_U)
-    assert places(reference, 1, 2, 3) == [(5, 1), (5, 2), (5, 3)] and lost(reference) == ([], [4])
-    counters = reference.counters
-    assert (counters["relocated_pages"], counters["padded_pages"], counters["erases"]) == (2 + 4, 1, 3)
-    assert list(reference.device.pools[0]) == [3] and places(reference, 0) == [(0, 0)]
-
-
-def test_host_page__fails__goes_to_the_update_block_and_in_it_to_the_next_page() -> None:
-    reference = BlockReference(MORTAL, merge)
-    reference.device.life.page_fails = lambda ppn: ppn in (1, 4)  # type: ignore[method-assign]
-    more(reference, writes(0, 1))
-    assert places(reference, 0, 1) == [(0, 0), (1, 1)] and lost(reference) == ([0, 1], [])
-    assert reference.device.physical[1] == (1, -1) == reference.device.physical[4]
 
 
 def test_erase_in_place__wears_out_d__the_job_goes_on_as_a_merge() -> None:
@@ -58,19 +40,6 @@ def test_erase_in_place__wears_out_d__the_job_goes_on_as_a_merge() -> None:
     assert reference.device.since_merge[0] == 0
 
 
-def test_out__finds_no_room__the_job_goes_on_as_a_merge() -> None:
-    reference = filled(lambda plans, case: 1 if plans[1].allowed else 0, failing=(3 * 4 + 1,))
-    more(reference, writes(0, 4, 8))  # bundle 2 needs a block: that of bundle 0 is lost, that of 1 is won
-    assert places(reference, 0, 1, 2, 3) == [(5, 0), (5, 1), (5, 2), (5, 3)] and lost(reference) == ([], [3])
-    assert reference.counters["out_copies"] == 2 + 3 and reference.counters["m_merges"] == 2
-
-
-def test_back__fails__the_job_goes_on_as_a_merge() -> None:
-    reference = filled(last_candidate, failing=(0,))
-    more(reference, FULL_U)
-    assert places(reference, 1, 2, 3) == [(4, 1), (4, 2), (4, 3)] and lost(reference) == ([], [0])
-
-
 def test_superblock__worn_block__is_emptied_first_and_without_m_merge() -> None:
     asked = []
 
@@ -78,11 +47,11 @@ def test_superblock__worn_block__is_emptied_first_and_without_m_merge() -> None:
         asked.append([plan.allowed for plan in plans])  # type: ignore[attr-defined]
         return 0
 
-    config = replace(SUPER, endurance=1000, reserve=0, program_failure=(0.0, 1e-9))
+    config = replace(SUPER, endurance=1000, blocks_per_plane=SUPER.blocks_per_plane + 1)
     reference = BlockReference(config, rule)
-    reference.device.life.page_fails = lambda ppn: ppn == 5  # type: ignore[method-assign]
-    more(reference, writes(*range(8), 0, 0, 0, 0))  # page 5 goes to the next place, and block 1 is worn
-    assert lost(reference) == ([], [1]) and asked == [[True, False, False, False, False]]
+    reference.device.life.worn.add(1)
+    more(reference, writes(*range(8), 0, 0, 0, 0, 0))
+    assert lost(reference) == ([], [1]) and asked == [[True, False, False, False, False], [True] * 5]
     assert reference.device.lost_now() == 0
 
 
@@ -99,12 +68,12 @@ def test_disturbance_wears__the_leaves_beside(wears: bool) -> None:
 
 
 def test_variant__lost_blocks__the_last_bundles_go_and_their_blocks_first() -> None:
-    config = replace(MORTAL, capacity="variant", blocks_per_plane=6)
+    config = replace(MORTAL, capacity="variant")
     reference = filled(merge, config)
     device = reference.device
     device.life.limits[4 * 3 : 4 * 4] = [1] * 4  # block 3 is the first one that is lost
     more(reference, FULL_U)
-    assert lost(reference) == ([], [3]) and device.life.capacity == 12  # still five blocks, one of them kept
+    assert lost(reference) == ([], [3]) and device.life.capacity == 12  # still six blocks, two of them kept
     device.life.limits[4 * 4 : 4 * 5] = [1] * 4
     more(reference, writes(*[0] * 16))
     assert lost(reference) == ([], [3, 4]) and device.life.capacity == 8

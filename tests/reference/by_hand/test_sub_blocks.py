@@ -158,26 +158,6 @@ def test_neighbours_are_moved_and_stay_written_and_invalid() -> None:
     assert device.pools[0][-1] == 0 and device.buckets[0][4] == [0]
 
 
-@pytest.mark.parametrize(
-    ("isolation", "lost", "spoiled"),
-    [("none", 3, [0, 1, 4]), ("software", 0, [0, 1, 4]), ("hardware", 0, [])],
-)
-def test_an_erase_disturbs_the_written_pages_next_to_it(
-    isolation: str, lost: int, spoiled: list[int]
-) -> None:
-    config = replace(SUBS, placement="single", isolation=isolation, erase_disturbs=True)
-    device = built(config, ("vv", "xx", "v.", "vv"))
-    device.start_round(0, [(0, 0b0010)])
-    device.finish_round(0)
-    assert [ppn for ppn in range(8) if device.physical[ppn][1] == -1] == spoiled
-    device.audit()
-    assert device.counters["lost_pages"] == lost
-    assert device.is_valid(6)  # beyond the neighbours nothing happens
-    if lost:
-        device.read_flash(0)
-        assert device.counters["lost_pages"] == lost + 1
-
-
 # Hot pages of the host, and relocated ones
 
 

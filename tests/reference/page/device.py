@@ -9,7 +9,6 @@ from ..blocks import Place, Scattered, Stream
 from ..collecting import Collecting
 from ..config import BY_HOTNESS, SCATTERING, ReferenceConfig
 from ..flash import UNMAPPED
-from ..lifetime import EndOfLife
 from ..placement import place_host_page, stream_of_host_page
 from .speedupgc import BlockGroups, HotnessTable
 
@@ -74,9 +73,7 @@ class Device(Collecting):
 
         If a row is given, what lies before it is padded.
         """
-        # Where programs fail, the page has been prepared: pages before it have been lost since it was let in.
-        assert self.config.programs_fail or self.takes_host_pages(plane)
-        row = None if self.config.programs_fail else row
+        assert self.takes_host_pages(plane)
         page = self.logical[lpn]
         is_newest = version > page.version
         old = page.ppn if is_newest else UNMAPPED
@@ -92,21 +89,6 @@ class Device(Collecting):
             self.rule.written(lpn, old, ppn)
         self.counters["host_pages_written"] += 1
         self.switch_on_if_needed(plane)
-
-    def pass_failing(self, plane: int, lpn: int) -> None:
-        """Until the page of the host can be programmed to one that does not fail."""
-        if self.config.programs_fail:
-            self.life.pass_failing(plane, stream_of_host_page(self, plane, lpn), lpn)
-
-    def prepare(self, plane: int, lpn: int, row: int) -> bool:
-        """Where pages may fail: pad what lies before the row, find a page; return whether there is one."""
-        if self.config.programs_fail:
-            self.pad(plane, stream_of_host_page(self, plane, lpn), row, lpn)
-            try:
-                self.pass_failing(plane, lpn)
-            except EndOfLife:
-                return False
-        return True
 
     def _count_and_place(self, plane: int, lpn: int, is_newest: bool) -> Place:
         """Where the page goes, with its update counted and the old page invalidated."""
@@ -145,12 +127,6 @@ class Device(Collecting):
         """Read a mapped page and check that it holds the newest programmed version."""
         self.counters["flash_reads"] += 1
         self.counters["lost_pages"] += not self.holds_newest(lpn)
-        self.aging.note_read(self.logical[lpn].ppn)
-
-    def read_requested(self, lpn: int) -> None:
-        """Read a mapped page that the host has requested."""
-        self.read_flash(lpn)
-        self.aging.note_requested(self.logical[lpn].ppn)
 
     def unmap(self, lpn: int) -> None:
         page = self.logical[lpn]

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ..loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
-from ..nand import Die, Phases
+from ..nand import Die
 from .device import Device
 from .idle import BackgroundGc
 
@@ -21,7 +21,7 @@ class EventLoop(BackgroundGc):
 
     def classes_in_order(self) -> list[Callable[[Die], Work]]:
         c = self.config
-        must, may = [self.foreground_gc, self.levelling, self.refresh], []
+        must, may = [self.foreground_gc, self.levelling], []
         if c.waits_for_empty_queues:
             must, may = [self.urgent_gc], must
         goes_on = [self.running_gc] if c.gc_grain == "round" else []
@@ -146,10 +146,6 @@ class EventLoop(BackgroundGc):
         """Rounds that level wear, behind those of collection."""
         return (yield from self.collect_first(die, lambda plane: bool(self.device.levelling[plane])))
 
-    def refresh(self, die: Die) -> Work:
-        """Rounds of patrols, behind all others."""
-        return (yield from self.collect_first(die, lambda plane: plane in self.device.aging.to_visit))
-
     def urgent_gc(self, die: Die) -> Work:
         """Foreground GC of planes that have to be collected in before they take a page more."""
 
@@ -191,22 +187,12 @@ class EventLoop(BackgroundGc):
                 pages.append(die.reads.popleft())
                 self.read_flash(pages[-1])
                 self.counters["joined_reads"] += 1
-            self.start(die, self.with_retries(self.commands.read(len(pages))), pages)
+            self.start(die, self.commands.read(len(pages)), pages)
         return True
 
     def read_flash(self, page: Page) -> None:
         self.counters["rmw_reads"] += page.reads_first
-        self.device.aging.now = self.now
-        if page.reads_first:
-            self.device.read_flash(page.lpn)
-        else:
-            self.device.read_requested(page.lpn)
-
-    def with_retries(self, phases: Phases) -> Phases:
-        """The phases of a command, the first of which reads, with the most retries of its pages."""
-        needs_channel, ns = phases[0]
-        retries = self.device.aging.take_slowest()
-        return [(needs_channel, ns + retries * self.config.read_ns), *phases[1:]]
+        self.device.read_flash(page.lpn)
 
     def read_joins(self, die: Die, page: Page, others: list[Page]) -> bool:
         """Whether the read can be carried out with these, in a plane of its own."""
@@ -244,29 +230,17 @@ class EventLoop(BackgroundGc):
     def start_write(self, die: Die, plane: int, queue: deque[Page]) -> None:
         """Program the head of the queue in the plane and, with multi-plane writes, what may join it."""
         order = self.planes_behind(die, plane)
-        self.device.aging.now = self.now
         self.device.request = queue[0].told
-        failed = self.device.life.program_failures
-        self.device.pass_failing(plane, queue[0].lpn)
         row = self.device.host_row(plane, queue[0].lpn) if self.config.multi_plane_writes else None
         if self.config.allocation != "static":
             self.device.advance_plane_cursor(plane)
         pages = [self.program_head(plane, queue)]
         while row is not None and queue and (joins := self.planes_to_join(order, queue[0], row)):
-            if not self.device.prepare(joins[0], queue[0].lpn, row):
-                break
             order.remove(joins[0])
             pages.append(self.program_head(joins[0], queue, row))
             self.counters["joined_writes"] += 1
         is_done_early = self.config.write_completes == "transfer"
-        phases = self.with_failures(self.commands.write(len(pages)), failed)
-        self.start(die, phases, pages, is_done_early)
-
-    def with_failures(self, phases: Phases, failed: int) -> Phases:
-        """The phases of a command in which so many programs had failed before it; the last one is longer."""
-        needs_channel, ns = phases[-1]
-        again = self.device.life.program_failures - failed
-        return [*phases[:-1], (needs_channel, ns + again * self.config.program_ns)]
+        self.start(die, self.commands.write(len(pages)), pages, is_done_early)
 
     def program_head(self, plane: int, queue: deque[Page], row: int | None = None) -> Page:
         page = queue.popleft()
@@ -302,21 +276,15 @@ class EventLoop(BackgroundGc):
         if self.device.levels_next(plane):
             if not self.device.start_levelling(plane):
                 return
-        elif self.device.aging.refreshes_next(plane):
-            self.device.aging.now = self.now
-            if not self.device.aging.start_refresh(plane):
-                return
         elif self.device.leader_of(plane) is None:
             if not life.can_collect(plane):
                 life.give_up(plane)
                 self.check_life()
                 return
             self.device.start_round(plane, (yield plane))
-        failed = life.program_failures
-        self.device.aging.now = self.now
         pages = self.device.move_next(plane)
         if pages:
-            phases = self.with_retries(self.with_failures(self.commands.move(pages), failed))
+            phases = self.commands.move(pages)
         else:
             self.device.erase(plane)
             self.check_life()

@@ -46,22 +46,6 @@ class Reference:
         self.loop.waits = Waits()
         self._serial = 0
 
-    def pass_days(self, days: int) -> None:
-        """Let the data grow older, unless the device is at its end; what that leads to takes no time."""
-        if self.device.life.over:
-            return
-        aging = self.device.aging
-        aging.now = self.loop.now
-        for _ in range(days):
-            aging.pass_day()
-            if self.config.timing == "none":
-                self.run([])
-                continue
-            while (plane := aging.plane_to_patrol()) is not None:
-                if aging.start_refresh(plane):
-                    self.device.finish_round(plane)
-            aging.slowest = 0
-
     def run(
         self,
         requests: Iterable[tuple[int, ...]],
@@ -139,7 +123,6 @@ class Reference:
             "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
             **self.export_of_life(),
             **({"left_if_level": device.life.left_if_level()} if device.life.wears else {}),
-            **self.export_of_aging(),
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
             "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
         }
@@ -156,22 +139,7 @@ class Reference:
             "gone": life.gone,
             "capacity_left": life.capacity,
             "first_lost_at": life.first_lost_at,
-            "failures": (life.program_failures, life.erase_failures),
             "over": life.over,
-        }
-
-    def export_of_aging(self) -> dict[str, Any]:
-        """Of reads that have errors: of sub-blocks that hold data; nothing of other devices."""
-        aging, device = self.device.aging, self.device
-        if aging.errors is None:
-            return {}
-        subs = [sub for sub in range(len(device.written)) if device.written[sub]]
-        return {
-            "passed_ns": aging.passed_ns,
-            "begun": {sub: aging.begun[sub] for sub in subs},
-            "reads": {sub: aging.reads.get(sub, 0) for sub in subs},
-            "patrolled": sorted(aging.to_visit),
-            "refreshed": sorted(aging.refreshed),
         }
 
     def export_of_all(self) -> dict[str, Any]:

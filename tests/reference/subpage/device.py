@@ -67,7 +67,7 @@ class SubpageDevice(RegionRules):
         valid = self.valid_slots(self.slots_of_block(block))
         if not valid:
             return 0
-        self.life.pass_failing_pages(plane)
+        self.life.ensure_page(plane)
         lpns = [self.sector_in(slot) for slot in self._of_one_page(valid)]
         reads = self.by_page(lpns)
         for read in reads:

@@ -107,17 +107,6 @@ class EventLoop(AtOnce, Clock):
         c = self.config
         return [(False, reads * c.read_ns), (True, (reads + 1) * c.transfer_ns), (False, c.program_ns)]
 
-    def with_failures(self, phases: Phases, failed: int, *, in_region: bool = False) -> Phases:
-        """Longer by the programs that have failed, all but so many before."""
-        is_subpage = in_region and self.device.config.kind == "subftl"
-        program_ns = self.config.subpage_program_ns if is_subpage else self.config.program_ns
-        *others, (on_channel, ns) = phases
-        return [*others, (on_channel, ns + (self.device.life.program_failures - failed) * program_ns)]
-
-    def start_failed(self, die: Die, failed: int) -> None:
-        """Start a command of failed programs alone."""
-        self.start_gc(die, self.with_failures(self.program_phases(), failed + 1, in_region=True))
-
     # Classes of work
 
     def main_gc(self, die: Die) -> Work:
@@ -130,9 +119,8 @@ class EventLoop(AtOnce, Clock):
                 return True
             if self.device.leader_of(plane) is None:
                 self.device.start_round(plane, (yield plane))
-            failed = self.device.life.program_failures
             if reads := self.device.move_next(plane):
-                self.start_gc(die, self.with_failures(self.relocation_phases(reads), failed))
+                self.start_gc(die, self.relocation_phases(reads))
             else:
                 self.device.erase(plane)
                 self.check_life()
@@ -185,13 +173,9 @@ class EventLoop(AtOnce, Clock):
                 return did_something
             lpn = self.device.sector_in(slot)
             if slot != region.evicts and self.device.is_kept(region, lpn):
-                failed = self.device.life.program_failures
-                if not self.device.can_move_in_region(region):
-                    self.start_failed(die, failed)
-                    return True
                 self.device.pass_slot(region, slot)
                 self.device.move_in_region(region, slot)
-                self.start_gc(die, self.with_failures(self.copy_phases(), failed, in_region=True))
+                self.start_gc(die, self.copy_phases())
                 return True
             if not self.device.is_being_evicted(lpn) and self.is_short(region):
                 region.evicts = slot
@@ -236,16 +220,14 @@ class EventLoop(AtOnce, Clock):
             self.device.foreground[plane] = True
             self.counters["gc_episodes"] += 1
         else:
-            failed = self.device.life.program_failures
-            self.device.life.pass_failing_pages(plane)
+            self.device.life.ensure_page(plane)
             die.writes.popleft()
             self.device.advance_plane_cursor(plane)
             self.device.begin(job)
             self.device.program_job(job, plane)
-            self.start(die, self.with_failures(self.commands.write(1), failed), [job])
+            self.start(die, self.commands.write(1), [job])
 
     def write_to_region(self, die: Die, region: Region, job: Job) -> None:
-        failed = self.device.life.program_failures
         if not self.device.begin(job):
             region.queue.popleft()
             self.job_ended(job)
@@ -255,9 +237,7 @@ class EventLoop(AtOnce, Clock):
         elif found != COLLECTING:
             region.queue.popleft()
             self.device.program_in_region(job, region)
-            self.start(die, self.with_failures(self.program_phases(), failed, in_region=True), [job])
-        elif self.device.life.program_failures > failed:
-            self.start_failed(die, failed)
+            self.start(die, self.program_phases(), [job])
 
     # What has ended
 

@@ -222,13 +222,6 @@ class SubpageFlash(Collecting):
         self._store(page, {offset: stored})
         self.counters["subpage_programs"] += 1
 
-    def fail_subpage(self, page: int) -> None:
-        """Program the next subpage of the page with nothing."""
-        assert not self.valid_slots(self.slots_of_page(page))
-        self.page_use[page] += 1
-        self.stored_h[page] = self.calendar_h
-        self.counters["subpage_programs"] += 1
-
     def _store(self, page: int, slots: dict[int, Stored | None]) -> None:
         for offset, stored in slots.items():
             self.pages[page][offset] = stored

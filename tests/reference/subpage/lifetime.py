@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..blocks import Stream
 from ..erase_sets import Pair, whole
-from ..lifetime import PROGRAM, EndOfLife, Life
+from ..lifetime import EndOfLife, Life
 from .config import SubpageConfig
 
 if TYPE_CHECKING:
@@ -21,32 +21,12 @@ class SubpageLife(Life):
     device: SubpageFlash
     config: SubpageConfig
 
-    # Failures
-
-    def next_fails(self, block: int, slot: int) -> bool:
-        """Whether the program at this slot, counted within the block, fails."""
-        if not self.config.programs_fail:
-            return False
-        k = self.device.erases[block] * self.config.slots_per_block + slot
-        return self.fails(PROGRAM, block, k, self.config.program_failure)
-
-    def note_failed(self, block: int, slots: int) -> None:
-        self.worn.add(block)
-        self.program_failures += 1
-        self.device.counters["padded_pages"] += slots
-
-    def pass_failing_pages(self, plane: int) -> None:
-        """Program nothing to the pages of the main area that fail where the next one would go to."""
-        while self.wears:
-            if (plane, 0) not in self.device.open:
-                if not self.device.pools[plane]:
-                    raise EndOfLife
-                self.device.open_first(plane, Stream(0))
-            block = self.device.open[plane, 0].block
-            if not self.next_fails(block, self.device.written[block] * self.config.slots_per_unit):
-                return
-            self.note_failed(block, self.config.slots_per_page)
-            self.device.program_page(plane, [None] * self.config.slots_per_page)
+    def ensure_page(self, plane: int) -> None:
+        """Open a block of the main area, or end the life."""
+        if self.wears and (plane, 0) not in self.device.open:
+            if not self.device.pools[plane]:
+                raise EndOfLife
+            self.device.open_first(plane, Stream(0))
 
     # What planes hold
 

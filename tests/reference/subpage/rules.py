@@ -32,41 +32,12 @@ class RegionRules(Programming):
             elif region.next_page[region.open] == self.config.flash_pages_per_block:
                 region.open = None
             elif not self._is_held(self.next_page(region)):
-                if not self._next_fails(region):
-                    return READY
-                self._fail_page(region)
+                return READY
             elif self.config.advance == "always":
                 return ADVANCE
             else:
                 region.next_page[region.open] += 1
         return COLLECTING
-
-    def _next_fails(self, region: Region) -> bool:
-        page, c = self.next_page(region), self.config
-        slot = page * c.slots_per_page + self.page_use[page]
-        return self.life.next_fails(self.block_of_slot(slot), slot % c.slots_per_block)
-
-    def _fail_page(self, region: Region) -> None:
-        """Program nothing at the next page, and turn over."""
-        page, c = self.next_page(region), self.config
-        self.life.note_failed(page // c.flash_pages_per_block, 1 if c.kind == SUBFTL else c.slots_per_page)
-        if c.kind == SUBFTL:
-            self.fail_subpage(page)
-        else:
-            self.program_whole(page, [None] * c.slots_per_page)
-        self._turn_page(region)
-
-    def can_move_in_region(self, region: Region) -> bool:
-        """Whether the open block has a page left, behind those that fail."""
-        while self.has_page(region):
-            if not self._next_fails(region):
-                return True
-            self._fail_page(region)
-        return False
-
-    def has_page(self, region: Region) -> bool:
-        assert region.open is not None
-        return region.next_page[region.open] < self.config.flash_pages_per_block
 
     def next_page(self, region: Region) -> int:
         assert region.open is not None
@@ -134,7 +105,7 @@ class RegionRules(Programming):
         region.scan = slot % self.config.slots_per_block + 1
 
     def is_kept(self, region: Region, lpn: int) -> bool:
-        if self.config.kind != SUBFTL or region.kept >= self.config.most_kept or not self.has_page(region):
+        if self.config.kind != SUBFTL or region.kept >= self.config.most_kept:
             return False
         return self.keeps(lpn) if self.keeps else lpn in self.updated
 

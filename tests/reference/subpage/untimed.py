@@ -57,7 +57,7 @@ class AtOnce(Admission):
         plane, die = self.plane_to_write(), self.bind_die()
         if self.device.die_of_plane(plane) == die:
             self.device.advance_plane_cursor(plane)
-        self.device.life.pass_failing_pages(plane)
+        self.device.life.ensure_page(plane)
         self.device.program_job(job, plane)
         if self.device.needs_gc(plane):  # a plane may be collecting since a run in time, and need it no more
             yield from self.collect(plane)
@@ -94,8 +94,6 @@ class AtOnce(Admission):
             return
         lpn = self.device.sector_in(slot)
         if self.device.is_kept(region, lpn):
-            if not self.device.can_move_in_region(region):
-                return
             self.device.move_in_region(region, slot)
         elif self.device.life.is_short(self.plane_to_write()):
             return

@@ -255,8 +255,8 @@ def test_page_family__has_the_parameters_it_had() -> None:
     """A page is one unit there: nothing of a device changes with what the sub-page family needs."""
     config = page_device()
     assert config.units_per_page == 1 and config.physical_units == config.geometry.physical_pages == 256
-    assert family_of(config).constants(config) == {"error_model": {}}
-    assert family_of(config).fixed == ("params", "error_model")
+    assert family_of(config).constants(config) == {}
+    assert family_of(config).fixed == ("params",)
     params = params_record(config, 3)[0]
     assert params["pages_per_block"] == 8 and params["logical_pages"] == 160
     assert params["valid_limit"] == (16 - 2 - 2) * 8 and set(params.dtype.names) == set(PARAMS.names or ())
