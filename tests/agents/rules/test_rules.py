@@ -105,7 +105,6 @@ def test_agent_in_the_engine__of_equal_placement__leaves_the_same_device_as_play
         ("demo-placement", "cost_benefit(since_close=1)+{scored streams}"),
         ("demo-idle", "{victims}+{answers}"),
         ("demo-placement", "cost_benefit(since_close=1)+sepbit+least_worn+{cold blocks}"),
-        ("demo-placement", "greedy+{streams}+{free blocks}+{cold blocks}"),
     ],
 )
 def test_agent__is_a_rule_by_name__alone_and_beside_others(tmp_path: Path, device: str, policy: str) -> None:

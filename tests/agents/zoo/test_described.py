@@ -21,7 +21,6 @@ from tests.agents.rules.agents import random_agent, saved_agent
         ("linear streams", "placement", "ordinal with 6 and 6 actions, linear", 11),
         ("answers", "idle", "ordinal with 8 actions, linear and 8 units", 7),
         ("cold blocks", "levelling", "scores of candidates, linear and 8 x 6 units", 10),
-        ("free blocks", "allocation", "scores of candidates, linear and 8 units", 10),
     ],
 )
 def test_described__what_it_decides_by_what(
