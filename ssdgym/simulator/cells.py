@@ -39,6 +39,7 @@ def cell_fields(device: DeviceConfig) -> dict[str, float]:
         "endures": True,
         "shrinks": cells.capacity == Capacity.VARIANT,
         "least_capacity": max(round(cells.least_capacity * device.logical_pages), 1),
+        "mean_endurance": cells.endurance.mean,
     }
 
 

@@ -108,6 +108,7 @@ PARAMS = np.dtype(
         ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
         ("shrinks", "u1"),  # logical pages are given up in place of the device
         ("least_capacity", "i8"),  # logical pages; with fewer it is at the end of its life
+        ("mean_endurance", "f8"),  # erases of a sub-block
     ],
     align=True,
 )
