@@ -156,11 +156,10 @@ FAMILIES = {
 }
 ARRAYS = frozenset().union(*FAMILIES.values())
 #: Arrays that no room owns: counted and noted in all of them, or written by the simulator or by rules.
-COMMON = {"control", "counters", "params", "page_memory", "block_memory", "stream_memory", "memory"}
+COMMON = {"control", "counters", "params", "page_memory", "block_memory", "stream_memory", "memory", "table"}
 #: Assignments by others than the owner: where, of what, and why.
 EXCEPTIONS = {
-    ("blocks/index.py", "plane.dirty_head"): "makes empty devices",
-    ("blocks/index.py", "plane.round_leader"): "likewise",
+    ("blocks/index.py", "plane.round_leader"): "makes empty devices",
     ("entries.py", "logical.ppn"): "likewise",
     ("page/family.py", "*"): "likewise",
     ("subpage/family.py", "*"): "likewise",

@@ -15,8 +15,45 @@
 * **E26** `hot_cold`: a host page goes by its degree before it is counted.
 """
 
-from ssdgym.policy import built_in_placement
-
-built_in_placement(
-    "hot_cold", source="As Shin, Electronics Letters 2018, closes with; hot as in SpeedupGC, III-B"
+from ssdgym.baselines.placements.hotness import (
+    MEMORY,
+    count_hot,
+    count_update,
+    hotness_group,
+    is_first_write,
+    table_bytes,
+    table_words,
+    was_first_write,
 )
+from ssdgym.policy import placement_policy
+
+
+@placement_policy(
+    "hot_cold",
+    source="As Shin, Electronics Letters 2018, closes with; hot as in SpeedupGC, III-B",
+    streams=2,
+    relocation_streams=1,
+    memory=MEMORY,
+    table=table_words,
+    controller_bytes=table_bytes,
+    counted=["hot_pages_written"],
+)
+def hot_cold(view, plane, lpn, source, parameters):
+    """Put a hot page into stream 1, any other into stream 0."""
+    if is_first_write(view, lpn):
+        return 0
+    return 1 if hotness_group(view, 0, lpn) > 0 else 0
+
+
+@hot_cold.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Count the write."""
+    first = was_first_write(view, lpn, old_page, page)
+    count_hot(view, 0 if first or hotness_group(view, 0, lpn) == 0 else 1)
+    if not first:
+        count_update(view, 0, lpn)
+
+
+@hot_cold.on("attached")
+def attached(view, plane, block, parameters):
+    """Begin on whatever the device holds: nothing is known of it."""

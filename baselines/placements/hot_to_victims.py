@@ -8,6 +8,93 @@ Hotness is that of `hot_cold` (E22 to E25).
   pool has a best set: stream 0.
 """
 
-from ssdgym.policy import built_in_placement
+from typing import Any
 
-built_in_placement("hot_to_victims", source="Gong, Shen and Shu, SpeedupGC, section II-B (GSM+)")
+from ssdgym.baselines.placements.hotness import (
+    MEMORY,
+    count_hot,
+    count_update,
+    group_once_counted,
+    hotness_group,
+    is_first_write,
+    table_bytes,
+    table_words,
+    was_first_write,
+)
+from ssdgym.baselines.victims.gsm import BEST_SET, beats, by_benefit, keep_best_sets, renew
+from ssdgym.baselines.victims.gsm import touch as touch_victim
+from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes
+from ssdgym.policy import (
+    MAX_STREAMS,
+    POOLED,
+    block_order,
+    first_writable,
+    kernel,
+    placement_policy,
+    whole_mask,
+)
+
+
+@kernel
+def _can_be_written(view, block):
+    renew(view, block)
+    return view.block[block].status & POOLED != 0 and view.block_memory[block].mask != 0
+
+
+@kernel
+def _is_target_before(view, a, b):
+    ours, theirs = view.block_memory[a].writable, view.block_memory[b].writable
+    return ours > theirs if ours != theirs else beats(view, a, b)
+
+
+_targets = block_order("target", _can_be_written, _is_target_before)
+_note_target, _next_target = _targets.touch, _targets.first
+
+
+def _controller_bytes(device: Any) -> int:
+    """Return the bytes of best sets, which say if they can be written, of two orders, and of hotness."""
+    return best_set_bytes(device, bits_of(2)) + 2 * tree_bytes(device) + table_bytes(device)
+
+
+@placement_policy(
+    "hot_to_victims",
+    source="Gong, Shen and Shu, SpeedupGC, section II-B (GSM+)",
+    streams=1,
+    relocation_streams=1,
+    relocated_to=0,
+    targets=True,
+    block=[*BEST_SET, *by_benefit.block, *_targets.block],
+    stream=[*by_benefit.stream, *_targets.stream],
+    memory=MEMORY,
+    table=table_words,
+    controller_bytes=_controller_bytes,
+    counted=["hot_pages_written"],
+)
+def hot_to_victims(view, plane, lpn, source, parameters):
+    """Name the sub-block of E27 for a hot page of the host, else stream 0."""
+    if source >= 0 or is_first_write(view, lpn) or group_once_counted(view, 0, lpn) == 0:
+        return 0
+    block = _next_target(view, plane)
+    if block < 0:
+        return 0
+    sub = first_writable(view, block, view.block_memory[block].mask)
+    return MAX_STREAMS + (sub if sub >= 0 else first_writable(view, block, whole_mask(view)))
+
+
+@hot_to_victims.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Count the write."""
+    if was_first_write(view, lpn, old_page, page):
+        count_hot(view, 0)
+    else:
+        count_update(view, 0, lpn)
+        count_hot(view, 1 if hotness_group(view, 0, lpn) > 0 else 0)
+
+
+@kernel
+def _touch(view, block):
+    touch_victim(view, block)
+    _note_target(view, block)
+
+
+keep_best_sets(hot_to_victims, _touch)

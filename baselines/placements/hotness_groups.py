@@ -37,6 +37,353 @@ Hotness is that of `hot_cold` (E22 to E25).
   the open blocks.
 """
 
-from ssdgym.policy import built_in_placement
+from typing import Any
 
-built_in_placement("hotness_groups", source="Gong, Shen and Shu, SpeedupGC, sections III-C and III-D")
+import numpy as np
+
+from ssdgym.baselines.placements.block_groups import (
+    NO_GROUP,
+    RANK,
+    SIZES,
+    WRITABLE,
+    WRITABLE_BEST,
+    first_of,
+    is_larger,
+    join_group,
+    rank_of,
+    reclassify,
+    set_sizes,
+    show,
+    words_of_plane,
+)
+from ssdgym.baselines.placements.hotness import (
+    MEMORY,
+    count_hot,
+    count_update,
+    group_once_counted,
+    hotness_group,
+    is_first_write,
+    table_bytes,
+    table_words,
+    was_first_write,
+)
+from ssdgym.baselines.victims.gsm import BEST_SET, NOTHING, by_benefit, note
+from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes, whole_bytes
+from ssdgym.policy import (
+    HARDWARE,
+    HOST_PLACEMENT_STREAM,
+    INDEXED,
+    MAX_STREAMS,
+    OPEN,
+    OPENS,
+    POOLED,
+    RELOCATION_STREAM,
+    SUB_BLOCK_RUN,
+    below,
+    best_set_after,
+    best_set_from,
+    blocks_of,
+    draw,
+    first_writable,
+    has,
+    kernel,
+    neighbours,
+    placement_policy,
+    tie_of,
+    whole_mask,
+)
+
+#: Of each block: its lowest sub-block with unwritten pages, and whether it was open before the last program.
+_BLOCK = [*BEST_SET, *by_benefit.block, *RANK, ("first", "u1"), ("was_open", "u1")]
+#: What has happened to a block.
+_ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
+_TRIES = 64
+
+
+def _words(device: Any) -> int:
+    """Return the words of the groups of all planes, and behind them of the hotness table."""
+    geometry, groups = device.usable, device.ftl.hotness.groups
+    return geometry.planes * words_of_plane(geometry.blocks_per_plane, groups) + table_words(device)
+
+
+def _controller_bytes(device: Any) -> int:
+    """Return the bytes that a controller would need.
+
+    For every block its best set, its group, and how it can be written. For every group its size; a heap of
+    the numbers of its blocks with the smallest rank on top, with the place of every block; and two bits for
+    every block of the plane, with one over each 64 of them. The largest rank of a group is found by a scan.
+    Where ranks are no benefits, an order of the blocks by benefit. And the counters of hotness.
+    """
+    geometry, hotness = device.usable, device.ftl.hotness
+    blocks, limit = geometry.blocks_per_plane, hotness.group_limit(geometry.blocks_per_plane)
+    of_a_block = whole_bytes(bits_of(blocks - 1)) + whole_bytes(bits_of(limit))
+    of_a_group = whole_bytes(bits_of(limit)) + whole_bytes(2 * (blocks + -(-blocks // 64)))
+    groups = geometry.planes * (blocks * of_a_block + hotness.groups * of_a_group)
+    order = tree_bytes(device) if device.isolation == "hardware" else 0
+    best_sets = best_set_bytes(device, bits_of(hotness.groups - 1), bits_of(WRITABLE_BEST))
+    return best_sets + groups + order + table_bytes(device)
+
+
+@kernel
+def _table(view):
+    """Return the word at which the hotness table begins."""
+    return np.int64(view.params[0].planes) * view.memory[0].plane_words
+
+
+# -- ranks
+
+
+@kernel
+def _full_and_invalid(view, block):
+    """Count the sub-blocks of a block that hold only invalid pages."""
+    params, count = view.params[0], 0
+    for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
+        count += view.sub_block[sub].invalid == params.pages_per_sub_block
+    return count
+
+
+@kernel
+def _keep(view, block, mask, gain, moves):
+    """Keep the best set of a block and its rank; return how it can be written."""
+    own = view.block_memory[block]
+    own.mask, own.gain, own.moves = mask, gain, moves
+    if view.params[0].isolation == HARDWARE:
+        listed = view.block[block].status & INDEXED
+        own.rank_gain, own.rank_moves, own.rank_tie = _full_and_invalid(view, block) if listed else 0, 0, 0
+    else:
+        own.rank_gain, own.rank_moves, own.rank_tie = gain, moves, tie_of(mask)
+    if not view.block[block].status & POOLED:
+        return 0
+    return WRITABLE_BEST if first_writable(view, block, mask) >= 0 else WRITABLE
+
+
+@kernel
+def _renew(view, block):
+    """Look for the best set of a block; return how it can be written."""
+    if view.block[block].status & INDEXED:
+        mask, gain, moves = best_set_from(view, block, view.block_memory[block].mask)
+        return _keep(view, block, mask, gain, moves)
+    return _keep(view, block, NOTHING, 0, 0)
+
+
+@kernel
+def _renew_after(view, block, s, programmed):
+    """Do as `_renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
+
+    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one of
+    them. The benefit of the best set is corrected, not counted again.
+    """
+    params, own = view.params[0], view.block_memory[block]
+    burdened = has(own.mask | neighbours(view, own.mask), s)
+    if programmed and not burdened:
+        return np.int64(own.shown) if view.block[block].status & POOLED else 0
+    if own.mask == 0 or params.erase_unit != SUB_BLOCK_RUN:
+        mask, gain, moves = best_set_from(view, block, NOTHING)
+        return _keep(view, block, mask, gain, moves)
+    gain, moves = np.int64(own.gain), np.int64(own.moves)
+    if programmed:
+        moves += 1
+    elif burdened:
+        gain += has(own.mask, s)
+        moves -= 1
+    mask, gain, moves = best_set_after(view, block, gain, moves)
+    return _keep(view, block, mask, gain, moves)
+
+
+@kernel
+def _note_first(view, block):
+    """Note the lowest sub-block of a block with unwritten pages."""
+    sub = first_writable(view, block, whole_mask(view))
+    view.block_memory[block].first = sub - block * view.params[0].sub_blocks if sub >= 0 else 0
+
+
+@kernel
+def _change(view, plane, block, change, s):
+    """Find best set, rank and group of a block; one page of sub-block `s` has changed, or anything."""
+    params, before = view.params[0], rank_of(view, block)
+    sub = block * params.sub_blocks + s
+    if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
+        _note_first(view, block)
+    if change == _ANYTHING:
+        writable = _renew(view, block)
+    else:
+        writable = _renew_after(view, block, s, change == _PROGRAMMED)
+    reclassify(view, plane, block, before, writable)
+    note(view, block)
+
+
+# -- where a page goes
+
+
+@kernel
+def _of_group(view, plane, group):
+    """Return the sub-block for a page of a hotness group, counted from 0; -1 without a free page (E31)."""
+    block, groups = first_of(view, plane, group, 1), view.memory[0].groups
+    if block >= 0:
+        return first_writable(view, block, view.block_memory[block].mask)
+    block, distance = first_of(view, plane, group, 0), 1
+    while block < 0 and distance < groups:
+        if group + distance < groups:
+            block = first_of(view, plane, group + distance, 0)
+        if block < 0 and group >= distance:
+            block = first_of(view, plane, group - distance, 0)
+        distance += 1
+    return block if block < 0 else block * view.params[0].sub_blocks + view.block_memory[block].first
+
+
+@kernel
+def _at_random(view, plane, stream, decision, first_draw):
+    """Return the sub-block for a page that is not hot; -1 if the pool is empty (E32)."""
+    params = view.params[0]
+    first, blocks = plane * np.int64(params.blocks), np.int64(params.blocks)
+    for k in range(_TRIES):
+        block = first + below(draw(params.seed, stream, decision, first_draw + k), blocks)
+        if view.block_memory[block].shown:
+            return block * params.sub_blocks + view.block_memory[block].first
+    start = below(draw(params.seed, stream, decision, first_draw + _TRIES), blocks)
+    for k in range(blocks):
+        block = first + (start + k) % blocks
+        if view.block_memory[block].shown:
+            return block * params.sub_blocks + view.block_memory[block].first
+    return np.int64(-1)
+
+
+@placement_policy(
+    "hotness_groups",
+    source="Gong, Shen and Shu, SpeedupGC, sections III-C and III-D",
+    streams=1,
+    relocation_streams=0,
+    targets=True,
+    block=_BLOCK,
+    stream=by_benefit.stream,
+    memory=[*MEMORY, *SIZES],
+    table=_words,
+    controller_bytes=_controller_bytes,
+    counted=["hot_pages_written"],
+)
+def hotness_groups(view, plane, lpn, source, parameters):
+    """Name the sub-block of E31 for a hot page, else that of E32, or the open block of E33."""
+    control, params = view.control[0], view.params[0]
+    first = source < 0 and is_first_write(view, lpn)
+    group = 0
+    if source >= 0:
+        group = hotness_group(view, _table(view), lpn)
+    elif not first:
+        group = group_once_counted(view, _table(view), lpn)
+    if group > 0:
+        return _target(_of_group(view, plane, group - 1), 0)
+    keeps = first or params.keeps_blocks != 0
+    if keeps and view.open_sub_block[plane * MAX_STREAMS] >= 0:
+        return 0
+    if source < 0:
+        sub = _at_random(view, plane, HOST_PLACEMENT_STREAM, control.clock, 0)
+    else:
+        page = source % np.int64(params.pages_per_block)
+        sub = _at_random(view, plane, RELOCATION_STREAM, control.rounds, 65 * page)
+    return _target(sub, OPENS if keeps else 0)
+
+
+@kernel
+def _target(sub, opens):
+    """Return the target of a sub-block; without one stream 0, whose block cannot be opened either."""
+    return 0 if sub < 0 else MAX_STREAMS + sub + opens
+
+
+# -- what happens
+
+
+@kernel
+def _programmed(view, plane, page, valid):
+    """Reclassify the block of a page that has been programmed, unless the block is open."""
+    params = view.params[0]
+    block, own = page // params.pages_per_block, view.block_memory[page // params.pages_per_block]
+    if view.block[block].status & OPEN:
+        return
+    whole = own.was_open != 0 or not valid
+    own.was_open = 0
+    s = page // params.pages_per_sub_block - block * params.sub_blocks
+    _change(view, plane, block, _ANYTHING if whole else _PROGRAMMED, s)
+
+
+@hotness_groups.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Count the write, and reclassify the block."""
+    table = _table(view)
+    if was_first_write(view, lpn, old_page, page):
+        count_hot(view, 0)
+    else:
+        count_update(view, table, lpn)
+        count_hot(view, 1 if hotness_group(view, table, lpn) > 0 else 0)
+    _programmed(view, plane, page, view.logical[lpn].ppn == page)
+
+
+@hotness_groups.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Reclassify the block that the page has gone to."""
+    _programmed(view, plane, page, True)
+
+
+@hotness_groups.on("invalidated")
+def invalidated(view, plane, lpn, old_page, page, parameters):
+    """Reclassify the block, unless it is open or a victim."""
+    params, block = view.params[0], old_page // view.params[0].pages_per_block
+    if view.block[block].status & INDEXED:
+        s = old_page // params.pages_per_sub_block - block * params.sub_blocks
+        _change(view, plane, block, _INVALIDATED, s)
+
+
+@hotness_groups.on("opened")
+def opened(view, plane, block, parameters):
+    """Reclassify the block, which has rank 0 while it is open."""
+    view.block_memory[block].was_open = 1
+    _change(view, plane, block, _ANYTHING, 0)
+
+
+@hotness_groups.on("collected")
+def collected(view, plane, block, parameters):
+    """Keep the victim in its group, and let nothing be written to it."""
+    show(view, plane, block, 0)
+    note(view, block)
+
+
+@hotness_groups.on("recycled")
+def recycled(view, plane, block, parameters):
+    """Reclassify the block after its round."""
+    _change(view, plane, block, _ANYTHING, 0)
+
+
+@hotness_groups.on("attached")
+def attached(view, plane, block, parameters):
+    """Deal the blocks of a plane to groups: in turn on an empty device (E28), else by rank (E34)."""
+    set_sizes(view)
+    first, blocks, groups = (
+        plane * np.int64(view.params[0].blocks),
+        view.params[0].blocks,
+        view.memory[0].groups,
+    )
+    for word in range(plane * view.memory[0].plane_words, (plane + 1) * view.memory[0].plane_words):
+        view.table[word] = 0
+    for number in blocks_of(view, plane):
+        _note_first(view, number)
+        _renew(view, number)
+        view.block_memory[number].group = NO_GROUP
+        view.block_memory[number].shown = 0
+        note(view, number)
+    for place in range(blocks):
+        if view.control[0].clock == 0:
+            number, group = first + place, place % groups
+        else:
+            number, group = _lowest(view, plane), place * groups // blocks
+        join_group(view, plane, number, group, _renew(view, number))
+
+
+@kernel
+def _lowest(view, plane):
+    """Return the block with the smallest rank of those that have not been dealt."""
+    lowest = np.int64(-1)
+    for block in blocks_of(view, plane):
+        if view.block_memory[block].group == NO_GROUP and (
+            lowest < 0 or is_larger(view.params[0], rank_of(view, lowest), rank_of(view, block))
+        ):
+            lowest = np.int64(block)
+    return lowest

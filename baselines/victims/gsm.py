@@ -1,6 +1,109 @@
-"""The greedy scanning method: erase the run of sub-blocks that gives back most for its cost."""
+"""The greedy scanning method: erase the run of sub-blocks that gives back most for its cost.
 
-from ssdgym.policy import choose_best_set, victim_policy
+Every block's best set (E43) is kept with it, and looked for again when something has changed there.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.baselines.victims.table_bytes import best_set_bytes, tree_bytes
+from ssdgym.policy import (
+    INDEXED,
+    best_set_from,
+    block_order,
+    blocks_of,
+    choose_block,
+    cost_of,
+    first_writable,
+    kernel,
+    legal_set,
+    most_invalid_block,
+    next_by_invalid,
+    tie_of,
+    victim_policy,
+    whole_mask,
+)
+
+#: Of each block: its best set (0 = none), its invalid pages, the moves before its erase, whether it has
+#: unwritten pages, and whether all that has to be looked at again.
+BEST_SET = [("mask", "u8"), ("gain", "i4"), ("moves", "i4"), ("writable", "u1"), ("stale", "u1")]
+#: The mask of no sub-block.
+NOTHING = np.uint64(0)
+#: Placements that keep the best sets themselves.
+KEEPING = ("hot_to_victims", "hotness_groups")
+
+
+@kernel
+def is_better(view, gain, moves, tie, block, best_gain, best_moves, best_tie, best):
+    """Return whether a set of the first block is chosen before one of the other."""
+    params = view.params[0]
+    ours, theirs = gain * cost_of(params, best_moves), best_gain * cost_of(params, moves)
+    if ours != theirs:
+        return ours > theirs
+    return tie < best_tie if tie != best_tie else block < best
+
+
+@kernel
+def beats(view, a, b):
+    """Return whether the best set of block `a` is chosen before that of `b`."""
+    x, y = view.block_memory[a], view.block_memory[b]
+    return is_better(view, x.gain, x.moves, tie_of(x.mask), a, y.gain, y.moves, tie_of(y.mask), b)
+
+
+@kernel
+def renew(view, block):
+    """Look for the best set of a block where it may be another one."""
+    own = view.block_memory[block]
+    if own.stale:
+        guess, own.stale = own.mask, 0
+        own.mask, own.gain, own.moves = 0, 0, 0
+        if view.block[block].status & INDEXED:
+            own.mask, own.gain, own.moves = best_set_from(view, block, guess)
+        own.writable = first_writable(view, block, own.mask) >= 0
+
+
+@kernel
+def _can_be_erased(view, block):
+    renew(view, block)
+    return view.block[block].status & INDEXED != 0 and view.block_memory[block].mask != 0
+
+
+by_benefit = block_order("victim", _can_be_erased, beats)
+note, next_victim = by_benefit.touch, by_benefit.first
+
+
+@kernel
+def choose_set(view, plane, choice, block, mask):
+    """Choose a set, -1 for none; where it is not legal, the whole block with most invalid pages."""
+    if block >= 0:
+        choice[0].block = block
+        choice[0].mask = mask
+        if legal_set(view, plane, choice, 1):
+            return 1
+    return choose_block(view, choice, most_invalid_block(view, plane))
+
+
+def by_search(view, plane, parameters, choice):
+    """Choose as `gsm` does, with a look at every block that may have the best set."""
+    params = view.params[0]
+    best, best_mask, best_gain, best_moves = -1, whole_mask(view), 0, 0
+    block = most_invalid_block(view, plane)
+    while block >= 0:
+        if view.block[block].invalid * cost_of(params, best_moves) < best_gain * params.erase_cost:
+            break  # nor can any that follows
+        mask, gain, moves = best_set_from(view, block, NOTHING)
+        if best < 0 or is_better(
+            view, gain, moves, tie_of(mask), block, best_gain, best_moves, tie_of(best_mask), best
+        ):
+            best, best_mask, best_gain, best_moves = block, mask, gain, moves
+        block = next_by_invalid(view, plane, block)
+    return choose_set(view, plane, choice, best, best_mask)
+
+
+def table_bytes(device: Any) -> int:
+    """Return the bytes that a controller would need for the best sets of all blocks, and their order."""
+    return best_set_bytes(device) + tree_bytes(device)
 
 
 @victim_policy(
@@ -8,6 +111,11 @@ from ssdgym.policy import choose_best_set, victim_policy
     source="Chang et al., CODES+ISSS 2016; as compared with in SpeedupGC, section IV",
     erase_unit="sub_block_run",
     isolation="software",
+    block=[*BEST_SET, *by_benefit.block],
+    stream=by_benefit.stream,
+    shares_memory_with=KEEPING,
+    equivalent=by_search,
+    controller_bytes=table_bytes,
 )
 def gsm(view, plane, parameters, choice):
     """Choose the best set of the plane: the run of sub-blocks of the highest recycle benefit.
@@ -15,4 +123,34 @@ def gsm(view, plane, parameters, choice):
     The benefit counts the moves of its neighbours. If the run is not legal because it gains no pages, choose
     the whole block with most invalid pages.
     """
-    return choose_best_set(view, plane, choice)
+    block = next_victim(view, plane)
+    return choose_set(view, plane, choice, block, view.block_memory[max(block, 0)].mask)
+
+
+def keep_best_sets(rule: Any, touch: Any) -> None:
+    """Let a rule call `touch` for every block whose best set may be another one."""
+
+    @rule.on("invalidated")
+    def invalidated(view, plane, lpn, old_page, page, parameters):
+        touch(view, old_page // view.params[0].pages_per_block)
+
+    def changed(view, plane, block, parameters):
+        touch(view, block)
+
+    for event in ("opened", "closed", "scattered", "collected", "recycled"):
+        rule.on(event)(changed)
+
+    @rule.on("attached")
+    def attached(view, plane, block, parameters):
+        for number in blocks_of(view, plane):
+            touch(view, number)
+
+
+@kernel
+def touch(view, block):
+    """Note that the best set of a block may be another one."""
+    view.block_memory[block].stale = 1
+    note(view, block)
+
+
+keep_best_sets(gsm, touch)

@@ -21,6 +21,10 @@ class MemoryBytes(Config):
     block: int = Field(0, ge=0, description="bytes per block")
     stream: int = Field(0, ge=0, description="bytes per plane and stream")
     device: int = Field(0, ge=0, description="bytes per device")
+    table: int = Field(0, ge=0, description="bytes of the table")
+    controller: int | None = Field(
+        None, ge=0, description="bytes that a controller would need for all of it; default: as many"
+    )
 
 
 class RuleNeeds(Config):
@@ -32,6 +36,7 @@ class RuleNeeds(Config):
     victim: MemoryBytes = Field(MemoryBytes(), description="memory of the victim rule")
     idle: MemoryBytes = Field(MemoryBytes(), description="memory of the idle rule")
     wear: MemoryBytes = Field(MemoryBytes(), description="memory of the rules that level wear")
+    targets: bool = Field(False, description="the placement may name sub-blocks")
     shared: bool = Field(False, description="the victim rule uses the memory of the placement")
 
 

@@ -22,14 +22,12 @@ owns it. Tests hold both.
   them.
 * `loop`: the two loops, without time and in time, and the operations of a family that they call.
 * `allocation`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
-* `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
+* `erase`: the ERASE decision: which sets are legal, best sets, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
 * `observation`: what of a batch is observed, and where that goes.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
 * `view`: what rules of all families see.
-* `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
-  `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
 * `cells`: when a block and a device are at their end. Owns `life` and
@@ -50,6 +48,7 @@ Arguments that kernels share:
 * `plane`, `block`, `sub`: numbers through the whole device of a plane, a block, a sub-block (`s` is the
   number of a sub-block within its block, a bit of a mask).
 * `lpn`: number of a logical page; `ppn`: of a physical one; `version`: of the data of a logical page.
+* `target`: where a page goes, a stream or a sub-block of the pool (`ssdgym.engine.decisions`).
 * `stream`: number of a write stream; each plane has an open block for each that is used (`dev.stream`: their
   books).
 * `die_number`, `transaction` (a page of a request under way), `slot` (a request under way).

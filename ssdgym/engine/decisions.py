@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to, record_behind
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.pointer import pointer_type
-from ssdgym.engine.core.records import CASE, ERASE_PAIR, MAX_PAIRS, PLAN
+from ssdgym.engine.core.records import CASE, ERASE_PAIR, MAX_PAIRS, MAX_STREAMS, PLAN, POOLED
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
 #: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
@@ -51,14 +52,38 @@ EVENTS = {
     "erased": 64,  # a block is about to be erased
     "answered": 256,  # a decision about an idle die has been taken
     "resumed": 512,  # an idle die has work of the host again
+    "invalidated": 8192,  # the data of a page is no longer valid: overwritten ("written" follows) or trimmed
+    "scattered": 65536,  # a page has been programmed in a block of the pool, which may be full now
+    "recycled": 16384,  # a block that was erased, all of it or a part, is in the pool or retired
+    "attached": 32768,  # the rule begins on a plane, which may hold data
 }
-WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUMED = EVENTS.values()
+(
+    WRITTEN,
+    RELOCATED,
+    TRIMMED,
+    OPENED,
+    CLOSED,
+    COLLECTED,
+    ERASED,
+    ANSWERED,
+    RESUMED,
+    INVALIDATED,
+    SCATTERED,
+    RECYCLED,
+    ATTACHED,
+) = EVENTS.values()
 #: The bit of a placement that has a function for periods: plain Python, called between two steps.
 PERIOD = 128
 #: The bits of devices where a rule or an agent decides about idle dies, and where that rule has an oracle.
 IDLES, ORACLE = 1024, 2048
 #: The bit of devices where a rule chooses the free block that is opened.
 ALLOCATES = 4096
+
+#: A *target* says where a page goes. Below MAX_STREAMS it is a stream: the page goes to its open block. Else
+#: it is MAX_STREAMS + a sub-block (its number through the device) of a block in the pool of the plane: the
+#: page goes there, and the block stays in the pool. With OPENS added that block is first opened for stream 0,
+#: which has none open, and is written until it is full.
+OPENS = 1 << 30
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
 #: A round's erase ends them, too; the last answer stands for all commands up to it.
@@ -80,7 +105,7 @@ PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int64
 #: (view, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
 ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
-#: (view, plane, logical page, page it is relocated from or -1, parameters) -> stream.
+#: (view, plane, logical page, page it is relocated from or -1, parameters) -> target.
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
 #: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none; decided again after so long.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
@@ -92,7 +117,7 @@ LEVEL_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS)
 MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)
 #: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
 PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
-#: Hook (view, plane, block, parameters).
+#: Hook (view, plane, block or -1, parameters).
 BLOCK_EVENT = types.void(_VIEW, _PLANE, _BLOCK, PARAMETERS)
 #: Hook (view, die, its commands or ns, parameters).
 DIE_EVENT = types.void(_VIEW, types.int64, types.int64, PARAMETERS)
@@ -104,8 +129,10 @@ SHAPES = {
     "merge": MERGE_SHAPE,
     "allocate": ALLOCATE_SHAPE,
     "level": LEVEL_SHAPE,
-    **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
-    **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
+    **dict.fromkeys(("written", "relocated", "trimmed", "invalidated"), PAGE_EVENT),
+    **dict.fromkeys(
+        ("opened", "closed", "scattered", "collected", "erased", "recycled", "attached"), BLOCK_EVENT
+    ),
     **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
 }
 
@@ -188,13 +215,34 @@ def erase_set_by(rule, view, plane, pairs):
 
 
 @inlined
-def stream_by(dev, number, plane, lpn, source):
-    """Return the stream a rule (its number) has for a page, ILLEGAL_ANSWER if there is no such stream."""
+def sub_block_at(target):
+    """Return the sub-block that a target at or above MAX_STREAMS names."""
+    return (target & ~np.int64(OPENS)) - MAX_STREAMS
+
+
+@inlined
+def _is_target(dev, plane, target):
+    """Return whether a target names a sub-block of the pool of a plane with unwritten pages."""
+    params, sub = dev.params[0], sub_block_at(target)
+    first, count = plane * np.int64(params.blocks) * params.sub_blocks, params.blocks * params.sub_blocks
+    if sub < first or sub >= first + count or dev.sub_block[sub].written == params.pages_per_sub_block:
+        return False
+    pooled = dev.block[quotient(sub, params.sub_blocks)].status & POOLED != 0
+    return pooled and (target < OPENS or dev.open_sub_block[plane * MAX_STREAMS] < 0)
+
+
+@inlined
+def target_by(dev, number, plane, lpn, source):
+    """Return the target a rule (its number) has for a page, ILLEGAL_ANSWER if there is no such target."""
     rule = dev.decider.rules[number]
-    stream = _place_rule_at(rule.choose)(
+    target = _place_rule_at(rule.choose)(
         dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)
     )
-    return stream if 0 <= stream < dev.params[0].streams else np.int64(ILLEGAL_ANSWER)
+    if 0 <= target < dev.params[0].streams:
+        return target
+    if target >= MAX_STREAMS and dev.params[0].targets and _is_target(dev, plane, target):
+        return target
+    return np.int64(ILLEGAL_ANSWER)
 
 
 @inlined
@@ -275,35 +323,43 @@ def hooked_by(rules):
     return events
 
 
+@inlined
+def _follows(attached, kind):
+    """Return whether the rule of a kind follows a device: a victim rule or placement once it is attached."""
+    return kind > PLACE or attached & (1 << kind) != 0
+
+
 @kernel
-def _page_event(decider, event, plane, lpn, old_page, page):
+def _page_event(decider, attached, event, plane, lpn, old_page, page):
     for k in range(listeners(decider.rules)):
         kind = listener(k)
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
-        if rule.hooks & event:
+        if rule.hooks & event and _follows(attached, kind):
             address = rule.written
             if event == RELOCATED:
                 address = rule.relocated
             elif event == TRIMMED:
                 address = rule.trimmed
+            elif event == INVALIDATED:
+                address = rule.invalidated
             _page_event_at(address)(view, plane, lpn, old_page, page, pointer_to(rule.parameters, 0))
 
 
 @inlined
 def page_event(dev, event, plane, lpn, old_page, page):
-    """Call the hooks of what has happened to a logical page: WRITTEN, RELOCATED or TRIMMED."""
+    """Call the hooks of what has happened to a page: WRITTEN, RELOCATED, TRIMMED or INVALIDATED."""
     if dev.decider.hooks & event:
-        _page_event(dev.decider, event, plane, lpn, old_page, page)
+        _page_event(dev.decider, dev.control[0].attached, event, plane, lpn, old_page, page)
 
 
 @kernel
-def _block_event(decider, event, plane, block):
+def _block_event(decider, attached, event, plane, block):
     for k in range(listeners(decider.rules)):
         kind = listener(k)
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
-        if rule.hooks & event:
+        if rule.hooks & event and _follows(attached, kind):
             address = rule.opened
             if event == CLOSED:
                 address = rule.closed
@@ -311,14 +367,31 @@ def _block_event(decider, event, plane, block):
                 address = rule.collected
             elif event == ERASED:
                 address = rule.erased
+            elif event == RECYCLED:
+                address = rule.recycled
+            elif event == SCATTERED:
+                address = rule.scattered
             _block_event_at(address)(view, plane, block, pointer_to(rule.parameters, 0))
 
 
 @inlined
 def block_event(dev, event, plane, block):
-    """Call the hooks of what happens to a block: OPENED, CLOSED, COLLECTED or ERASED."""
+    """Call the hooks of what happens to a block: OPENED, CLOSED, SCATTERED, COLLECTED, ERASED, RECYCLED."""
     if dev.decider.hooks & event:
-        _block_event(dev.decider, event, plane, block)
+        _block_event(dev.decider, dev.control[0].attached, event, plane, block)
+
+
+@kernel
+def attach(dev, kind):
+    """Call the hook of the rule of a kind for every plane of a device that it begins on, once."""
+    control, rule = dev.control[0], dev.decider.rules[kind]
+    if control.attached & (1 << kind):
+        return
+    control.attached |= 1 << kind
+    if rule.hooks & ATTACHED:
+        view, parameters = _view_of(dev.decider, kind), pointer_to(rule.parameters, 0)
+        for plane in range(np.int64(dev.params[0].planes)):
+            _block_event_at(rule.attached)(view, plane, np.int64(-1), parameters)
 
 
 @inlined

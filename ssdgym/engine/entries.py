@@ -18,9 +18,9 @@ from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import DISPATCH, ERASE_PAIR, MAX_PAIRS, NOTHING
-from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import END_OF_LIFE, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
-from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
+from ssdgym.engine.loop import run_timed, run_untimed
 from ssdgym.engine.time.events import format_control
 from ssdgym.requests import REQUEST
 
@@ -55,6 +55,11 @@ def count_lost_pages(dev):
             newest = page.lpn == lpn and page.version == logical.version
             lost += not (newest and is_written(dev, np.int64(logical.ppn)))
     return lost
+
+
+@operation(optional=True)
+def attach_rules(dev):
+    """Let rules that do not follow a device yet begin on what it holds."""
 
 
 @operation
@@ -175,24 +180,38 @@ def _stopped(dev):
 @entry
 def _untimed_loop(dev, requests, last):
     status = _stopped(dev)
-    return status if status != OK else _refreshed(dev, run_untimed(dev, requests))
+    if status != OK:
+        return status
+    attach_rules(dev)
+    return _ended(dev, run_untimed(dev, requests))
 
 
 @entry
 def _timed_loop(dev, requests, last):
     status = _stopped(dev)
-    return status if status != OK else _refreshed(dev, run_timed(dev, requests, last))
+    if status != OK:
+        return status
+    attach_rules(dev)
+    return _ended(dev, run_timed(dev, requests, last))
 
 
 @inlined
-def _refreshed(dev, status):
-    """Bring tables up to date where nothing follows; a device without room for lost blocks is at its end."""
+def _ended(dev, status):
+    """Return the status of a device, which is at its end without room for lost blocks."""
     if status in (OUT_OF_SPACE, NO_VICTIM) and has_lost(dev):
         end_life(dev)
         status = np.int64(END_OF_LIFE)
-    if status in (HORIZON, END_OF_LIFE):
-        refresh_tables(dev)
     return np.int64(status)
+
+
+@entry
+def _attach(dev):
+    attach_rules(dev)
+
+
+def attach(state: State, i: int, rules: np.ndarray) -> None:
+    """Let rules that do not follow device `i` yet begin on it, as its next advance would."""
+    call_on(_attach, state, i, rules=rules)
 
 
 #: Without time and in time.

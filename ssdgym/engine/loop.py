@@ -418,8 +418,3 @@ def run_timed(dev, requests, last):
 
 
 # -- at the end of either
-
-
-@operation(optional=True)
-def refresh_tables(dev):
-    """Bring tables up to date at the horizon, where the device is described as if a decision were due."""

@@ -11,8 +11,6 @@ from ssdgym.engine.core.status import END_OF_LIFE, NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
 from ssdgym.engine.erase.legality import check_erase_set, choose_block, gc_unfinished, is_overfull
 from ssdgym.engine.flash import valid_in
-from ssdgym.engine.speedupgc.groups import refresh_groups
-from ssdgym.engine.speedupgc.heaps import refresh
 
 
 @inlined
@@ -125,8 +123,6 @@ def choose_victim(dev, plane_number):
     if dev.params[0].endures and not _can_collect(dev, plane_number, dev.decider.pairs):
         give_up(dev, plane_number)
         return np.int64(OK)
-    refresh(dev, plane_number)
-    refresh_groups(dev, plane_number)
     if is_external(dev, ERASE):
         request_action(dev, ERASE, plane_number, 0)
         return decision_code(dev)

@@ -1,6 +1,6 @@
 """What rules see of a device, of whatever family it is: the same arrays, under the same names.
 
-A family whose decisions are taken by such rules has all of these arrays; those of tables that it does not
+A family whose decisions are taken by such rules has all of these arrays; those that it does not
 keep are of length 1.
 """
 
@@ -29,7 +29,6 @@ from ssdgym.engine.core.records import (
     STREAM,
     SUB_BLOCK,
 )
-from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
 
 
 class PolicyView(NamedTuple):
@@ -49,15 +48,11 @@ class PolicyView(NamedTuple):
     bucket: Any
     logical: Any
     physical: Any
-    best: Any
-    tree: Any
-    group_size: Any
-    heap: Any
-    hotness: Any
     page_memory: Any  # a record per logical page, as the rule declares it; bytes to the engine
     block_memory: Any  # a record per block
     stream_memory: Any  # a record per plane and stream: number plane * streams + stream
     memory: Any  # one record
+    table: Any  # words, as many as the rule declares for the device
 
 
 #: The items of each array. Those of a rule's memory are bytes to the engine.
@@ -76,15 +71,11 @@ _ITEMS = PolicyView(
     bucket=BUCKET,
     logical=LOGICAL,
     physical=PHYSICAL,
-    best=BEST,
-    tree=np.int32,
-    group_size=np.int32,
-    heap=HEAP,
-    hotness=np.uint64,
     page_memory=np.uint8,
     block_memory=np.uint8,
     stream_memory=np.uint8,
     memory=np.uint8,
+    table=np.uint8,
 )
 #: numba's type of the view, for compiling rules.
 VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
@@ -104,7 +95,8 @@ def view_maker(arrays: Arrays) -> Any:
         namespace[f"no_{name}"] = np.zeros(0, items)
         rows.append(f"state.{name}[i{starts.get(name, '')}]" if name in kept else f"no_{name}")
     exec(
-        f"def view_of(state, i, page, block, stream, device):\n    return PolicyView({', '.join(rows)})\n",
+        "def view_of(state, i, page, block, stream, device, table):\n"
+        f"    return PolicyView({', '.join(rows)})\n",
         namespace,
     )
     return inlined(namespace["view_of"])
@@ -131,7 +123,8 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         record = None if part is None else getattr(memory, part)
         if record is not None:
             array = array[int(state.params[f"{role}_{part}"][i, 0]) :]
-            array = array[: lengths[name] * record.itemsize].view(record)
+            length = lengths.get(name, len(array) // record.itemsize)
+            array = array[: length * record.itemsize].view(record)
         arrays[name] = array[: lengths.get(name)].view(np.recarray)
         arrays[name].flags.writeable = record is not None
     return PolicyView(**arrays)

@@ -33,7 +33,7 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
     if victims is None:
         return None
     policy = get_policy(victims)
-    if len(policy.parts) > 1 or not policy.victim.compiled or policy.victim.shares_memory_with:
+    if len(policy.parts) > 1 or not policy.victim.compiled or policy.victim.needs_placement:
         raise SsdgymError(
             f"victims name {policy.label}; give a compiled victim rule alone, such as 'greedy'."
         )
@@ -245,7 +245,7 @@ class EraseDecision(DescribedDecision):
         return ObservationSpec(
             rules=no_rules(),
             external=1 << self.kind,
-            proposers=np.stack([policy.victim.record for policy in self.proposers]),
+            proposers=np.stack([policy.victim.proposing.record for policy in self.proposers]),
             every=self.candidates == "all",
             most_blocks=self.most_blocks,
             pairs=new_choice(),
@@ -284,7 +284,7 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
 def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
     """Raise for a proposer whose sets a device cannot erase, or that counts on another placement."""
     for policy in policies:
-        if policy.victim.keeps_memory:
+        if policy.victim.proposing.keeps_memory:
             raise SsdgymError(
                 f"proposers name {policy.label}, whose victim rule keeps memory, which only the policy that "
                 "decides can; choose another proposer."

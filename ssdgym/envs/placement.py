@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
-from ssdgym.config.page import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl
+from ssdgym.config.page import MOST_STREAMS, PageFtl
 from ssdgym.engine.decisions import PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
@@ -30,7 +30,7 @@ PLACEMENT = "placement"
 
 
 class StreamDecision(DescribedDecision):
-    """Which write stream a page goes to; action k takes stream k.
+    """Where a page goes: action k below S takes stream k, S + j the sub-block that proposer j names.
 
     Args:
         pages: whose streams are chosen: of pages that the host writes, that are relocated, or of both.
@@ -100,15 +100,21 @@ class StreamDecision(DescribedDecision):
         """Return a device with the streams of the agent, and with trackers whose records features read.
 
         Raises:
-            SsdgymError: pages are not placed in streams there, or there are too few of them.
+            SsdgymError: there are too few streams, or a target is named for pages of a whole request.
         """
-        if PageFtl.of(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
-            raise SsdgymError(
-                f"device {device.name} does not write pages to streams; set ftl.placement to one that does, "
-                "such as sep_gc."
-            )
         own = placement_of(device)
         assert own is not None, "this FTL has one"
+        if own.targets and self.external & WHOLE_REQUESTS:
+            raise SsdgymError(
+                f"device {device.name}: placement {own.label} names a sub-block for each page; set per to "
+                "'page', not 'request'."
+            )
+        for rule in self.placements:
+            if rule.targets and not own.targets:
+                raise SsdgymError(
+                    f"proposers name {rule.label}, which names sub-blocks; let the device have a placement "
+                    "that does, such as hotness_groups."
+                )
         needed = {rule.name: rule.streams for rule in (own, *self.placements)}
         streams = max(needed.values()) if self.streams is None else self.streams
         for label, count in needed.items():
@@ -123,8 +129,9 @@ class StreamDecision(DescribedDecision):
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of streams, on the device with most."""
-        return max(PageFtl.of(device.ftl).streams for device in devices)
+        """Return the streams, and proposers that may name sub-blocks, on the device with most."""
+        needs = [PageFtl.of(device.ftl).needs for device in devices]
+        return max(own.streams + own.targets * (1 + len(self.placements)) for own in needs)
 
     def spec(self) -> ObservationSpec:
         """Return the request for observations without features."""
@@ -183,7 +190,12 @@ class PlacementEnv(DecisionEnv):
     device's placement says. With `per="request"` the action for the first page of a request is for all of its
     pages; each relocated page is a decision of its own.
 
-    `info["proposed"][0]` is the stream that the device's own placement (`ftl.placement`) would choose, and
+    Where the device's placement may name a sub-block of a block in the pool (`hotness_groups`,
+    `hot_to_victims`), there are S + P actions for P proposers, the placement itself first: action `S + j`
+    puts the page into the sub-block that proposer `j` names. It is masked where that names a stream, or the
+    sub-block of a proposer before it.
+
+    `info["proposed"][0]` is the action that the device's own placement (`ftl.placement`) would choose, and
     `info["proposed"][1 + j]` that of proposer `j`, on this device, which other choices have shaped. To play
     the first leaves the device that the placement leaves, bit for bit.
 
@@ -193,7 +205,8 @@ class PlacementEnv(DecisionEnv):
     hand is, whether the page comes from there, and which proposers choose it. Of the page: whether it is
     relocated, the time since its last write, the last two intervals, an update count that fades, that of its
     neighbours, how often it was moved, and the age and the stream of the block that holds it. On demand:
-    size, offset, sequentiality and hint of the request. All are noted while things happen
+    size, offset, sequentiality and hint of the request. Of a sub-block: what its block holds, how near that
+    is to its erase, and whether it is in the best erase set of the block. All are noted while things happen
     (`ssdgym.policy.page_history`), so that nothing is from the future.
 
     ## Rewards

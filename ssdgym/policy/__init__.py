@@ -56,8 +56,9 @@ A merge rule gets what each way of merging the blocks of a bundle costs, and ret
 Functions are called with:
 
 * victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
-* placement: `(view, plane, lpn, source, parameters)`, returns a stream; `source` is -1 for a page of the
-  host, else the physical page it is relocated from;
+* placement: `(view, plane, lpn, source, parameters)`, returns a stream or, with `targets=True`,
+  `MAX_STREAMS` + a sub-block of a block in the plane's pool (`OPENS` added opens that block for stream 0);
+  `source` is -1 for a page of the host, else the physical page it is relocated from;
 * idle rule: `(view, die, gap_ns, parameters)`, returns the number of commands (moves and at last the erase)
   of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
   for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
@@ -67,10 +68,12 @@ Functions are called with:
 * merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
   `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
   `case[0].candidates` the M-Merge by the plan of least cost;
-* hooks of the events `written`, `relocated` and `trimmed`: `(view, plane, lpn, old_page, page, parameters)`,
-  where -1 is no page;
-* hooks of the events `opened`, `closed`, `collected` (before pages move) and `erased` (before the block is
-  wiped): `(view, plane, block, parameters)`;
+* hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (before a page that is overwritten
+  is `written`, or with `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;
+* hooks of the events `opened`, `closed`, `scattered` (a page was programmed in a block of the pool),
+  `collected` (before pages move), `erased` (before the block is wiped), `recycled` (when it is in the pool
+  again, or retired) and, with block -1, `attached` (when the rule begins on a plane, which may hold data):
+  `(view, plane, block, parameters)`;
 * hooks of the events `answered` (with the answer of an idle rule, or of who else decides) and `resumed` (with
   the ns for which a die was idle, when it has work of the host again): `(view, die, number, parameters)`.
 
@@ -97,24 +100,47 @@ from ssdgym.engine.blocks.wear import (
     most_worn_free,
     nearest_end_free,
 )
-from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
+from ssdgym.engine.core.bits import (
+    DRAWS_PER_CHOICE,
+    GOLDEN,
+    HOST_PLACEMENT_STREAM,
+    POLICY_STREAM,
+    RELOCATION_STREAM,
+    below,
+    draw,
+    has,
+    mix,
+)
+from ssdgym.engine.core.bits import lowest_of as lowest_bit
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
+    HARDWARE,
+    INDEXED,
     LEVELLING_RUNS,
     MAX_PAIRS,
     MAX_STREAMS,
+    OPEN,
+    POOLED,
     RELAXED,
     SINGLE_PLANE,
+    SOFTWARE,
     STRICT,
     SUB_BLOCK_RUN,
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
 )
-from ssdgym.engine.decisions import MAX_PARAMETERS, TO_THE_END
+from ssdgym.engine.decisions import MAX_PARAMETERS, OPENS, TO_THE_END
+from ssdgym.engine.erase.best_set import (
+    best_set_after,
+    best_set_from,
+    cost_of,
+    first_writable,
+    neighbours,
+    tie_of,
+)
 from ssdgym.engine.erase.legality import (
     blocks_of,
-    choose_best_set,
     choose_block,
     eligible,
     legal_set,
@@ -123,6 +149,7 @@ from ssdgym.engine.erase.legality import (
     whole_mask,
 )
 from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
+from ssdgym.policy.block_order import block_order
 from ssdgym.policy.decorators import (
     allocation_policy,
     built_in_placement,
@@ -158,14 +185,22 @@ from ssdgym.policy.rules import (
 __all__ = [
     "DRAWS_PER_CHOICE",
     "ENTRY_POINT_GROUP",
+    "GOLDEN",
+    "HARDWARE",
     "HOST_PLACEMENT_STREAM",
+    "INDEXED",
     "LEVELLING_RUNS",
     "MAX_PAIRS",
     "MAX_PARAMETERS",
     "MAX_STREAMS",
+    "OPEN",
+    "OPENS",
     "POLICY_STREAM",
+    "POOLED",
     "RELAXED",
+    "RELOCATION_STREAM",
     "SINGLE_PLANE",
+    "SOFTWARE",
     "STRICT",
     "SUB_BLOCK_RUN",
     "SUB_BLOCK_SET",
@@ -183,16 +218,22 @@ __all__ = [
     "allocation_policy",
     "available_policies",
     "available_rules",
+    "below",
+    "best_set_after",
+    "best_set_from",
+    "block_order",
     "blocks_of",
     "built_in_placement",
-    "choose_best_set",
     "choose_block",
+    "cost_of",
     "device_for",
     "draw",
     "eligible",
     "erases_left",
     "erases_of",
+    "first_writable",
     "get_policy",
+    "has",
     "idle_draw",
     "idle_policy",
     "is_closed",
@@ -201,11 +242,14 @@ __all__ = [
     "least_worn_free",
     "legal_set",
     "levelling_policy",
+    "lowest_bit",
     "merge_policy",
+    "mix",
     "most_invalid_block",
     "most_worn_free",
     "move_ns",
     "nearest_end_free",
+    "neighbours",
     "new_choice",
     "next_by_invalid",
     "pages_to_move",
@@ -216,6 +260,7 @@ __all__ = [
     "random_eligible",
     "rules_for",
     "siblings_of",
+    "tie_of",
     "tracker",
     "usual_policy",
     "victim_policy",

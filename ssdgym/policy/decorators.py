@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypedDict, Unpack, cast
 
 import numpy as np
 
+from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import STREAMS
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
@@ -56,12 +57,17 @@ class RuleOptions(MergeOptions, total=False):
         block: fields of a record per block.
         stream: fields of a record per plane and stream.
         memory: fields of one record.
+        table: on a device, how many words (u4, zero at the start) `view.table` has.
+        controller_bytes: on a device, the bytes that a controller would need for all that, for the metrics;
+            by default as many as it has.
     """
 
     page: Fields
     block: Fields
     stream: Fields
     memory: Fields
+    table: Callable[[DeviceConfig], int]
+    controller_bytes: Callable[[DeviceConfig], int]
 
 
 class RuleFunction(Protocol):
@@ -86,7 +92,8 @@ def victim_policy(
     erase_unit: str | None = None,
     isolation: str = "none",
     multi_plane: str | None = None,
-    shares_memory_with: str = "",
+    shares_memory_with: str | Sequence[str] = (),
+    equivalent: Callable[..., int] | None = None,
     **options: Unpack[RuleOptions],
 ) -> Decorator:
     """Register the decorated function as a victim rule.
@@ -99,7 +106,10 @@ def victim_policy(
             another erase unit is run with this one, and with `isolation`.
         isolation: see `erase_unit`.
         multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
-        shares_memory_with: a placement, whose memory the rule uses in place of its own.
+        shares_memory_with: placements whose memory the rule uses where it runs with one of them, and whose
+            hooks then stand for its own. Without memory of its own it runs with no other placement.
+        equivalent: a function that chooses the same without memory, by which the rule is shown where another
+            one decides.
         options: see `RuleOptions`.
     """
 
@@ -115,7 +125,10 @@ def victim_policy(
         erase_unit=chosen(EraseUnit, erase_unit, "erase_unit"),
         isolation=chosen(Isolation, isolation, "isolation"),
         multi_plane=chosen(MultiPlane, multi_plane, "multi_plane"),
-        shares_memory_with=shares_memory_with,
+        shares_memory_with=(
+            (shares_memory_with,) if isinstance(shares_memory_with, str) else tuple(shares_memory_with)
+        ),
+        equivalent=equivalent,
     )
 
 
@@ -125,6 +138,9 @@ def placement_policy(
     source: str,
     streams: int,
     relocation_streams: int,
+    relocated_to: int | None = None,
+    targets: bool = False,
+    counted: Sequence[str] = (),
     oracle: bool = False,
     online: bool = False,
     **options: Unpack[RuleOptions],
@@ -136,13 +152,17 @@ def placement_policy(
         source: names the paper or book it is from.
         streams: write streams of a plane; each keeps a block open.
         relocation_streams: how many of them the relocated pages of a round can go to; with several, a plane
-            keeps three free blocks in place of two.
+            keeps three free blocks in place of two; 0: they go to sub-blocks of the pool.
+        relocated_to: the stream that all relocated pages go to; the function then places host pages only.
+        targets: let it name sub-blocks of the pool besides streams: `MAX_STREAMS` + the sub-block. The data
+            that a host page replaces is then invalid before the function is called.
+        counted: fields of `memory` that are metrics, cleared by the rule where `view.counters[0]` is.
         oracle: give the function for periods the future of the run; such a placement is a bound, which only
             `Simulator.run` carries out, untimed.
         online: list it in tables among learned policies, as one that learns on the device it runs on.
         options: see `RuleOptions`.
     """
-    if not 1 <= relocation_streams <= streams <= MAX_STREAMS:
+    if not (0 if targets else 1) <= relocation_streams <= streams <= MAX_STREAMS:
         raise SsdgymError(
             f"policy {name} declares {streams} streams, {relocation_streams} of them for relocated pages; at "
             f"least 1 of these and at most {MAX_STREAMS} in all are possible."
@@ -154,6 +174,9 @@ def placement_policy(
         options,
         streams=streams,
         relocation_streams=relocation_streams,
+        relocated_to=relocated_to,
+        targets=targets,
+        counted=tuple(counted),
         oracle=oracle,
         online=online,
     )
@@ -210,7 +233,7 @@ def merge_policy(
     return _decorator(MergeRule, name, source, options, compiled=compiled)
 
 
-def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int] | None = None) -> None:
+def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]) -> None:
     """Register a placement that is a part of the engine.
 
     Args:
@@ -255,5 +278,8 @@ def _fields_of(name: str, options: Mapping[str, Any], known: Any) -> dict[str, A
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
     records = [options.get(part, ()) for part in ("page", "block", "stream", "memory")]
     fields: dict[str, Any] = {key: dict(options.get(key, {})) for key in ("parameters", "minimum", "maximum")}
-    memory = Memory(*(np.dtype(list(record), align=True) if record else None for record in records))
-    return fields | {"memory": memory, "trusted": options.get("trusted", False)}
+    dtypes = [np.dtype(list(record), align=True) if record else None for record in records]
+    dtypes.append(np.dtype("u4") if options.get("table") else None)
+    memory = Memory(*dtypes)
+    own = {key: options[key] for key in ("table", "controller_bytes", "trusted") if key in options}
+    return fields | {"memory": memory} | own

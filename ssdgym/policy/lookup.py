@@ -194,8 +194,8 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
 
 def _with_memory(main: Rule, beside: Sequence[Rule]) -> Rule:
     """Return a rule with the memory of the placement, the first of some rules, if it shares that."""
-    if isinstance(main, VictimRule) and beside and main.shares_memory_with == beside[0].name:
-        return replace(main, memory=beside[0].memory)
+    if isinstance(main, VictimRule) and beside and beside[0].name in main.shares_memory_with:
+        return replace(main, memory=beside[0].memory, hooks={})
     return main
 
 

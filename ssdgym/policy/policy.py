@@ -10,7 +10,6 @@ from typing import Any
 from ssdgym.config.device import DeviceConfig, changed_device
 from ssdgym.config.ftl import MemoryBytes, RuleNeeds
 from ssdgym.config.page import PageFtl
-from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
@@ -298,7 +297,7 @@ def with_rules(
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
         rules = {**beside_on(device), **(beside or {})}
-        needs = _needs_of(device, rules, victim)
+        needs = _needs_of(device.model_copy(update=changes), rules, victim)
         labels = {part: rules[part].label if part in rules else None for part in BESIDE}
         named = {"placement": ftl.placement, "idle": ftl.gc.idle, "allocation": ftl.block_allocation}
         named["levelling"] = ftl.levelling
@@ -333,35 +332,45 @@ def _check_without_rules(beside: Mapping[str, Rule], victim: VictimRule | None, 
 def _needs_of(device: DeviceConfig, beside: Mapping[str, Any], victim: VictimRule | None) -> RuleNeeds:
     """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
     ftl, placement, idle = PageFtl.of(device.ftl), beside["placement"], beside.get("idle")
-    wear = [rule.memory for part, rule in beside.items() if part in _WEAR]
+    wear = [rule for part, rule in beside.items() if part in _WEAR]
     needs = RuleNeeds(
         streams=max(placement.streams, ftl.min_streams),
         relocation_streams=max(placement.relocation_streams, ftl.min_streams),
-        place=_bytes_of([placement.memory, *(rule.memory for rule in trackers_of(device))]),
+        targets=placement.targets,
+        place=_bytes_of(device, [placement, *trackers_of(device)]),
         victim=ftl.needs.victim,
         shared=ftl.needs.shared and placement.label == ftl.placement,
-        idle=MemoryBytes() if idle is None else _bytes_of([idle.memory]),
-        wear=_bytes_of(wear),
+        idle=_bytes_of(device, [] if idle is None else [idle]),
+        wear=_bytes_of(device, wear),
     )
     if victim is None:
         return needs
-    if victim.shares_memory_with:
-        if victim.shares_memory_with != placement.name:
-            raise SsdgymError(
-                f"policy {victim.name} uses the memory of the placement {victim.shares_memory_with} and "
-                f"cannot run with {placement.name}; write {victim.label}+{victim.shares_memory_with}."
-            )
+    if placement.name in victim.shares_memory_with:
         return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
-    own = _bytes_of([victim.memory])
+    if victim.needs_placement:
+        shared = victim.shares_memory_with[0]
+        raise SsdgymError(
+            f"policy {victim.name} uses the memory of the placement {shared} and cannot run with "
+            f"{placement.name}; write {victim.label}+{shared}."
+        )
+    own = _bytes_of(device, [victim])
     return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own, "shared": False})
 
 
-def _bytes_of(memories: Sequence[Memory]) -> MemoryBytes:
-    """Return the sizes of the records of rules that lie side by side."""
+def _bytes_of(device: DeviceConfig, rules: Sequence[Rule]) -> MemoryBytes:
+    """Return the sizes of the records, and of the table, of rules that lie side by side on a device."""
     sizes = {
         part: record.itemsize
-        for memory in side_by_side(memories)
+        for memory in side_by_side([rule.memory for rule in rules])
         for part, record in vars(memory).items()
         if record is not None
     }
-    return MemoryBytes(**sizes)
+    words = [rule.table(device) for rule in rules if rule.table is not None]
+    stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
+    if len(words) > 1:
+        raise SsdgymError(
+            f"device {device.name}: {', '.join(rule.name for rule in rules)} have tables, and one can; leave "
+            "the others out."
+        )
+    sizes["table"] = 4 * sum(words)
+    return MemoryBytes(**sizes, controller=sum(stated) if stated else None)

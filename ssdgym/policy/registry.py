@@ -258,12 +258,7 @@ def tracking(text: str, where: str) -> Rule:
     if rule.periods:
         raise SsdgymError(f"{where} {text} has a function for periods, which only the placement can have.")
     if isinstance(rule, PlacementRule) and rule.function is None:
-        if rule.equivalent is None:
-            raise SsdgymError(
-                f"{where} {text} is a part of the engine and cannot track; make it the placement of the "
-                "device, or name another one, such as sep_gc."
-            )
-        rule = replace(rule, function=rule.equivalent)
+        return replace(rule, function=rule.equivalent)
     return rule
 
 

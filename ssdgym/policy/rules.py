@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
@@ -57,6 +58,9 @@ class Rule:
         memory: records that the rule keeps, part of the state of every device it runs on.
         hooks: functions called for what happens to pages and blocks, by the name of the event.
         periods: the function called between two steps of the engine, if there is one, by the name `period`.
+        table: on a device, the words (u4) of `view.table`; `None` for no table.
+        controller_bytes: on a device, the bytes that a controller would need for the records and the table;
+            `None`: as many as they have.
         trusted: leave the checks out that rules of other packages are compiled with.
         always_checked: compile it with these checks whatever package it is of.
     """
@@ -69,6 +73,8 @@ class Rule:
     minimum: Mapping[str, float] = field(default_factory=dict)
     maximum: Mapping[str, float] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
+    table: Callable[[DeviceConfig], int] | None = None
+    controller_bytes: Callable[[DeviceConfig], int] | None = None
     hooks: dict[str, Callable[..., None]] = field(default_factory=dict)
     periods: dict[str, Callable[..., int]] = field(default_factory=dict)
     trusted: bool = False
@@ -221,14 +227,18 @@ class VictimRule(Rule):
         erase_unit: what the rule has one erase take; `None`: whole blocks, which every device can.
         isolation: what keeps such erases from their neighbours, for devices of another erase unit.
         multi_plane: which planes of a die take part in one erase; `None`: those the device says.
-        shares_memory_with: the placement whose memory the rule uses; empty: it has its own.
+        shares_memory_with: placements whose memory the rule uses where it runs with one of them. It then
+            hooks nothing: the placement keeps the records. One without memory of its own runs with no other.
+        equivalent: of a rule that keeps memory, a function that chooses the same without it, to show its
+            choices where another one decides.
     """
 
     function: Callable[..., int]
     erase_unit: EraseUnit | None = None
     isolation: Isolation = Isolation.NONE
     multi_plane: MultiPlane | None = None
-    shares_memory_with: str = ""
+    shares_memory_with: tuple[str, ...] = ()
+    equivalent: Callable[..., int] | None = None
 
     decision: ClassVar[str] = "erase"
     chooses: ClassVar[str] = "what is erased"
@@ -239,19 +249,44 @@ class VictimRule(Rule):
         """Whether the rule has to follow what happens on a device."""
         return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
 
+    @property
+    def needs_placement(self) -> bool:
+        """Whether the rule runs with the placements whose memory it uses only."""
+        return bool(self.shares_memory_with) and self.memory == Memory()
+
+    @property
+    def proposing(self) -> VictimRule:
+        """The rule as it proposes where another one decides: by its equivalent, if it has one."""
+        if self.equivalent is None:
+            return self
+        return VictimRule(
+            self.name,
+            self.equivalent,
+            self.source,
+            parameters=self.parameters,
+            trusted=self.trusted,
+            always_checked=self.always_checked,
+            erase_unit=self.erase_unit,
+            isolation=self.isolation,
+            multi_plane=self.multi_plane,
+        )
+
 
 @dataclass(frozen=True)
 class PlacementRule(Rule):
     """A rule that chooses where pages are written.
 
-    `function(view, plane, lpn, source, parameters)` returns the stream that logical page `lpn` goes to in
-    `plane`. `source` is -1 for a page of the host, else the physical page it is relocated from. It changes
-    nothing: it may be called several times for one page, and learns in hooks. `None` is a placement that the
-    engine has code for.
+    `function(view, plane, lpn, source, parameters)` returns the target that logical page `lpn` goes to in
+    `plane`: a stream or, of a rule with `targets`, `MAX_STREAMS` + a sub-block of the pool. `source` is -1
+    for a page of the host, else the physical page it is relocated from. It changes nothing: it may be called
+    several times for one page, and learns in hooks. `None` is a placement that the engine has code for.
 
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
-        relocation_streams: how many of them relocated pages can go to.
+        relocation_streams: how many of them relocated pages can go to; 0: they go to the pool.
+        relocated_to: the stream that all relocated pages go to; `None`: the function names it.
+        targets: whether it names sub-blocks, too.
+        counted: fields of its one record that are metrics.
         oracle: whether its function for periods gets the future of the run.
         online: whether tables list it as a learned policy, one that learns on the device it runs on.
         equivalent: of a placement that the engine has code for, a function that chooses the same.
@@ -259,6 +294,9 @@ class PlacementRule(Rule):
 
     streams: int = 1
     relocation_streams: int = 1
+    relocated_to: int | None = None
+    targets: bool = False
+    counted: tuple[str, ...] = ()
     oracle: bool = False
     online: bool = False
     equivalent: Callable[..., int] | None = None
@@ -373,7 +411,7 @@ class MergeRule(Rule):
     erase_unit: ClassVar[EraseUnit | None] = None
     isolation: ClassVar[Isolation] = Isolation.NONE
     multi_plane: ClassVar[MultiPlane | None] = None
-    shares_memory_with: ClassVar[str] = ""
+    shares_memory_with: ClassVar[tuple[str, ...]] = ()
 
     def on(self, event: str) -> Callable[[HookT], HookT]:
         """Refuse a hook."""

@@ -143,7 +143,7 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
 
 def _too_large(sizes: Sizes) -> str:
     """Return what to make smaller; the table of hotness only where it has more words than there are pages."""
-    table = "ftl.hotness.counters, " if sizes.get("hotness", 0) > sizes["pages"] else ""
+    table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
     return (
         f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
         "recorded or the number of devices smaller"

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
-from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
-from ssdgym.engine.page.family import adopt_placement
+from ssdgym.engine.core.records import IN_STREAMS
+from ssdgym.engine.decisions import ERASE, PLACE
+from ssdgym.engine.entries import attach
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import Policy
+from ssdgym.policy import Policy, rules_for
+from ssdgym.policy.registry import placement_of
 from ssdgym.requests import FLUSH, READ, REQUEST
 from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import family_of
@@ -68,38 +69,32 @@ def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None
         yield
     finally:
         sim.policy, params["timed"], params["seed"] = own
+        sim.arrays.control["attached"] &= ~(1 << ERASE) & 0xFF
         for name, array in scratch.items():
             getattr(sim.arrays, name)[:] = array
 
 
 @contextmanager
 def in_one_stream(sim: Runnable) -> Iterator[None]:
-    """Let a device put all pages in stream 0, without block groups, and start its own placement afterwards.
+    """Let a device put all pages in stream 0, and start its own placement afterwards.
 
-    A placement that is a rule is refused: it has to see every page.
+    Of those that are rules, ones that can be attached to a device with data are not refused.
     """
-    placement, params = PageFtl.of(sim.device.ftl).placement, sim.arrays.params[0, 0]
-    if params["placement"] == BY_RULE:
+    rule, params = placement_of(sim.device), sim.arrays.params[0, 0]
+    if rule is not None and rule.function is not None and "attached" not in rule.hooks:
         raise SsdgymError(
-            f"device {sim.device.name}: the placement {placement} has to see every page from the first on; "
+            f"device {sim.device.name}: the placement {rule.label} has to see every page from the first on; "
             "choose another preconditioning than until_gc_greedy, such as until_gc."
         )
-    with placed_afterwards(sim.arrays, 0):
-        yield
-
-
-@contextmanager
-def placed_afterwards(state: State, i: int) -> Iterator[None]:
-    """Let device `i` put all pages in stream 0, without block groups, and start its placement afterwards."""
-    params = state.params[i, 0]
-    own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
-    params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
+    own = {name: params[name] for name in ("placement", "gc_stream", "targets")}
+    params["placement"], params["gc_stream"], params["targets"] = IN_STREAMS, 0, 0
+    sim.arrays.control["attached"] &= ~(1 << PLACE) & 0xFF
     try:
         yield
     finally:
         for name, value in own.items():
             params[name] = value
-    adopt_placement(state, i)
+    attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
 
 
 def seed_of(sim: Runnable) -> int:

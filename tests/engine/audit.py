@@ -9,8 +9,6 @@ import numpy as np
 from ssdgym.engine.block.state import DATA, NFTL, SUPERBLOCK, UPDATE
 from ssdgym.engine.core.family import State, family_of
 from ssdgym.engine.core.records import (
-    HOT_TO_VICTIMS,
-    HOTNESS_GROUPS,
     INDEXED,
     LEVELS,
     MAX_PAIRS,
@@ -21,7 +19,6 @@ from ssdgym.engine.core.records import (
     WORN,
 )
 from ssdgym.engine.subpage.state import FGM, SUBFTL
-from tests.engine.audit_tables import tables_fault
 
 NO_FAULT = "none"
 SUB_BLOCK_COUNTS = "a sub-block's invalid pages are miscounted"
@@ -168,8 +165,6 @@ def _page_faults(d: Device) -> Iterator[str]:
         yield from _open_faults(d, plane)
         yield from _stream_faults(d, plane, valid.sum(axis=1))
         yield from _list_faults(d, plane)
-        if params["tree_leaves"] or params["groups"]:
-            yield from tables_fault(d, plane)
     if params["buffer_pages"]:
         yield from _held_faults(d)
     if params["endures"] and (d.block["status"] & RETIRED != 0).sum() != d.life["retired_blocks"][0]:
@@ -190,7 +185,7 @@ def _page_block_faults(d: Device, plane: int, written: np.ndarray, invalid: np.n
         yield BLOCK_COUNTS
     bits = (OPEN, INDEXED, POOLED, WORN, RETIRED)
     is_open, indexed, pooled, worn, retired = ((block["status"] & bit) != 0 for bit in bits)
-    scattered = d.params["placement"][0] in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
+    scattered = d.params["targets"][0]
     partial = ((written > 0) & (written < d.sub_pages)).sum(axis=1)
     free = ~is_open & ~victim
     if not scattered and (partial > is_open).any():

@@ -1,4 +1,4 @@
-"""The audit of best sets, trees and block groups of SpeedupGC: by exhaustive search, and by counting."""
+"""The audit of best sets, orders of blocks and block groups: by exhaustive search, and by counting."""
 
 from __future__ import annotations
 
@@ -9,31 +9,61 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.core.records import HOT_TO_VICTIMS, INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
-from ssdgym.engine.speedupgc.best_sets import WRITABLE, WRITABLE_BEST
-from ssdgym.engine.speedupgc.groups import words_of
-from ssdgym.engine.speedupgc.heaps import HIGH, LOW, TARGETS, VICTIMS
+from ssdgym.baselines.placements.block_groups import HIGH, LOW, WRITABLE, WRITABLE_BEST
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
+from ssdgym.engine.core.records import INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
+from ssdgym.engine.view import PolicyView, view_arrays
+from ssdgym.policy.registry import rules_on
+from ssdgym.simulator import Simulator
+from tests.engine.audit import Device
 
 BEST_SETS = "a best set is not the best"
-TREES = "a tree of best sets is broken"
+ORDERS = "the first block of an order is not the best"
 GROUPS = "block groups are too large, out of order or miscounted"
 WRITABLE_BLOCKS = "the writable blocks of a group are miscounted"
 HEAPS = "the heaps of a group are broken"
 
 
-def tables_fault(d: Any, plane: int) -> Iterator[str]:
-    """Yield the faults of a plane's tables; blocks on the dirty list may be out of date."""
-    params = d.params[0]
-    is_due = (params["groups"] != 0) | (d.best["dirty"][d.of_plane(plane)] == 0)
-    if (is_due & ~_are_best(d, plane)).any():
-        yield BEST_SETS
-    if params["tree_leaves"] and d.plane["dirty_head"][plane] < 0:
-        trees = (VICTIMS, TARGETS) if params["placement"] == HOT_TO_VICTIMS else (VICTIMS,)
-        for tree in trees:
-            root = (tree * d.planes + plane) * 2 * int(params["tree_leaves"])
-            if d.tree[root + 1] != _winner(d, plane, tree):
-                yield TREES
-    yield from group_faults(d, plane)
+def kept_by(sim: Simulator) -> PolicyView | None:
+    """Return what the rule that keeps best sets sees, a placement or a victim rule; None where none does."""
+    victim = None if sim.policy is None else sim.policy.victim
+    for role, memory in (("place", rules_on(sim.device)[0].memory), ("victim", victim and victim.memory)):
+        if memory and memory.block is not None and "mask" in (memory.block.names or ()):
+            return view_arrays(sim.state, 0, memory, role)
+    return None
+
+
+def writable_view(state: State, memory: Memory, role: str = "place") -> PolicyView:
+    """Return what a rule sees, for its kernels to be called by Python."""
+    arrays = {}
+    for name in PolicyView._fields:
+        array = getattr(state, name)[0]
+        record = getattr(memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
+        if record is not None:
+            array = array[int(state.params[f"{role}_{MEMORY_FIELDS[name]}"][0, 0]) :]
+            array = array[: len(array) // record.itemsize * record.itemsize].view(record)
+        arrays[name] = array
+    return PolicyView(**arrays)
+
+
+def tables_fault(sim: Simulator) -> Iterator[str]:
+    """Yield the faults of best sets and of what is kept with them; those that wait may be out of date."""
+    view = kept_by(sim)
+    if view is None:
+        return
+    d, grouped = Device(sim.state, 0), "group" in view.block_memory.dtype.names
+    for plane in range(d.planes):
+        best = view.block_memory[d.of_plane(plane)]
+        if ((best["stale"] == 0) & ~_are_best(d, best, plane, grouped)).any():
+            yield BEST_SETS
+        for order in ("victim", "target"):
+            head = f"{order}_head"
+            streams = view.stream_memory
+            if head in streams.dtype.names and not best["stale"].any():
+                yield from _order_faults(d, view, plane, order)
+        if grouped:
+            yield from group_faults(d, view, plane)
 
 
 def _benefit(d: Any, gain: int, moves: int) -> Fraction:
@@ -47,10 +77,10 @@ def _runs(sub_blocks: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(sub_blocks)
 
 
-def _are_best(d: Any, plane: int) -> np.ndarray:
+def _are_best(d: Any, best: np.ndarray, plane: int, grouped: bool) -> np.ndarray:
     """Return of each block of a plane whether the set kept for it is the best one; every run is tried."""
     params, own = d.params[0], d.of_plane(plane)
-    best, status = d.best[own], d.block["status"][own]
+    status = d.block["status"][own]
     mask, invalid = best["mask"].astype(np.uint64), d.subs(plane, "invalid")
     valid = d.subs(plane, "written") - invalid
 
@@ -77,19 +107,28 @@ def _are_best(d: Any, plane: int) -> np.ndarray:
     can_win = (status & INDEXED != 0) & (d.block["invalid"][own] > 0)
     right = np.where(can_win, is_counted & is_best, mask == 0)
     # With groups a victim keeps the set it had.
-    return right | ((params["groups"] != 0) & (status & (INDEXED | OPEN | POOLED) == 0))
+    return right | (grouped & (status & (INDEXED | OPEN | POOLED) == 0))
 
 
-def _winner(d: Any, plane: int, tree: int) -> int:
-    """Return the block that should be at the root of a tree, -1 for none."""
+def _order_faults(d: Any, view: PolicyView, plane: int, order: str) -> Iterator[str]:
+    """Check the first block of an order whose blocks are all looked at."""
+    if view.stream_memory[plane * int(d.params["streams"][0])][f"{order}_head"] > 0:
+        return
     found = []
     for block in range(plane * d.blocks, (plane + 1) * d.blocks):
-        best, mask = d.best[block], int(d.best["mask"][block])
-        if d.block["status"][block] & INDEXED and mask and (tree == VICTIMS or best["writable"]):
-            first = -int(best["writable"]) if tree == TARGETS else 0
+        best, mask, status = (
+            view.block_memory[block],
+            int(view.block_memory[block]["mask"]),
+            d.block["status"][block],
+        )
+        belongs = status & INDEXED if order == "victim" else status & POOLED
+        if belongs and mask:
+            first = -int(best["writable"]) if order == "target" else 0
             tie = mask.bit_count() << 6 | (mask & -mask).bit_length() - 1
             found.append((first, -_benefit(d, best["gain"], best["moves"]), tie, block))
-    return min(found)[-1] if found else -1
+    root = view.block_memory[plane * d.blocks + 1][f"{order}_winner"] - 1
+    if root != (min(found)[-1] if found else -1):
+        yield ORDERS
 
 
 def _order(d: Any, gain: int, moves: int, tie: int, block: int) -> tuple[Fraction, int, int]:
@@ -97,41 +136,50 @@ def _order(d: Any, gain: int, moves: int, tie: int, block: int) -> tuple[Fractio
     return -_benefit(d, gain, moves), int(tie), int(block)
 
 
-def _rank(d: Any, block: int) -> tuple[Fraction, int, int]:
-    best = d.best[block]
-    return _order(d, best["rank_gain"], best["rank_moves"], best["rank_tie"], block)
+def _rank(d: Any, view: PolicyView, block: int) -> tuple[Fraction, int, int]:
+    own = view.block_memory[block]
+    return _order(d, own["rank_gain"], own["rank_moves"], own["rank_tie"], block)
 
 
-def group_faults(d: Any, plane: int) -> Iterator[str]:
-    """Yield the faults of the groups of a plane, if it has any."""
-    for group in range(int(d.params["groups"][0])):
-        yield from _faults_of_group(d, plane, group)
+def group_faults(d: Any, view: PolicyView, plane: int) -> Iterator[str]:
+    """Yield the faults of the groups of a plane."""
+    for group in range(int(view.memory[0]["groups"])):
+        yield from _faults_of_group(d, view, plane, group)
 
 
-def _faults_of_group(d: Any, plane: int, group: int) -> Iterator[str]:
+def _faults_of_group(d: Any, view: PolicyView, plane: int, group: int) -> Iterator[str]:
     """Check a group's size, its writable blocks, its order among the groups, and its heaps."""
-    params, first = d.params[0], plane * d.blocks
-    number, own = plane * int(params["groups"]) + group, d.best["group"][first : first + d.blocks]
+    first, own = plane * d.blocks, view.block_memory["group"][d.of_plane(plane)]
+    table, blocks = view.table[plane * int(view.memory[0]["plane_words"]) :], []
+    groups, words = int(view.memory[0]["groups"]), -(-d.blocks // 32)
     blocks = [first + int(k) for k in np.flatnonzero(own == group)]
-    words, summary = words_of(d.blocks)
     for block in blocks:
-        writable, place = d.best["writable"][block], block - first
-        if bool(d.block["status"][block] & POOLED) != (writable >= WRITABLE):
+        shown, place = view.block_memory[block]["shown"], block - first
+        if bool(d.block["status"][block] & POOLED) != (shown >= WRITABLE):
             yield WRITABLE_BLOCKS
         for kind, least in enumerate((WRITABLE, WRITABLE_BEST)):
-            word = int(d.group_bits[(2 * number + kind) * (words + summary) + place // 64])
-            if bool(word >> place % 64 & 1) != (writable >= least):
+            word = int(table[groups + (2 * group + kind) * (words + -(-words // 32)) + place // 32])
+            if bool(word >> place % 32 & 1) != (shown >= least):
                 yield WRITABLE_BLOCKS
-    if len(blocks) != d.group_size[number] or len(blocks) > params["group_limit"]:
+    if len(blocks) != table[group] or len(blocks) > view.memory[0]["limit"]:
         yield GROUPS
-    below = [_rank(d, first + int(k))[0] for k in np.flatnonzero(own < group)]
-    if blocks and below and min(below) < max(_rank(d, block)[0] for block in blocks):
+    below = [_rank(d, view, first + int(k))[0] for k in np.flatnonzero(own < group)]
+    if blocks and below and min(below) < max(_rank(d, view, block)[0] for block in blocks):
         yield GROUPS  # of negated benefits: one below is above the smallest here
-    if not all(_heap_is_right(d, number, group, heap) for heap in (LOW, HIGH)):
+    if not all(_heap_is_right(d, view, plane, group, heap) for heap in (LOW, HIGH)):
         yield HEAPS
 
 
-def _heap_is_right(d: Any, number: int, group: int, heap: int) -> bool:
+def heap_of(view: PolicyView, plane: int, group: int, heap: int) -> np.ndarray:
+    """Return the entries of a heap, (limit + 1, 4): gain, moves, tie and block."""
+    memory = view.memory[0]
+    words = 4 * (int(memory["limit"]) + 1)
+    number = 2 * group + heap - 2 * int(memory["groups"])
+    first = (plane + 1) * int(memory["plane_words"]) + number * words
+    return np.asarray(view.table[first : first + words]).reshape(-1, 4)
+
+
+def _heap_is_right(d: Any, view: PolicyView, plane: int, group: int, heap: int) -> bool:
     """Return whether a heap is in order.
 
     Every block of it has its place, is no nearer to the root than the entry above, and its entry is no
@@ -141,15 +189,14 @@ def _heap_is_right(d: Any, number: int, group: int, heap: int) -> bool:
     def is_before(a: Any, b: Any) -> bool:
         return bool(a < b if heap == HIGH else b < a)
 
-    base = (2 * number + heap) * (int(d.params["group_limit"][0]) + 1)
-    entries = []
-    for place in range(int(d.group_size[number])):
-        entry = d.heap[base + place]
-        best = d.best[entry["block"]]
-        entries.append(_order(d, *(entry[name] for name in ("gain", "moves", "tie", "block"))))
-        if best["group"] != group or best["low" if heap == LOW else "high"] != place:
+    entries: list[Any] = []
+    size = int(view.table[plane * int(view.memory[0]["plane_words"]) + group])
+    for place, entry in enumerate(heap_of(view, plane, group, heap)[:size]):
+        own = view.block_memory[int(entry[3])]
+        entries.append(_order(d, *(int(number) for number in entry)))
+        if own["group"] != group or own["low" if heap == LOW else "high"] != place:
             return False
-        if is_before(_rank(d, int(entry["block"])), entries[place]):
+        if is_before(_rank(d, view, int(entry[3])), entries[place]):
             return False
         if place > 0 and is_before(entries[place], entries[place - 1 >> 1]):
             return False

@@ -11,11 +11,16 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, RETIRED, WORN
+from ssdgym.engine.entries import attach
+from ssdgym.engine.view import view_arrays
+from ssdgym.policy import rules_for
 from ssdgym.policy.names import label_of
+from ssdgym.policy.registry import rules_on
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.cells import remaining_life
 from ssdgym.simulator.metrics import metrics_of
+from tests.engine.audit_tables import kept_by, tables_fault
 from tests.reference import Reference, ReferenceConfig, erase_sets
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 from tests.reference.page import policies
@@ -319,36 +324,44 @@ def _counters(sim: Simulator) -> list[int]:
     ftl = sim.device.ftl
     if ftl.placement not in HOT_PLACEMENTS:
         return []
-    words = [int(word) for word in sim.state.hotness[0]]
+    view = _placement_view(sim)
+    groups = ftl.placement == "hotness_groups"
+    first = sim.device.usable.planes * int(view.memory[0]["plane_words"]) if groups else 0
     count = ftl.hotness.hashes * ftl.hotness.counters_of(sim.logical_pages)
-    return [words[c >> 4] >> (4 * (c & 15)) & 15 for c in range(count)]
+    return [int(view.table[first + (c >> 3)]) >> (4 * (c & 7)) & 15 for c in range(count)]
 
 
 def _groups(sim: Simulator) -> list[list[int]]:
     """The group of every block, plane by plane; empty where blocks have none."""
     if sim.device.ftl.placement != "hotness_groups":
         return []
-    from_zero = sim.state.best[0]["group"].astype(int)
+    from_zero = _placement_view(sim).block_memory["group"].astype(int)
     return (from_zero + 1).reshape(sim.device.usable.planes, -1).tolist()
 
 
+def _placement_view(sim: Simulator) -> Any:
+    """What the placement of a device sees, which has been told of the device."""
+    attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
+    return view_arrays(sim.state, 0, rules_on(sim.device)[0].memory, "place")
+
+
 def check_best_sets(sim: Simulator, reference: Reference) -> None:
-    """The best sets that the engine holds for up to date are those the reference finds by trying all.
+    """The best sets that rules hold for up to date are those the reference finds by trying all.
 
     With block groups all are kept up to date; otherwise those of blocks that have changed wait to be asked
     for. A running victim keeps the one it had, for its group's sake.
     """
-    device = reference.device
+    device, view = reference.device, kept_by(sim)
     victims = {block for pairs in device.rounds.values() for block, _ in pairs}
-    if len(sim.state.best[0]) < len(device.closed_at):  # not kept: nobody asks for them
+    if view is None:
         return
-    for block, best in enumerate(sim.state.best[0]):
-        waits = best["dirty"] and reference.config.placement != "hotness_groups"
-        if waits or block in victims:
+    for block, best in enumerate(view.block_memory):
+        if best["stale"] or block in victims:
             continue
         mask = erase_sets.best_set_of_block(device, block) or 0
         assert int(best["mask"]) == mask, f"best set of block {block}"
         assert mask == 0 or int(best["gain"]) == erase_sets.invalid_in_set(device, block, mask)
+    assert list(tables_fault(sim)) == []
 
 
 def _block_of(sim: Simulator, unit: int) -> int:

@@ -14,8 +14,8 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, NO_ROOM_TO_MOVE, NOTHING_TO_GAIN, OK
+from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.speedupgc.best_sets import best_set
 from ssdgym.engine.view import PolicyView
 from ssdgym.policy import new_choice
 from ssdgym.simulator.build import Recording, make_state

@@ -10,34 +10,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssdgym.baselines.placements.block_groups import first_of
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import entry
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED, POOLED
-from ssdgym.engine.entries import call_on
-from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
+from ssdgym.engine.view import PolicyView
+from ssdgym.policy import PlacementRule, device_for
+from ssdgym.policy.registry import registered
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.memory import group_limit
 from tests.engine.audit import NO_FAULT, Device
-from tests.engine.audit_tables import HEAPS, group_faults
+from tests.engine.audit_tables import HEAPS, group_faults, heap_of, writable_view
 from tests.engine.devices import device
 from tests.reference.page.speedupgc import BlockGroups
 
 PER_SUB_BLOCK = 3
 
 
-@entry
-def _reclassify(dev, block):
-    reclassify(dev, block, ANYTHING, 0)
+RULE = registered("hotness_groups")
+assert isinstance(RULE, PlacementRule)
+_attached, _recycled, _collected = (
+    helper(RULE.hooks[name]) for name in ("attached", "recycled", "collected")
+)
+#: Hooks take parameters, of which this rule has none.
+NO_PARAMETERS = 0
 
 
-@entry
-def _withdraw(dev, block):
-    withdraw(dev, block)
-
-
-@entry
-def _first_of(dev, group, kind):
-    return first_of(dev, 0, group, kind)
+def view_of(state: State) -> PolicyView:
+    return writable_view(state, RULE.memory)
 
 
 def group_limit_of(blocks: int, groups: int) -> int:
@@ -61,8 +60,10 @@ def grouped(blocks: int, groups: int, isolation: str) -> State:
         isolation=isolation,
         logical_pages=1,
     )
-    assert group_limit(config) == group_limit_of(blocks, groups)
-    return make_state([config], [0], Recording(1, 1))
+    state = make_state([device_for(config)], [0], Recording(1, 1))
+    _attached(view_of(state), 0, -1, NO_PARAMETERS)
+    assert view_of(state).memory[0]["limit"] == group_limit_of(blocks, groups)
+    return state
 
 
 def change(state: State, block: int, pages: list[tuple[int, int]]) -> None:
@@ -75,7 +76,7 @@ def change(state: State, block: int, pages: list[tuple[int, int]]) -> None:
     record = state.block[0, block]
     record["written"], record["invalid"] = written, sum(i for _, i in pages)
     record["status"] = (INDEXED if written else 0) | (POOLED if written < 4 * PER_SUB_BLOCK else 0)
-    call_on(_reclassify, state, 0, block)
+    _recycled(view_of(state), 0, block, NO_PARAMETERS)
 
 
 def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
@@ -101,12 +102,13 @@ def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
 
 def members(state: State) -> list[list[int]]:
     """Block numbers by group."""
-    group = state.best[0]["group"]
-    return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(state.params[0, 0]["groups"]))]
+    view = view_of(state)
+    group = view.block_memory["group"]
+    return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(view.memory[0]["groups"]))]
 
 
 def fault_of(state: State) -> str:
-    return next(group_faults(Device(state, 0), 0), NO_FAULT)
+    return next(group_faults(Device(state, 0), view_of(state), 0), NO_FAULT)
 
 
 def check(state: State, blocks: int, groups: int) -> None:
@@ -116,19 +118,19 @@ def check(state: State, blocks: int, groups: int) -> None:
     found = members(state)
     assert sorted(b for group in found for b in group) == list(range(blocks))
     assert all(len(group) <= limit for group in found)
-    assert [len(group) for group in found] == state.group_size[0].tolist()
+    assert [len(group) for group in found] == view_of(state).table[:groups].tolist()
     filled = [group for group in found if group]
     for lower, upper in itertools.pairwise(filled):
         assert max(ranks[b] for b in lower) <= min(ranks[b] for b in upper)
     for number, group in enumerate(found):
         pooled = [b for b in group if state.block[0, b]["status"] & POOLED]
-        assert call_on(_first_of, state, 0, number, 0) == (min(pooled) if pooled else -1)
+        assert first_of(view_of(state), 0, number, 0) == (min(pooled) if pooled else -1)
         in_best = [b for b in pooled if _writable_in_best(state, b)]
-        assert call_on(_first_of, state, 0, number, 1) == (min(in_best) if in_best else -1)
+        assert first_of(view_of(state), 0, number, 1) == (min(in_best) if in_best else -1)
 
 
 def _writable_in_best(state: State, block: int) -> bool:
-    mask = int(state.best[0, block]["mask"])
+    mask = int(view_of(state).block_memory[block]["mask"])
     written = state.sub_block[0, 4 * block : 4 * block + 4]["written"]
     return any(mask >> s & 1 and written[s] < PER_SUB_BLOCK for s in range(4))
 
@@ -175,31 +177,31 @@ def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() ->
 @pytest.mark.parametrize("field", ["low", "high"])
 def test_audit__a_block_that_is_wrong_about_its_place__is_found(field: str) -> None:
     state = grouped(8, 3, "software")
-    state.best[0, 2][field] += 1
+    view_of(state).block_memory[2][field] += 1
     assert fault_of(state) == HEAPS
 
 
 @pytest.mark.parametrize(("heap", "safe"), [(0, False), (1, True)])
 def test_audit__an_entry_above_its_blocks_rank__is_safe_among_the_largest_only(heap: int, safe: bool) -> None:
     state = grouped(8, 3, "hardware")
-    first = heap * (group_limit_of(8, 3) + 1)
-    state.heap[0, first]["gain"] = 1  # of group 0; rank of its block is 0
+    heap_of(view_of(state), 0, 0, heap)[0, 0] = 1  # the gain; the rank of the block is 0
     assert (fault_of(state) == NO_FAULT) == safe
 
 
 def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:
     state = grouped(8, 3, "software")
     change(state, 2, [(1, 1), (3, 0), (3, 0), (3, 0)])
-    group = int(state.best[0, 2]["group"])
-    assert call_on(_first_of, state, 0, group, 1) == 2
-    call_on(_withdraw, state, 0, 2)
-    assert call_on(_first_of, state, 0, group, 1) == -1
-    assert int(state.best[0, 2]["group"]) == group
+    view = view_of(state)
+    group = int(view.block_memory[2]["group"])
+    assert first_of(view, 0, group, 1) == 2
+    _collected(view, 0, 2, NO_PARAMETERS)
+    assert first_of(view, 0, group, 1) == -1
+    assert int(view.block_memory[2]["group"]) == group
 
 
 def test_hotness__a_counter_takes_4_bits() -> None:
     ftl = {"placement": "hot_to_victims", "hotness": {"hashes": 7, "counters": 65536}}
     config = device({"sub_blocks_per_block": 4}, ftl, erase_unit="sub_block_run", isolation="software")
-    hotness = make_state([config], [0], Recording(1, 1)).hotness
-    assert hotness.nbytes == 7 * 65536 // 2
-    assert np.all(hotness == 0)
+    table = make_state([device_for(config)], [0], Recording(1, 1)).table
+    assert table.nbytes == 7 * 65536 // 2
+    assert np.all(table == 0)

@@ -29,7 +29,11 @@ options = partial(cases.options, "Placement")
         ({"proposers": "dac"}, "proposers must be a list of placements"),
         ({"proposers": ["greedy"]}, "proposers: greedy does not exist"),
         ({"proposers": ["page_history"]}, "proposers name page_history, which places nothing"),
-        ({"proposers": ["hot_cold"]}, "hot_cold is a part of the engine and cannot track"),
+        (
+            {"proposers": ["hot_cold"], "ftl": {"placement": "hot_cold"}},
+            "hot_cold, hot_cold have tables, and one can; leave the others out",
+        ),
+        ({"proposers": ["hotness_groups"]}, "proposers name hotness_groups, which names sub-blocks; let the"),
         ({"proposers": ["sepbit"]}, "streams = 4 are too few for the placement sepbit, which has 6"),
         ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
         ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),
@@ -42,11 +46,11 @@ def test_arguments__that_do_not_fit__said_so(changes: dict[str, Any], message: s
         PlacementEnv(**options(**changes))
 
 
-def test_placement_that_scatters_pages__refused() -> None:
+def test_placement_that_names_sub_blocks__for_whole_requests__refused() -> None:
     sub_blocks = {"sub_blocks_per_block": 4, "blocks_per_plane": 40, "pages_per_block": 8}
     model = device(sub_blocks, {"placement": "hot_to_victims"}, erase_unit="sub_block_run")
-    with pytest.raises(SsdgymError, match=r"does not write pages to streams; set ftl.placement"):
-        PlacementEnv(**options(device=model))
+    with pytest.raises(SsdgymError, match="names a sub-block for each page; set per to 'page'"):
+        PlacementEnv(**options(device=model, per="request"))
 
 
 def test_devices_of_several_placements__each_proposes_its_own() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.envs import PlacementEnv
 from ssdgym.simulator import Simulator
-from tests.engine.devices import differences
+from tests.engine.devices import device, differences
 from tests.envs.cases import MIXED, compiled_run, play, proposal, spacious
 
 HORIZON, WARMUP, SEED = 700, 150, 11
@@ -53,6 +53,36 @@ def test_some_pages_or_more_streams__compiled_and_played__the_same_device(
     timing: str, changes: dict[str, Any]
 ) -> None:
     assert_same_device(arguments(timing, "sepbit", proposers=["dac", "sep_gc"], **changes))
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", ["hot_to_victims", "hotness_groups"])
+@pytest.mark.parametrize("counts", ["writes", "updates"])
+def test_sub_blocks__compiled_and_played__the_same_device(counts: str, placement: str, timing: str) -> None:
+    """With updates the first writes of pages open a block of the pool and keep it."""
+    hotness = {"counters": 64, "thresholds": [1, 2, 4], "counts": counts}
+    model = device(
+        {"blocks_per_plane": 24, "sub_blocks_per_block": 4},
+        {"timing": timing, "placement": placement, "hotness": hotness},
+        erase_unit="sub_block_run",
+        isolation="software",
+    )
+    options = arguments(device=model, victims="gsm")
+    env = PlacementEnv(**options)
+    assert env.action_space.n == 2
+    actions = []
+
+    def choose(info: dict[str, Any]) -> Any:
+        actions.append(int(info["proposed"][0]))
+        return actions[-1]
+
+    play(env, SEED, choose)
+    assert set(actions) <= {0, 1} and 1 in actions, "a stream and the sub-block of the placement"
+    sim = compiled_run(env.episodes.devices[0], "gsm", MIXED, SEED, HORIZON, WARMUP)
+    assert sim.metrics()["relocated_pages"] > 50
+    # At the end a proposal is shown once more: an order of blocks is repaired where its first is looked for.
+    found = {"block_memory", "stream_memory"} if placement == "hot_to_victims" else set()
+    assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED | found
 
 
 def test_dynamic_allocation__compiled_and_played__the_same_device() -> None:

@@ -69,12 +69,17 @@ def register_counting() -> None:
         page=[("moves", "i4")],
         block=[("openings", "i2")],
         stream=[("closed", "i8")],
-        memory=[(event, "i8") for event in EVENTS],
+        memory=[*((event, "i8") for event in EVENTS), ("overwritten", "i8")],
     )(counting)
 
     @rule.on("written")
     def written(view, plane, lpn, old_page, page, parameters):  # type: ignore[no-untyped-def]
         view.memory[0].written += 1
+        view.memory[0].overwritten += old_page >= 0
+
+    @rule.on("invalidated")
+    def invalidated(view, plane, lpn, old_page, page, parameters):  # type: ignore[no-untyped-def]
+        view.memory[0].invalidated += 1
 
     @rule.on("relocated")
     def relocated(view, plane, lpn, old_page, page, parameters):  # type: ignore[no-untyped-def]
@@ -103,6 +108,18 @@ def register_counting() -> None:
     def erased(view, plane, block, parameters):  # type: ignore[no-untyped-def]
         view.memory[0].erased += 1
 
+    @rule.on("recycled")
+    def recycled(view, plane, block, parameters):  # type: ignore[no-untyped-def]
+        view.memory[0].recycled += 1
+
+    @rule.on("scattered")
+    def scattered(view, plane, block, parameters):  # type: ignore[no-untyped-def]
+        view.memory[0].scattered += 1
+
+    @rule.on("attached")
+    def attached(view, plane, block, parameters):  # type: ignore[no-untyped-def]
+        view.memory[0].attached += 1
+
 
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_hooks__are_called_once_for_everything_that_happens(timing: str) -> None:
@@ -113,7 +130,9 @@ def test_hooks__are_called_once_for_everything_that_happens(timing: str) -> None
     told = view.memory[0]
     assert told.written == metrics["host_pages_written"]
     assert told.relocated == metrics["relocated_pages"] > 100
-    assert told.collected == told.erased == metrics["erases"]
+    assert told.collected == told.erased == told.recycled == metrics["erases"]
+    assert told.invalidated == told.overwritten + told.trimmed > told.trimmed
+    assert told.attached == sim.device.geometry.planes and told.scattered == 0
     assert 0 < told.trimmed <= metrics["host_pages_trimmed"]
     assert told.opened - told.closed in (0, 1, 2)
     assert view.page_memory.moves[: sim.logical_pages].sum() == told.relocated

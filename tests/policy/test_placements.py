@@ -246,7 +246,7 @@ def test_device__of_whole_blocks__as_each_policy_runs_it(
     assert sim.device.ftl.placement == placement
     assert sim.device == device_for(config, None, policy)
     assert sim.device.logical_pages == config.logical_pages
-    others: Any = {"erase_unit": ..., "isolation": ..., "ftl": {"placement"}}
+    others: Any = {"erase_unit": ..., "isolation": ..., "ftl": {"placement", "rules"}}
     assert sim.device.model_dump(exclude=others) == config.model_dump(exclude=others)
 
 

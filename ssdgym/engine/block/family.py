@@ -52,7 +52,7 @@ _view_of = view_maker(ARRAYS)
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules see figures and hook nothing, and the view is for features."""
-    view = store_at(_view_of(state, i, 0, 0, 0, 0), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, 0, 0, 0, 0, 0), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view, view), address)
 
 

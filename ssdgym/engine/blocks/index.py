@@ -1,4 +1,4 @@
-"""The index of blocks by valid pages, the tables kept beside it, and the pool."""
+"""The index of blocks by valid pages, and the pool."""
 
 import numpy as np
 
@@ -6,7 +6,6 @@ from ssdgym.engine.core.bits import list_kernels
 from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
 from ssdgym.engine.flash import block_of, sub_block_of
-from ssdgym.engine.speedupgc.heaps import mark_dirty
 
 #: Sub-blocks in a line of memory.
 _PER_LINE = 64 // SUB_BLOCK.itemsize
@@ -17,8 +16,6 @@ def prefetch_block(dev, block):
     """Prefetch the memory of what is kept about a block."""
     params = dev.params[0]
     prefetch(dev.block, block)
-    if params.tree_leaves > 0 or params.groups > 0:
-        prefetch(dev.best, block)
     first = block * params.sub_blocks
     prefetch(dev.sub_block, first)
     for sub in range(first + _PER_LINE, first + params.sub_blocks, _PER_LINE):
@@ -65,7 +62,6 @@ def raise_invalid(dev, block):
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
-    mark_dirty(dev, block)
 
 
 @inlined
@@ -77,7 +73,6 @@ def enter_index(dev, block):
     _append_to_ages(dev.block, plane, block)
     plane.indexed_blocks += 1
     _enter_bucket(dev, block)
-    mark_dirty(dev, block)
 
 
 @inlined
@@ -89,7 +84,6 @@ def leave_index(dev, block):
     _remove_from_ages(dev.block, plane, block)
     plane.indexed_blocks -= 1
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
-    mark_dirty(dev, block)
 
 
 @helper
@@ -165,7 +159,6 @@ def format_plane(dev, number):
     plane = dev.plane[number]
     plane.pool_head = -1
     plane.pool_tail = -1
-    plane.dirty_head = -1
     plane.age_head = -1
     plane.age_tail = -1
     plane.round_leader = -1

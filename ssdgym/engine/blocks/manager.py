@@ -17,9 +17,12 @@ from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATES,
     CLOSED,
+    INVALIDATED,
     OPENED,
+    SCATTERED,
     block_by,
     block_event,
+    page_event,
 )
 from ssdgym.engine.flash import (
     block_of,
@@ -28,8 +31,6 @@ from ssdgym.engine.flash import (
     program_page,
     sub_block_of,
 )
-from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, reclassify
-from ssdgym.engine.speedupgc.heaps import mark_dirty
 
 
 @inlined
@@ -51,11 +52,8 @@ def _stream_of_open(dev, stream):
 
 
 @inlined
-def count_invalid(dev, ppn, change):
-    """Count a page that has become invalid; return its block.
-
-    `change` is what changed in the block: that page, or ANYTHING.
-    """
+def count_invalid(dev, ppn):
+    """Count a page that has become invalid; return its block."""
     params = dev.params[0]
     sub = sub_block_of(params, ppn)
     invalidate_pages(dev, sub, 1)
@@ -64,7 +62,6 @@ def count_invalid(dev, ppn, change):
     stream_of(dev, record).valid -= 1
     if record.status & INDEXED:
         raise_invalid(dev, block)
-        reclassify(dev, block, change, sub - block * params.sub_blocks)
     else:
         record.invalid += 1
     return block
@@ -73,9 +70,10 @@ def count_invalid(dev, ppn, change):
 @inlined
 def invalidate(dev, clock, ppn):
     """Invalidate a page that has been overwritten or trimmed."""
-    record = dev.block[count_invalid(dev, ppn, INVALIDATED)]
+    record = dev.block[count_invalid(dev, ppn)]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
+    page_event(dev, INVALIDATED, np.int64(record.plane), np.int64(dev.physical[ppn].lpn), ppn, np.int64(-1))
 
 
 @inlined
@@ -132,7 +130,6 @@ def open_block(dev, plane, stream, block):
         leave_index(dev, block)
     record.status |= OPEN
     _join_stream(dev, plane, block, stream)
-    reclassify(dev, block, ANYTHING, 0)
     block_event(dev, OPENED, plane, block)
     sub = _begin_sub_block(dev, block, _first_writable(dev, block, 0))
     dev.open_sub_block[plane * MAX_STREAMS + stream] = sub
@@ -371,12 +368,11 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     plane = dev.plane[plane_number]
     plane.free_pages -= 1
     plane.pool_pages -= 1
-    if record.status & INDEXED:
-        mark_dirty(dev, block)
-    else:
+    if not record.status & INDEXED:
         enter_index(dev, block)
     if record.written == params.pages_per_block:
         stream.closed_sum += dev.control[0].clock - record.closed_at
         record.closed_at = dev.control[0].clock
         leave_pool(dev, block)
+    block_event(dev, SCATTERED, plane_number, np.int64(block))
     return ppn

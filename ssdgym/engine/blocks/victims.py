@@ -13,9 +13,8 @@ from ssdgym.engine.blocks.manager import stream_of
 from ssdgym.engine.cells import count_retired, wears_out
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import POOLED, RETIRED, WORN
-from ssdgym.engine.decisions import COLLECTED, ERASED, block_event
+from ssdgym.engine.decisions import COLLECTED, ERASED, RECYCLED, block_event
 from ssdgym.engine.flash import erase_cells, invalidate_pages
-from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify, withdraw
 
 
 @inlined
@@ -29,14 +28,13 @@ def vacate(dev, block, sub, pages):
 
 @kernel
 def withdraw_block(dev, block, valid):
-    """Take a block that has become a victim, with `valid` pages to move, out of index, pool and tables."""
+    """Take a block that has become a victim, with `valid` pages to move, out of index and pool."""
     stream = stream_of(dev, dev.block[block])
     stream.victims += 1
     stream.victim_valid_pages += valid
     leave_index(dev, block)
     if dev.block[block].status & POOLED:
         leave_pool(dev, block)
-    withdraw(dev, block)
     lower_max_invalid(dev, np.int64(dev.block[block].plane))
     block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 
@@ -85,4 +83,4 @@ def erase(dev, block, mask):
         stream = stream_of(dev, record)
         stream.blocks -= 1
         stream.closed_sum -= record.closed_at
-    reclassify(dev, block, ANYTHING, 0)
+    block_event(dev, RECYCLED, np.int64(record.plane), block)

@@ -39,6 +39,7 @@ MEMORY_FIELDS = {
     "block_memory": "block",
     "stream_memory": "stream",
     "memory": "device",
+    "table": "table",
 }
 
 
@@ -51,12 +52,14 @@ class Memory:
         block: dtype of a record per block.
         stream: dtype of a record per plane and stream.
         device: dtype of one record.
+        table: dtype of the words of a table, whose length depends on the device.
     """
 
     page: np.dtype | None = None
     block: np.dtype | None = None
     stream: np.dtype | None = None
     device: np.dtype | None = None
+    table: np.dtype | None = None
 
 
 class Handle(types.Type):
@@ -108,11 +111,12 @@ def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: 
     place, wanted = handle.resolve(name)
     stored = handle.view.types[place]
     value = load_field(context, builder, pointer, handle.view, place)
-    if handle.record(name) is None:
+    record = handle.record(name)
+    if record is None:
         return value
     # The bytes of the rule's memory as records: the same place in memory, other items.
     raw = make_array(stored)(context, builder, value)
-    size = context.get_constant(types.intp, wanted.dtype.size)
+    size = context.get_constant(types.intp, record.itemsize)
     count = builder.udiv(cgutils.unpack_tuple(builder, raw.shape)[0], size)
     return _array_of(context, builder, wanted, raw.data, count)
 

@@ -58,6 +58,11 @@ STREAM_SEEN = np.dtype(
         ("blocks", "i8"),  # the open one included
         ("valid", "i8"),  # pages
         ("written", "i8"),  # pages
+        # Where a sub-block of the pool stands in place of a stream, the rest is of its block, as if that was
+        # open; but for `room`, its own free pages.
+        ("target", "i8"),  # the target that it is, or 0
+        ("near", "f8"),  # invalid pages of the block, as a share of the most of a block of the plane
+        ("chosen", "i8"),  # it is in the best erase set of its block
     ],
     align=True,
 )

@@ -21,8 +21,9 @@ LEVELS = 1
 BY_LIMITS = 4
 #: Levelling of wear in a plane: a decision is due; the round that runs is of it.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
-#: Where pages go.
-IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD, BY_RULE = 0, 1, 2, 3, 4
+#: Who says where pages go. The device: host pages to stream 0, relocated ones to `gc_stream`; a rule, for
+#: host pages only or for all; or a rule that puts relocated pages into blocks of the pool.
+IN_STREAMS, HOST_BY_RULE, BY_RULE, TO_THE_POOL = range(4)
 STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
 SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
 
@@ -57,10 +58,8 @@ PARAMS = np.dtype(
         ("slow_ns", "i8"),  # latency over which a request counts as slow
         ("copy_cost", "i8"),  # of one relocation, and ...
         ("erase_cost", "i8"),  # ... of one erase in a benefit, ns
-        ("tree_leaves", "i4"),  # of a plane's trees of best sets, at least blocks; 0 = no trees
-        ("groups", "i4"),  # block groups of a plane; 0 = none
-        ("group_limit", "i4"),  # most blocks of a group
-        ("hashes", "i4"),  # rows of the hotness table; 0 = no table
+        # As `ftl.hotness` has it, for rules that count how hot pages are.
+        ("hashes", "i4"),  # rows of the hotness table
         ("counters", "i8"),  # counters per row
         ("decay_period", "i8"),  # updates after which they are halved
         ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
@@ -78,7 +77,7 @@ PARAMS = np.dtype(
         ("buffer_pages", "i4"),  # of the host that the write buffer holds; 0 = there is none
         ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
         ("counts_updates", "u1"),  # the hotness table counts no first write of a page
-        ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full (HOTNESS_GROUPS)
+        ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
@@ -88,19 +87,27 @@ PARAMS = np.dtype(
         ("victim_block", "i8"),
         ("victim_stream", "i8"),
         ("victim_device", "i8"),
+        ("victim_table", "i8"),
         ("place_page", "i8"),  # ... and that of the placement rule
         ("place_block", "i8"),
         ("place_stream", "i8"),
         ("place_device", "i8"),
+        ("place_table", "i8"),
         ("idle_page", "i8"),  # ... and that of the rule for idle dies
         ("idle_block", "i8"),
         ("idle_stream", "i8"),
         ("idle_device", "i8"),
+        ("idle_table", "i8"),
         ("wear_page", "i8"),  # ... and that of the rules for allocation and levelling
         ("wear_block", "i8"),
         ("wear_stream", "i8"),
         ("wear_device", "i8"),
-        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
+        ("wear_table", "i8"),
+        ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
+        (
+            "targets",
+            "u1",
+        ),  # the placement may name sub-blocks: replaced data is invalid before its call
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
         ("levels", "u1"),  # LEVELS | BY_LIMITS: rounds that follow others
@@ -124,7 +131,6 @@ CONTROL = np.dtype(
         ("rounds", "i8"),  # GC rounds started since the device was made: the decision number
         ("horizon", "i8"),  # admission stops when this many host pages have been admitted
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
-        ("hotness_updates", "i8"),  # since the hotness table last decayed
         ("cursor", "i8"),  # next request of the present chunk of input
         ("offset", "i8"),  # pages of it already admitted
         ("serial", "i8"),  # requests started since the last reset
@@ -155,6 +161,8 @@ CONTROL = np.dtype(
         ("request_pages", "i4"),  # ... how many it has ...
         ("request_hint", "u1"),  # ... and the hint of the host
         ("next_arrival_ns", "i8"),  # of the next request; only for rules with an oracle
+        ("replaced_lpn", "i8"),  # 1 + the page whose data is invalid before its new page is placed, or 0
+        ("attached", "u1"),  # bit 1 << kind: the rule of that kind follows the device
         ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
     ],
     align=True,
@@ -276,7 +284,6 @@ PLANE = np.dtype(
         ("round_planes", "i4"),  # planes of the round it leads
         ("round_pair", "i4"),  # the pair of the round that is emptied here ...
         ("round_page", "i4"),  # ... and the next page of its block to look at
-        ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],

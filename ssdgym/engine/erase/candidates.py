@@ -11,8 +11,8 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.decisions import erase_set_by
+from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.legality import check_erase_set, random_eligible
-from ssdgym.engine.speedupgc.best_sets import best_set
 
 # The table of candidates of an ERASE decision.
 #

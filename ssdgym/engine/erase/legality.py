@@ -5,7 +5,6 @@ The rules are those of the device, and that there is room for what has to be mov
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, NONE, below, draw, full_mask, is_run, remainder
 from ssdgym.engine.core.kernel import helper, inlined, kernel, shared
 from ssdgym.engine.core.records import INDEXED, SINGLE_PLANE, STRICT, SUB_BLOCK_RUN, WHOLE_BLOCK
@@ -18,8 +17,6 @@ from ssdgym.engine.core.status import (
     OK,
 )
 from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
-from ssdgym.engine.speedupgc.groups import best_of_groups
-from ssdgym.engine.speedupgc.heaps import best_of_plane
 
 
 @inlined
@@ -259,32 +256,3 @@ def random_eligible(dev, plane, stream, first_draw):
         if eligible(dev, block):
             return block
     return -1
-
-
-@helper
-def choose_best_set(dev, plane, choice):
-    """Choose the best set of a plane; return what a rule has to return.
-
-    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
-    block with most invalid pages is chosen.
-
-    Args:
-        dev: the rule's view.
-        plane: number of the plane.
-        choice: (MAX_PAIRS,) ERASE_PAIR, to write to.
-
-    Returns:
-        The number of pairs chosen, 0 or 1.
-    """
-    params = dev.params[0]
-    block = np.int64(-1)
-    if params.tree_leaves > 0:
-        block = best_of_plane(dev, plane)
-    elif params.groups > 0:
-        block = best_of_groups(dev, plane)
-    if block >= 0:
-        choice[0].block = block
-        choice[0].mask = dev.best[block].mask
-        if legal_set(dev, plane, choice, 1):
-            return 1
-    return choose_block(dev, choice, most_invalid_block(dev, plane))

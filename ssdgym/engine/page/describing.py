@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.blocks.wear import erases_of, mean_erases
-from ssdgym.engine.core.bits import NONE, full_mask, quotient
+from ssdgym.engine.core.bits import NONE, full_mask, has, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.decisions import (
@@ -17,11 +17,11 @@ from ssdgym.engine.decisions import (
     LEVEL,
     RELOCATE,
     TO_THE_END,
-    TRACKERS,
     idle_by_rule,
     level_by,
-    stream_by,
+    sub_block_at,
 )
+from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.features import count_candidate, describe_candidates
 from ssdgym.engine.flash import invalid_in
 from ssdgym.engine.observation import (
@@ -32,7 +32,7 @@ from ssdgym.engine.observation import (
     note_decision,
 )
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
-from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
+from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.time.events import NEVER
 
@@ -62,6 +62,7 @@ def look_at_stream(dev, plane, number, seen):
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
+    seen.target, seen.near, seen.chosen = 0, 0.0, 0
     seen.number = number
     seen.streams = params.streams
     seen.slot = slot
@@ -78,20 +79,51 @@ def look_at_stream(dev, plane, number, seen):
     seen.written = seen.blocks * params.pages_per_block - room
 
 
+@kernel
+def _look_at_sub_block(dev, number, target, seen):
+    """Write to STREAM_SEEN what a sub-block of the pool, which stands in row `number`, and its block hold."""
+    params, sub = dev.params[0], np.int64(sub_block_at(target))
+    block = quotient(sub, params.sub_blocks)
+    record, plane = dev.block[block], np.int64(dev.block[block].plane)
+    seen.number = number
+    seen.streams = params.streams
+    seen.slot = plane * MAX_STREAMS + record.stream
+    seen.own = plane * params.streams + record.stream
+    seen.room = params.pages_per_sub_block - dev.sub_block[sub].written
+    seen.open, seen.blocks = 1, 1
+    seen.valid = record.written - record.invalid
+    seen.written = record.written
+    seen.target = target
+    seen.near = record.invalid / max(dev.plane[plane].max_invalid, 1)
+    seen.chosen = has(best_set(dev, block), sub - block * params.sub_blocks)
+
+
+@inlined
+def _row_of(dev, spec, view, number, target):
+    """Return the row of a proposer's target: that of its stream or, once for equal ones, one of its own."""
+    streams = np.int64(dev.params[0].streams)
+    if target < MAX_STREAMS:
+        return target
+    for row in range(streams, streams + number):
+        if view.mask[row] and spec.streams[row].target == target:
+            return np.int64(row)
+    view.mask[streams + number] = 1
+    _look_at_sub_block(dev, streams + number, target, spec.streams[streams + number])
+    return streams + number
+
+
 @inlined
 def _propose_stream(dev, plane, spec, view):
-    """Mark what the device's placement would choose, and then the trackers that choose."""
+    """Mark what the device's placement would choose, and then the trackers that choose; return the rows."""
     page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
-    stream = rule_of_relocated(dev, plane, lpn, source) if page.relocated else rule_of_host(dev, plane, lpn)
-    first = spec.proposers.shape[0]
-    mark_pick(view, first, stream, spec.stream_columns[0])
-    j = 1
-    for k in range(TRACKERS, dev.decider.rules.shape[0]):
-        if dev.decider.rules[k].choose != 0:
-            stream = stream_by(dev, k, plane, lpn, source)
-            mark_pick(view, first + j, stream, spec.stream_columns[j])
-            j += 1
+    first, rows = spec.proposers.shape[0], np.int64(dev.params[0].streams)
+    for number in range(spec.stream_columns.shape[0]):
+        target = np.int64(target_of_proposer(dev, plane, lpn, source, number))
+        row = np.int64(_row_of(dev, spec, view, number, target))
+        rows = max(rows, row + 1)
+        mark_pick(view, first + number, row, spec.stream_columns[number])
+    return rows
 
 
 def _observe_stream(dev, spec, view, plane):
@@ -105,13 +137,18 @@ def _observe_stream(dev, spec, view, plane):
     for stream in range(dev.params[0].streams):
         view.mask[stream] = 1
         look_at_stream(dev, plane, stream, spec.streams[stream])
-    streams = np.int64(dev.params[0].streams)
+    streams = np.int64(_propose_stream(dev, plane, spec, view))
+    for row in range(streams):
+        if not view.mask[row]:  # of a proposer whose target has another row
+            look_at_stream(dev, plane, np.int64(0), spec.streams[row])
     note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
-    _propose_stream(dev, plane, spec, view)
     first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
     rows, about = spec.stream_features, spec.page_features
     seen, handle = spec.page[0], dev.decider.place_view
     _describe_stream(dev, spec, handle, rows, first, spec.streams, streams, about, place, seen, view)
+    for row in range(streams):
+        if not view.mask[row]:
+            view.features[row, :] = np.float32(0.0)
 
 
 #: Returns the address of what describes PLACE and RELOCATE decisions; compiles at first use.

@@ -9,11 +9,10 @@ from ssdgym.engine import cells, entries, loop, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_in, return_open_block
 from ssdgym.engine.core.bits import NONE
-from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import entry, function_at, inlined
+from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.records import BY_RULE, INDEXED
-from ssdgym.engine.core.status import NOT_CLOSED, OK
+from ssdgym.engine.core.records import IN_STREAMS, INDEXED, MAX_STREAMS, TO_THE_POOL
+from ssdgym.engine.core.status import ILLEGAL_ANSWER, NOT_CLOSED, OK
 from ssdgym.engine.decisions import (
     ALLOCATE,
     ALLOCATES,
@@ -23,8 +22,11 @@ from ssdgym.engine.decisions import (
     IDLES,
     LEVEL,
     ORACLE,
+    PLACE,
+    RELOCATE,
     TRACKERS,
     Decider,
+    attach,
     hooked_by,
     store_action,
 )
@@ -34,11 +36,10 @@ from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page import host, lifetime
 from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
+from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
 from ssdgym.engine.page.writes import forget, host_read, host_trim, is_written, prefetch_requests
-from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
-from ssdgym.engine.speedupgc.heaps import refresh
 from ssdgym.engine.time.events import format_queues
 from ssdgym.engine.view import view_maker
 
@@ -50,30 +51,27 @@ def _format(dev):
     pages = np.int64(params.planes) * params.blocks * params.pages_per_block
     for ppn in range(pages):
         dev.physical[ppn].lpn = -1
-    if params.tree_leaves > 0:
-        dev.tree[:] = -1
     for plane in range(params.planes):
         format_plane(dev, plane)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             add_block(dev, plane, block)
-        if params.groups > 0:
-            form_groups(dev, plane)
     format_buffer(dev)
     format_queues(dev)
 
 
-@entry
-def _adopt(dev):
-    params = dev.params[0]
-    if params.groups > 0:
+@inlined
+def _attach_rules(dev):
+    """Let the victim rule and the placement begin on a device that they do not follow yet.
+
+    A placement that moves pages to the pool alone begins without an open block.
+    """
+    params, placed = dev.params[0], dev.control[0].attached & (1 << PLACE) != 0
+    if params.placement == TO_THE_POOL and not placed:
         for plane in range(np.int64(params.planes)):
             return_open_block(dev, plane, np.int64(0))
-        deal_to_groups(dev)
-
-
-def adopt_placement(state: State, i: int) -> None:
-    """Start the placement of a device that was written in stream 0 alone and without block groups."""
-    entries.call_on(_adopt, state, i)
+    attach(dev, ERASE)
+    if params.placement != IN_STREAMS:
+        attach(dev, PLACE)
 
 
 _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
@@ -86,26 +84,54 @@ _view_of = view_maker(ARRAYS)
 def _bind(state, i, rules, external, pairs, address):
     params = state.params[i, 0]
     victim = _view_of(
-        state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
+        state,
+        i,
+        params.victim_page,
+        params.victim_block,
+        params.victim_stream,
+        params.victim_device,
+        params.victim_table,
     )
     view = store_at(victim, address + STORED_BYTES)
     place_view = view
-    if params.placement == BY_RULE or rules.shape[0] > TRACKERS:
+    if params.placement != IN_STREAMS or rules.shape[0] > TRACKERS:
         place = _view_of(
-            state, i, params.place_page, params.place_block, params.place_stream, params.place_device
+            state,
+            i,
+            params.place_page,
+            params.place_block,
+            params.place_stream,
+            params.place_device,
+            params.place_table,
         )
         place_view = store_at(place, address + 2 * STORED_BYTES)
     hooks = hooked_by(rules)
     idle_view = view
     if rules[IDLE].choose != 0:
-        idle = _view_of(state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device)
+        idle = _view_of(
+            state,
+            i,
+            params.idle_page,
+            params.idle_block,
+            params.idle_stream,
+            params.idle_device,
+            params.idle_table,
+        )
         idle_view = store_at(idle, address + 3 * STORED_BYTES)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~ORACLE
     wear_view = view
     if rules[ALLOCATE].choose != 0 or rules[LEVEL].choose != 0:
-        wear = _view_of(state, i, params.wear_page, params.wear_block, params.wear_stream, params.wear_device)
+        wear = _view_of(
+            state,
+            i,
+            params.wear_page,
+            params.wear_block,
+            params.wear_stream,
+            params.wear_device,
+            params.wear_table,
+        )
         wear_view = store_at(wear, address + 4 * STORED_BYTES)
     if rules[ALLOCATE].choose != 0:
         hooks |= ALLOCATES
@@ -113,11 +139,18 @@ def _bind(state, i, rules, external, pairs, address):
     bind_device(state, i, decider, address)
 
 
-@inlined
-def _refresh_tables(dev):
-    plane = np.int64(dev.control[0].host_plane)
-    refresh(dev, plane)
-    refresh_groups(dev, plane)
+@kernel
+def _store_target(dev, number):
+    """Keep the sub-block that a proposer has for the page that is placed; ILLEGAL_ANSWER if it has none."""
+    control = dev.control[0]
+    subject, relocated = np.int64(control.decision_subject), control.decision_kind == RELOCATE
+    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
+    source = subject if relocated else np.int64(-1)
+    target = np.int64(target_of_proposer(dev, np.int64(control.decision_plane), lpn, source, number))
+    if target < MAX_STREAMS:
+        return np.int64(ILLEGAL_ANSWER)
+    control.answer = target
+    return np.int64(OK)
 
 
 @inlined
@@ -131,8 +164,10 @@ def _apply_action(dev, chosen, action):
             return np.int64(NOT_CLOSED)
         control.answer = block + 1
         return np.int64(OK)
-    answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
-    return store_action(dev, action, answers)
+    streams = dev.params[0].streams
+    if control.decision_kind in (PLACE, RELOCATE) and action >= streams:
+        return _store_target(dev, np.int64(action - streams))
+    return store_action(dev, action, len(IDLE_STEPS) if control.decision_kind == IDLE else streams)
 
 
 @inlined
@@ -152,13 +187,13 @@ PAGE = entries.add_family(
         entries.bind: _bind,
         entries.format_arrays: _format,
         entries.is_written: is_written,
+        entries.attach_rules: _attach_rules,
         entries.apply_action: _apply_action,
         entries.observe: _observe,
         cells.forget_page: forget,
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
         rounds.settle: lifetime.settle,
-        loop.refresh_tables: _refresh_tables,
         loop.serve_read: serve_read,
         loop.host_read: host_read,
         loop.trim: host_trim,

@@ -23,11 +23,10 @@ from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import (
     BY_RULE,
-    HOT_COLD,
-    HOTNESS_GROUPS,
     LEVELLING_RUNS,
     MAX_PAIRS,
     MAX_STREAMS,
+    TO_THE_POOL,
 )
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
@@ -155,34 +154,34 @@ def move_page(dev, plane_number, ppn):
     params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
     levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
-    stream = np.int64(0)
+    target = np.int64(0)
     if levels:
         status = np.int64(ensure_open_for_levelling(dev, plane_number))
         if status != OK:
             return status
-    elif params.placement != HOTNESS_GROUPS:
-        stream = relocated_stream(dev, plane_number, lpn, ppn)
-        if stream < 0:
-            return stream
-        if dev.decider.hooks & ALLOCATES:
-            status = np.int64(_ensure_target(dev, plane_number, stream))
+    else:
+        target = np.int64(relocated_stream(dev, plane_number, lpn, ppn))
+        if target < 0:
+            return target
+        if target < MAX_STREAMS and dev.decider.hooks & ALLOCATES:
+            status = np.int64(_ensure_target(dev, plane_number, target))
             if status != OK:
                 return status
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
     _count_warm(dev, lpn)
     if levels:
-        target = np.int64(program_levelled(dev, plane_number, lpn, version))
+        copy = np.int64(program_levelled(dev, plane_number, lpn, version))
     else:
-        target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
-    if target < 0:
+        copy = np.int64(place_relocated(dev, plane_number, target, lpn, version))
+    if copy < 0:
         return np.int64(OUT_OF_SPACE)
-    dev.logical[lpn].ppn = target
+    dev.logical[lpn].ppn = copy
     sub = sub_block_of(params, ppn)
     vacate(dev, block_of(params, sub), sub, 1)
     dev.counters[0].relocated_pages += 1
-    page_event(dev, RELOCATED, plane_number, lpn, ppn, target)
-    return target
+    page_event(dev, RELOCATED, plane_number, lpn, ppn, copy)
+    return copy
 
 
 @inlined
@@ -198,12 +197,12 @@ def _move_next(dev, number, ppn):
 def _may_join(dev, number, ppn, page, row):
     """Return whether a plane's next page may be moved by the same command as another plane's."""
     params = dev.params[0]
-    if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
+    if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == TO_THE_POOL:
         return False
     if is_external(dev, RELOCATE):  # each page is a decision of its own
         return False
     stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
-    return stream >= 0 and row_of(dev, number, stream_with_room(dev, number, stream)) == row
+    return 0 <= stream < MAX_STREAMS and row_of(dev, number, stream_with_room(dev, number, stream)) == row
 
 
 @kernel
@@ -355,7 +354,7 @@ def run_round(dev, leader):
     several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS
-    if followed or several or levels or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE):
+    if followed or several or levels or dev.params[0].placement >= BY_RULE:
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)

@@ -7,7 +7,7 @@ from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import BY_RULE, LEVELLING_DUE, LEVELLING_RUNS, STATIC
+from ssdgym.engine.core.records import IN_STREAMS, LEVELLING_DUE, LEVELLING_RUNS, MAX_STREAMS, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
@@ -20,6 +20,7 @@ from ssdgym.engine.page.placement import (
     note_page,
     note_request,
     plane_for_host,
+    replace_page,
     rule_of_host,
 )
 from ssdgym.engine.page.scheduler import queue_read, queue_write
@@ -79,17 +80,19 @@ def _program(dev, lpn, partial):
         control.gc_plane = plane
         dev.counters[0].gc_episodes += 1
         return np.int64(AGAIN)
-    stream = _named_stream(dev, plane, lpn) if is_external(dev, PLACE) else rule_of_host(dev, plane, lpn)
-    if stream < 0:
-        return status_of(dev, stream)
-    status = ensure_open(dev, plane, stream)
+    version = np.int64(dev.logical[lpn].version + 1)
+    replace_page(dev, lpn, version)
+    target = _named_stream(dev, plane, lpn) if is_external(dev, PLACE) else rule_of_host(dev, plane, lpn)
+    if target < 0:
+        return status_of(dev, target)
+    status = np.int64(ensure_open(dev, plane, target)) if target < MAX_STREAMS else np.int64(OK)
     if status != OK:
         return status_of(dev, status)
     _pass(dev, plane, die_number)
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
         dev.counters[0].rmw_reads += 1
-    if host_program(dev, plane, stream, lpn, dev.logical[lpn].version + 1) < 0:
+    if host_program(dev, plane, target, lpn, version) < 0:
         return np.int64(OUT_OF_SPACE)
     if gc_needed(params, dev.plane[plane]):
         control.gc_plane = plane
@@ -110,7 +113,7 @@ def _program_held(dev, lpn):
 @inlined
 def do_write(dev, request):
     """Write the next page of a request, to flash or to the write buffer."""
-    if dev.params[0].placement == BY_RULE or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
+    if dev.params[0].placement != IN_STREAMS or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
         note_request(dev, request)
     lpn, partial = lpn_of(dev, request), is_partial(request, dev.control[0].offset)
     status = np.int64(OK)

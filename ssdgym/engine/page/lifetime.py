@@ -9,12 +9,12 @@ from ssdgym.engine.blocks.index import enter_index
 from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS, RETIRED, STATIC, WORN
+from ssdgym.engine.core.records import MAX_PAIRS, MAX_STREAMS, RETIRED, STATIC, TO_THE_POOL, WORN
+from ssdgym.engine.decisions import RECYCLED, block_event
 from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
 from ssdgym.engine.page.collecting import moves_left
 from ssdgym.engine.rounds import give_up, set_pair
-from ssdgym.engine.speedupgc.groups import ANYTHING, reclassify
 from ssdgym.engine.time.transactions import pages_done
 from ssdgym.requests import FLUSH
 
@@ -34,7 +34,7 @@ def _room_to_move(dev, plane):
     """Return how many relocated pages a plane takes before anything is erased."""
     params = dev.params[0]
     room = np.int64(dev.plane[plane].pool_pages)
-    if params.placement == HOTNESS_GROUPS:
+    if params.placement == TO_THE_POOL:
         return room
     if not params.overflows:
         return room + _room_of_stream(dev, plane, params.gc_stream)
@@ -140,7 +140,7 @@ def empty_block(dev, block):
     if plane.round_count == 0:
         plane.round_leader = -1
     enter_index(dev, block)
-    reclassify(dev, block, ANYTHING, 0)
+    block_event(dev, RECYCLED, number, block)
     give_up(dev, number)
 
 

@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.manager import ensure_open
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
+from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_STREAMS, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import (
@@ -30,7 +30,7 @@ from ssdgym.engine.page.collecting import (
 )
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
-from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
+from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host, replace_page
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
 from ssdgym.engine.time.events import (
@@ -70,7 +70,7 @@ def queue_write(dev, transaction):
     """Queue a page write to the die it is bound to, or, if it is bound late, to the common queue."""
     params = dev.params[0]
     control = dev.control[0]
-    if params.groups > 0:
+    if params.targets:
         prefetch_holder(dev, np.int64(dev.transaction[transaction].lpn))
     if params.allocation == LATE:
         push_write(dev, control, transaction)
@@ -175,18 +175,19 @@ def _start_write(dev, die_number, plane):
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
     note_written(dev, lpn, slot)
-    stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
-    if stream < 0:
-        return status_of(dev, stream)
-    status = ensure_open(dev, plane, stream)
+    replace_page(dev, lpn, np.int64(transaction.version))
+    target = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
+    if target < 0:
+        return status_of(dev, target)
+    status = np.int64(ensure_open(dev, plane, target)) if target < MAX_STREAMS else np.int64(OK)
     if status != OK:
         return status_of(dev, status)
     if by_request(dev):
-        name_stream(dev, transaction.slot, stream)
+        name_stream(dev, transaction.slot, target)
     if params.allocation != STATIC:
         pass_plane(dev, plane)
     number = take_write(dev, die_number)
-    ppn = program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
+    ppn = program(dev, plane, target, lpn, np.int64(dev.transaction[number].version))
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)

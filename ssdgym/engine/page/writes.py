@@ -24,9 +24,8 @@ from ssdgym.engine.flash import check_page, plane_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
-from ssdgym.engine.page.placement import note_written, place_host, prefetch_host, rule_of_host
+from ssdgym.engine.page.placement import note_written, place_page, rule_of_host
 from ssdgym.engine.rounds import gc_needed, is_short
-from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
 
@@ -49,26 +48,26 @@ def prefetch_requests(dev, requests):
 
 
 @inlined
-def host_program(dev, plane, stream, lpn, version):
+def host_program(dev, plane, target, lpn, version):
     """Program a host page with the version it was admitted with; return its page, -1 when out of space."""
     control = dev.control[0]
-    prefetch_host(dev, plane)
     logical = dev.logical[lpn]
     old = np.int64(-1)
     newest = version > logical.version
     if newest:
         old = np.int64(logical.ppn)
-        if old >= 0:
+        if old >= 0 and control.replaced_lpn == 0:
             invalidate(dev, control.clock, old)
+        control.replaced_lpn = 0
         count_valid(dev, plane)
-    ppn = np.int64(place_host(dev, plane, stream, lpn, version, newest))
+    ppn = np.int64(place_page(dev, plane, target, lpn, version, False))
     if ppn < 0:
         return -1
     if newest:
         logical.ppn = ppn
         logical.version = version
     else:
-        count_invalid(dev, ppn, ANYTHING)
+        count_invalid(dev, ppn)
     control.clock += 1
     dev.counters[0].host_pages_written += 1
     control.host_plane = plane
@@ -111,13 +110,13 @@ def host_trim(dev, request):
 
 
 @inlined
-def program(dev, plane_number, stream, lpn, version):
+def program(dev, plane_number, target, lpn, version):
     """Program the page of a write command, and switch GC on if it is needed now."""
     params = dev.params[0]
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.in_flight[lpn] -= behind
-    ppn = host_program(dev, plane_number, stream, lpn, version)
+    ppn = host_program(dev, plane_number, target, lpn, version)
     plane = dev.plane[plane_number]
     if ppn >= 0 and gc_needed(params, plane):
         dev.counters[0].gc_episodes += 1 - plane.collecting

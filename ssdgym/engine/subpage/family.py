@@ -82,7 +82,7 @@ _view_of = view_maker(ARRAYS)
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules have no memory of their own."""
-    view = store_at(_view_of(state, i, 0, 0, 0, 0), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, 0, 0, 0, 0, 0), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view, view), address)
 
 

@@ -15,7 +15,6 @@ from ssdgym.engine.core.bits import lowest_of, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.flash import program_page
-from ssdgym.engine.speedupgc.groups import ANYTHING
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.time.events import wake
 
@@ -243,7 +242,7 @@ def take_page(dev, plane, live, relocated):
         count_in_stream(dev.stream[plane * MAX_STREAMS], 1, relocated)
         count_programs(dev, dev.control[0].clock, plane, 0, block, 1)
         if k >= live_units:
-            count_invalid(dev, unit, ANYTHING)
+            count_invalid(dev, unit)
     page = first if units == 1 else quotient(first, subpage.slots)
     count_page(dev, page, live)
     return page

@@ -6,7 +6,6 @@ from ssdgym.engine.core.family import COMMON, ERASE_SETS, Array, Arrays
 from ssdgym.engine.core.records import (
     TRANSACTION,
 )
-from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
 
 #: The FTLs of the family.
 CGM, FGM, SECTOR_LOG, SUBFTL = range(4)
@@ -154,17 +153,12 @@ ARRAYS = Arrays(
         "member": Array(np.int32, ("members",)),  # region blocks of each plane, in no order
         "region_block": Array(REGION_BLOCK, ("blocks",)),
         "carried": Array(SECTOR, ("carried",)),  # by transaction and slot of its page
-        # Of length 1: victim rules see them, and no table is kept here.
-        "best": Array(BEST, (1,)),
-        "tree": Array(np.int32, (1,)),
-        "group_size": Array(np.int32, (1,)),
-        "heap": Array(HEAP, (1,)),
-        "group_bits": Array(np.uint64, (1,)),
-        "hotness": Array(np.uint64, (1,)),
+        # Of length 1: victim rules see them, and none has records here.
         "page_memory": Array(np.uint8, (1,)),
         "block_memory": Array(np.uint8, (1,)),
         "stream_memory": Array(np.uint8, (1,)),
         "memory": Array(np.uint8, (1,)),
+        "table": Array(np.uint8, (1,)),
         "transaction": Array(JOB, ("window",)),
     },
 )

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.envs.features.registry import always, clip, feature
+from ssdgym.config.page import PageFtl
+from ssdgym.envs.features.registry import Setting, always, clip, feature
 from ssdgym.policy.page_history import log_age
+
+
+def _has_sub_blocks(setting: Setting) -> bool:
+    """Return whether pages can go to sub-blocks of the pool."""
+    return setting.has(lambda device: isinstance(device.ftl, PageFtl) and device.ftl.needs.targets)
 
 
 @feature(low=-1.0, default=always)
 def stream_number(view, stream, page):
-    """Return its number k of S streams, as 2 k / (S - 1) - 1."""
+    """Return its number k of S streams, as 2 k / (S - 1) - 1; 1 for a sub-block."""
+    if stream.target > 0:
+        return 1.0
     return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
 
 
@@ -82,3 +90,21 @@ def stream_gap(view, stream, page):
 def stream_holds_page(view, stream, page):
     """Return 1 if the data of the page are in a block of it now."""
     return 1.0 if stream.number == page.stream else 0.0
+
+
+@feature(default=_has_sub_blocks)
+def stream_pooled(view, stream, page):
+    """Return 1 for a sub-block of a block in the pool that stands in place of a stream."""
+    return 1.0 if stream.target > 0 else 0.0
+
+
+@feature(default=_has_sub_blocks)
+def stream_near_erase(view, stream, page):
+    """Return the invalid pages of a sub-block's block, as a share of the most of a block of the plane."""
+    return clip(stream.near, 0.0, 1.0)
+
+
+@feature(default=_has_sub_blocks)
+def stream_in_best_set(view, stream, page):
+    """Return 1 for a sub-block that is in the best erase set of its block."""
+    return 1.0 if stream.chosen else 0.0

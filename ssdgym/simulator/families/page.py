@@ -15,22 +15,23 @@ from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_LIMITS,
     BY_RULE,
-    HOT_COLD,
-    HOT_TO_VICTIMS,
-    HOTNESS_GROUPS,
+    HOST_BY_RULE,
     IN_STREAMS,
     LEVELS,
     MAX_PAIRS,
     MAX_STREAMS,
     OPEN,
+    TO_THE_POOL,
 )
 from ssdgym.engine.decisions import ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
+from ssdgym.engine.view import view_arrays
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import LevellingRule, get_policy
 from ssdgym.policy.policy import wear_rules_on
-from ssdgym.policy.registry import trackers_of
+from ssdgym.policy.registry import placement_of, rules_on, trackers_of
+from ssdgym.policy.rules import PlacementRule
 from ssdgym.simulator.families import (
     FREE,
     INVALID,
@@ -42,22 +43,12 @@ from ssdgym.simulator.families import (
     reserve_blocks,
 )
 from ssdgym.simulator.memory import (
-    controller_table_bytes,
+    constants_of,
+    controller_bytes,
     memory_bytes,
     memory_fields,
     memory_sizes,
-    table_bytes,
-    table_fields,
-    table_sizes,
 )
-
-_PLACEMENTS = {
-    "single": IN_STREAMS,
-    "sep_gc": IN_STREAMS,
-    "hot_cold": HOT_COLD,
-    "hot_to_victims": HOT_TO_VICTIMS,
-    "hotness_groups": HOTNESS_GROUPS,
-}
 
 #: What each stream counts for the metrics.
 _COUNTED_BY_STREAM = (
@@ -137,6 +128,21 @@ def _rounds_beside_collection(device: DeviceConfig) -> int:
     return LEVELS * len(rules) | BY_LIMITS * by_limits
 
 
+def _placement_of(device: DeviceConfig) -> PlacementRule:
+    rule = placement_of(device)
+    assert rule is not None, "this FTL has one"
+    return rule
+
+
+def _placed_by(rule: PlacementRule) -> int:
+    """Return who says where pages go, as the engine has it."""
+    if rule.function is None:
+        return IN_STREAMS
+    if rule.relocation_streams == 0:
+        return TO_THE_POOL
+    return BY_RULE if rule.relocated_to is None else HOST_BY_RULE
+
+
 def _repeats_rounds(gc: GcConfig) -> bool:
     """Return whether rounds are repeated until a level is reached, so that each of them has to win pages."""
     return gc.mode == "barrier" or gc.start == "queue_empty" or bool(gc.background_fraction or gc.idle)
@@ -149,6 +155,16 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
 def _buffer_metrics(buffer: np.ndarray) -> dict[str, int]:
     counted = ("absorbed", "reads")
     return {f"buffer_{name}": int(buffer[name]) for name in counted} | {"buffered_pages": int(buffer["held"])}
+
+
+def _counted_by_rule(state: State, i: int, device: DeviceConfig) -> dict[str, int]:
+    """Return the metrics that the placement of a device counts, since the last reset."""
+    rule = rules_on(device)[0]
+    if not isinstance(rule, PlacementRule) or not rule.counted:
+        return {}
+    memory = view_arrays(state, i, rule.memory, "place").memory[0]
+    written = bool(state.counters["host_pages_written"][i, 0])
+    return {name: int(memory[name]) * written for name in rule.counted}
 
 
 class PageFamily(FamilyBuilder):
@@ -193,11 +209,12 @@ class PageFamily(FamilyBuilder):
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
-        """Return thresholds, streams, placement, and what the tables of SpeedupGC need."""
-        ftl = PageFtl.of(device.ftl)
+        """Return thresholds, streams, placement, and what rules find there."""
+        ftl, rule = PageFtl.of(device.ftl), _placement_of(device)
+        last = STREAMS.get(ftl.placement, ftl.streams) - 1
         return {
             "streams": ftl.streams,
-            "gc_stream": STREAMS.get(ftl.placement, ftl.streams) - 1,
+            "gc_stream": last if rule.relocated_to is None else rule.relocated_to,
             "overflows": _shares_open_blocks(device),
             **vars(thresholds_of(device)),
             "multi_plane_writes": ftl.multi_plane_writes,
@@ -215,9 +232,10 @@ class PageFamily(FamilyBuilder):
             "must_gain": _repeats_rounds(ftl.gc),
             "preemptible": ftl.gc.preemptible,
             "levels": _rounds_beside_collection(device),
-            "placement": _PLACEMENTS.get(ftl.placement, BY_RULE),
+            "placement": _placed_by(rule),
+            "targets": rule.targets,
             **memory_fields(device),
-            **table_fields(device),
+            **constants_of(device),
             "reads_first": ftl.gc.priority.code,
         }
 
@@ -233,7 +251,6 @@ class PageFamily(FamilyBuilder):
             "buffer_pages": ftl.write_buffer_pages,
             "buffered_pages": device.logical_pages if ftl.write_buffer_pages else 0,
             "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
-            **table_sizes(device),
             **memory_sizes(device),
         }
 
@@ -245,7 +262,7 @@ class PageFamily(FamilyBuilder):
         write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
         Of a levelling rule there are its rounds and the pages that these have moved.
         """
-        kept = table_bytes(device, state) + memory_bytes(device)
+        kept = memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
         of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
         by_stream = {
@@ -255,12 +272,13 @@ class PageFamily(FamilyBuilder):
         counted = state.counters[i, 0]
         of_levelling = ("levelling_rounds", "levelling_moves") if PageFtl.of(device.ftl).levelling else ()
         return {
+            **_counted_by_rule(state, i, device),
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
-            "controller_table_bytes": controller_table_bytes(device) + memory_bytes(device),
+            "controller_table_bytes": controller_bytes(device),
             "policy_bytes_per_logical_page": kept / device.logical_pages,
         }
 
@@ -297,10 +315,9 @@ class PageFamily(FamilyBuilder):
         source = get_policy(f"greedy+{placement}").source_digest()
         others = [*trackers_of(device), *wear_rules_on(device)]
         source += "".join(sorted(rule.source_digest() for rule in others))
-        if placement not in _PLACEMENTS:
+        if _placement_of(device).function is not None:
             return {**super().weighed(device), "placement": source}
-        tables = [table_fields(device), table_sizes(device)] if device.erase_unit != "block" else []
-        return {"times": tables, "placement": source}
+        return {"times": constants_of(device) if device.erase_unit != "block" else {}, "placement": source}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""

@@ -1,0 +1,106 @@
+"""Hotness of pages: several hashes of a page number into a table of small counters that decay.
+
+After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it: the rules
+E22 to E25 are in `hot_cold`. The table begins at a word of `view.table`, eight counters in each.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.policy import GOLDEN, below, kernel, mix
+
+#: Of the device: updates since the table last decayed, and host pages written that were hot.
+MEMORY = [("updates", "i8"), ("hot_pages_written", "i8")]
+_PER_WORD = 8
+_SATURATED, _LOWER_BITS = 15, 0x77777777
+
+
+def table_words(device: Any) -> int:
+    """Return the words of the table of a device."""
+    hotness = device.ftl.hotness
+    return -(-hotness.hashes * hotness.counters_of(device.logical_pages) // _PER_WORD)
+
+
+def table_bytes(device: Any) -> int:
+    """Return the bytes of the table of a device, of counters of 4 bits."""
+    hotness = device.ftl.hotness
+    return -(-hotness.hashes * hotness.counters_of(device.logical_pages) // 2)
+
+
+@kernel
+def _counter(params, row, hashed):
+    return row * params.counters + below(mix(hashed + GOLDEN * np.uint64(row + 1)), params.counters)
+
+
+@kernel
+def _smallest(view, first, lpn, raised):
+    """Return the smallest counter of a page, as if each was `raised` before."""
+    params = view.params[0]
+    hashed = mix(GOLDEN * np.uint64(lpn + 1))
+    degree = np.int64(_SATURATED)
+    for row in range(params.hashes):
+        counter = _counter(params, row, hashed)
+        word = np.int64(view.table[first + counter // _PER_WORD])
+        degree = min(degree, ((word >> (4 * (counter % _PER_WORD))) & _SATURATED) + raised)
+    return degree
+
+
+@kernel
+def _group_of(params, degree):
+    return np.int64((params.group_of_degree >> np.uint64(4 * degree)) & np.uint64(15))
+
+
+@kernel
+def hotness_group(view, first, lpn):
+    """Return the hotness group of a page, counted from 1; 0 for a cold one."""
+    return _group_of(view.params[0], _smallest(view, first, lpn, 0))
+
+
+@kernel
+def group_once_counted(view, first, lpn):
+    """Return the hotness group that a page will have once its next write is counted."""
+    params = view.params[0]
+    degree = _smallest(view, first, lpn, 1)
+    if view.memory[0].updates + 1 == params.decay_period:
+        degree >>= 1
+    return _group_of(params, degree)
+
+
+@kernel
+def is_first_write(view, lpn):
+    """Return whether the next write of a page does not count, as the page is not mapped."""
+    return view.params[0].counts_updates != 0 and view.logical[lpn].ppn < 0
+
+
+@kernel
+def was_first_write(view, lpn, old_page, page):
+    """Return the same of the write that has just put a page at `page`, from `old_page`."""
+    unmapped = old_page < 0 if view.logical[lpn].ppn == page else view.logical[lpn].ppn < 0
+    return view.params[0].counts_updates != 0 and unmapped
+
+
+@kernel
+def count_update(view, first, lpn):
+    """Count a write of a page by the host, and halve all counters when the period is over."""
+    params, memory = view.params[0], view.memory[0]
+    hashed = mix(GOLDEN * np.uint64(lpn + 1))
+    for row in range(params.hashes):
+        counter = _counter(params, row, hashed)
+        word, shift = first + counter // _PER_WORD, 4 * (counter % _PER_WORD)
+        held = np.int64(view.table[word])
+        if (held >> shift) & _SATURATED < _SATURATED:
+            view.table[word] = held + (1 << shift)
+    memory.updates += 1
+    if memory.updates == params.decay_period:
+        memory.updates = 0
+        for word in range(first, first + (params.hashes * params.counters + _PER_WORD - 1) // _PER_WORD):
+            view.table[word] = (np.int64(view.table[word]) >> 1) & _LOWER_BITS
+
+
+@kernel
+def count_hot(view, hot):
+    """Count a host page that was `hot` when it was placed; it is cleared as the counters of the device."""
+    if view.counters[0].host_pages_written == 1:
+        view.memory[0].hot_pages_written = 0
+    view.memory[0].hot_pages_written += hot

@@ -1,0 +1,193 @@
+"""The best erase set of a block: of all sets that its device may erase, the one of highest benefit.
+
+The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction `gain / cost`;
+the cost is that of its moves, the valid pages to relocate, and of the erase.
+"""
+
+import numpy as np
+
+from ssdgym.engine.core.bits import NONE, ONE, full_mask, has
+from ssdgym.engine.core.kernel import count_bits, helper, inlined, trailing_zeros
+from ssdgym.engine.core.records import SOFTWARE, SUB_BLOCK_RUN
+from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
+
+_SIX = np.uint64(6)
+
+
+@inlined
+def _moves_of(dev, block, mask):
+    """Count the valid pages to move before a set is erased."""
+    params = dev.params[0]
+    return np.int64(valid_in(dev, block, mask | neighbours_of(params, mask)))
+
+
+@helper
+def cost_of(params, moves):
+    """Return the cost of erasing a set with so many moves: ns, or pages on a device without times."""
+    return moves * params.copy_cost + params.erase_cost
+
+
+@inlined
+def _valid_pages(dev, sub):
+    sub_block = dev.sub_block[sub]
+    return np.int64(sub_block.written - sub_block.invalid)
+
+
+@inlined
+def _better_run(dev, block, gain, moves_before):
+    """Find the run of a block that exceeds the benefit `gain / cost` most.
+
+    The excess is `invalid * cost - gain * its cost`, where `cost` is that of `moves_before`. A run `a..b`
+    exceeds by `end(b) - start(a)` with sums over the sub-blocks before them, so one pass finds the best start
+    for every end. Of equals, the shorter run is found, then the lower one. Returned are first and last
+    sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
+    """
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    last = params.sub_blocks - 1
+    counts_beside = np.int64(params.isolation == SOFTWARE)
+    cost = cost_of(params, moves_before)
+    per_move = gain * params.copy_cost
+    invalid, moves = np.int64(0), np.int64(0)  # of all sub-blocks up to here
+    valid_before, valid = np.int64(0), _valid_pages(dev, base)
+    start, start_total, start_invalid, start_moves = 0, np.int64(2**62), np.int64(0), np.int64(0)
+    best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
+    best_invalid, best_moves = np.int64(0), np.int64(0)
+    for s in range(params.sub_blocks):
+        # 1. Let the run start here if no earlier start is better; of equal ones, the later makes it shorter.
+        #    Where neighbours count, the pages of the sub-block in front of the run have to be moved, too.
+        moves_from = moves - counts_beside * valid_before
+        at_start = cost * invalid - per_move * moves_from
+        if at_start <= start_total:
+            start, start_total, start_invalid, start_moves = s, at_start, invalid, moves_from
+        # 2. Take the sub-block into the sums, and look at the next one, which may be a neighbour of the run.
+        invalid += dev.sub_block[base + s].invalid
+        moves += valid
+        valid_before = valid
+        valid = _valid_pages(dev, base + s + 1) if s < last else np.int64(0)
+        # 3. Let the run end here if it exceeds the best one, or equals it and is shorter. Ends are tried from
+        #    the lowest on, so that of runs of equal length the lowest stays.
+        moves_to = moves + counts_beside * valid
+        excess = cost * invalid - per_move * moves_to - start_total
+        if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
+            best_excess, best_start, best_end = excess, start, s
+            best_invalid, best_moves = invalid - start_invalid, moves_to - start_moves
+    return best_start, best_end, best_invalid, best_moves, best_excess > gain * params.erase_cost
+
+
+@inlined
+def _best_run(dev, block, gain, moves):
+    """Find the best run of a block, from the invalid pages and moves of one of its sets.
+
+    Each pass finds the run that exceeds the benefit of the one before most. The pass after which none does
+    has broken the ties (Dinkelbach's method, exact in integers). Returned are mask, invalid pages, moves.
+    """
+    first, last, exceeds = 0, 0, True
+    while exceeds:
+        first, last, gain, moves, exceeds = _better_run(dev, block, gain, moves)
+    return full_mask(last - first + 1) << np.uint64(first), gain, moves
+
+
+@inlined
+def _next_by_invalid(dev, block, taken):
+    """Return the sub-block with most invalid pages that is not taken, the lowest of equals; -1 for none."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    best, most = -1, 0
+    for s in range(params.sub_blocks):
+        invalid = dev.sub_block[base + s].invalid
+        if invalid > most and not has(taken, s):
+            best, most = s, invalid
+    return best
+
+
+@inlined
+def _best_prefix(dev, block):
+    """Find mask, invalid pages, moves of the best beginning of the sub-blocks by falling invalid pages."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    mask, best = NONE, NONE
+    gain, moves = np.int64(0), np.int64(0)
+    best_gain, best_moves, best_cost = np.int64(0), np.int64(0), np.int64(1)
+    while True:
+        s = _next_by_invalid(dev, block, mask)
+        if s < 0:
+            return best, best_gain, best_moves
+        # Even if sub-block `s` and all after it needed no move.
+        most = gain + (params.sub_blocks - np.int64(count_bits(mask))) * dev.sub_block[base + s].invalid
+        if most * best_cost <= best_gain * cost_of(params, moves):
+            return best, best_gain, best_moves
+        mask |= ONE << np.uint64(s)
+        gain += dev.sub_block[base + s].invalid
+        moves += _valid_pages(dev, base + s)
+        beside = np.int64(0)
+        if params.isolation == SOFTWARE:
+            beside += valid_in(dev, block, neighbours_of(params, mask))
+        cost = cost_of(params, moves + beside)
+        if gain * best_cost > best_gain * cost:
+            best, best_gain, best_moves, best_cost = mask, gain, moves + beside, cost
+
+
+@helper
+def best_set_from(dev, block, guess):
+    """Find the best erase set of a block from any set of it, the sooner the nearer that is.
+
+    Of equals it is the one of fewest sub-blocks, then the lowest.
+
+    Args:
+        dev: the rule's view.
+        block: number of the block.
+        guess: mask of a set, 0 for none.
+
+    Returns:
+        Its mask, its invalid pages, and the valid pages to move first; zeros without an invalid page.
+    """
+    params, guess = dev.params[0], np.uint64(guess)
+    if dev.block[block].invalid == 0:
+        return NONE, np.int64(0), np.int64(0)
+    if params.erase_unit != SUB_BLOCK_RUN:
+        return _best_prefix(dev, block)
+    gain = np.int64(invalid_in(dev, block, guess))
+    if gain == 0:
+        guess = full_mask(params.sub_blocks)
+        gain = np.int64(dev.block[block].invalid)
+    return _best_run(dev, block, gain, _moves_of(dev, block, guess))
+
+
+@helper
+def best_set_after(dev, block, gain, moves):
+    """Find the best run of a block, as `best_set_from`, from invalid pages and moves of one of its sets."""
+    return _best_run(dev, block, gain, moves)
+
+
+@helper
+def neighbours(dev, mask):
+    """Return the sub-blocks beside a set that are emptied before its erase, under software isolation."""
+    return neighbours_of(dev.params[0], mask)
+
+
+@helper
+def best_set(dev, block):
+    """Return the mask of the best erase set of a block, 0 if it has no invalid page."""
+    return best_set_from(dev, block, NONE)[0]
+
+
+@helper
+def first_writable(dev, block, mask):
+    """Return the lowest sub-block of `mask` with unwritten pages, as a global number; -1 for none."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    while mask != NONE:
+        s = np.int64(trailing_zeros(mask))
+        if dev.sub_block[base + s].written < params.pages_per_sub_block:
+            return base + s
+        mask &= mask - ONE
+    return np.int64(-1)
+
+
+@helper
+def tie_of(mask):
+    """Return the number that orders best sets of equal benefit; that of the set chosen first is smallest."""
+    if mask == NONE:
+        return np.int64(0)
+    return np.int64(count_bits(mask) << _SIX | trailing_zeros(mask))

@@ -1,1 +1,0 @@
-"""Tables of the SpeedupGC paper: best erase sets, block groups, hotness of pages."""

@@ -1,0 +1,78 @@
+"""An order of the blocks of every plane by a rule's own key, whose first block is found without a search.
+
+It is a tournament: an inner node holds the better block of its two children, a leaf stands for each block. A
+changed block is only noted, and its path is repaired by the next search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ssdgym.engine.core.kernel import helper as kernel
+
+
+class BlockOrder(NamedTuple):
+    """Kernels for an order, and what a rule declares for it."""
+
+    block: list[tuple[str, str]]  # fields of its record per block ...
+    stream: list[tuple[str, str]]  # ... and per plane and stream
+    touch: Any  # (view, block): a block has another key, or belongs no more or only now
+    first: Any  # (view, plane) -> block, -1 if none belongs
+
+
+def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., bool]) -> BlockOrder:
+    """Make an order of blocks.
+
+    Args:
+        name: what the fields that it needs begin with.
+        belongs: kernel (view, block), whether a block is in the order.
+        before: kernel (view, a, b), whether `a` comes before `b`; both belong. It says so of one of two.
+    """
+    winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
+
+    @kernel
+    def touch(view: Any, block: Any) -> None:
+        own = view.block_memory[block]
+        if own[noted] == 0:
+            holder = view.stream_memory[view.block[block].plane * view.params[0].streams]
+            own[noted] = 1
+            own[following] = holder[head]
+            holder[head] = block + 1
+
+    @kernel
+    def at(view: Any, plane: Any, node: Any) -> Any:
+        """Return the block at a node: the leaves come behind the inner nodes, of which 1 is the root."""
+        blocks = view.params[0].blocks
+        if node < blocks:
+            return view.block_memory[plane * blocks + node][winner] - 1
+        block = plane * blocks + node - blocks
+        return block if belongs(view, block) else -1
+
+    @kernel
+    def repair(view: Any, plane: Any, block: Any) -> None:
+        """Repair the path of a block up to where another one wins as before."""
+        blocks = view.params[0].blocks
+        node = block - plane * blocks + blocks
+        while node > 1:
+            a, b = at(view, plane, node & ~1), at(view, plane, node | 1)
+            best = a if b < 0 or (a >= 0 and before(view, a, b)) else b
+            node >>= 1
+            inner = view.block_memory[plane * blocks + node]
+            if inner[winner] == best + 1 and best != block:
+                return
+            inner[winner] = best + 1
+
+    @kernel
+    def first(view: Any, plane: Any) -> Any:
+        holder = view.stream_memory[plane * view.params[0].streams]
+        while holder[head] > 0:
+            block = holder[head] - 1
+            own = view.block_memory[block]
+            holder[head] = own[following]
+            own[noted] = 0
+            repair(view, plane, block)
+        return at(view, plane, 1)
+
+    fields = [(winner, "i4"), (following, "i4"), (noted, "u1")]
+    return BlockOrder(fields, [(head, "i4")], touch, first)
