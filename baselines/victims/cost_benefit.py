@@ -2,7 +2,20 @@
 
 import math
 
-from ssdgym.policy import blocks_of, choose_block, eligible, kernel, victim_policy
+from ssdgym.policy import blocks_of, choose_block, eligible, kernel, longest_quiet, victim_policy
+
+#: From this exponent on no two ages have the same benefit.
+_LEAST_EXPONENT = 1 / 16
+
+
+@kernel
+def _benefit(age, invalid, valid, exponent):
+    """Return `age**exponent * invalid / (2 * valid)`, infinite without a valid page."""
+    if exponent == 0.5:
+        age = math.sqrt(age)  # a few times as fast as a power
+    elif exponent != 1.0:
+        age = age**exponent
+    return age * invalid / (2.0 * valid) if valid > 0 else float("inf")
 
 
 @kernel
@@ -11,12 +24,42 @@ def benefit_of(view, block, exponent, since_close):
     record = view.block[block]
     since = record.closed_at if since_close != 0.0 else record.invalidated_at
     age = float(view.control[0].clock - since + 1)
-    if exponent == 0.5:
-        age = math.sqrt(age)  # a few times as fast as a power
-    elif exponent != 1.0:
-        age = age**exponent
-    valid = record.written - record.invalid
-    return age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
+    return _benefit(age, record.invalid, record.written - record.invalid, exponent)
+
+
+@kernel
+def best_of_all(view, plane, exponent, since_close):
+    """Look at every block."""
+    best = -1
+    best_score = -1.0
+    for block in blocks_of(view, plane):
+        if not eligible(view, block):
+            continue
+        score = benefit_of(view, block, exponent, since_close)
+        if score > best_score:
+            best = block
+            best_score = score
+    return best
+
+
+@kernel
+def _best_of_buckets(view, plane, exponent):
+    """Look at the block of each number of invalid pages that was invalidated longest ago, and its equals."""
+    best = -1
+    best_score = -1.0
+    for invalid in range(view.plane[plane].max_invalid, view.params[0].least_invalid - 1, -1):
+        block = longest_quiet(view, plane, invalid)
+        oldest = -1.0
+        while block >= 0:
+            score = benefit_of(view, block, exponent, 0.0)
+            if score < oldest:
+                break
+            if score > best_score or (score == best_score and block < best):
+                best = block
+                best_score = score
+            oldest = score
+            block = view.block[block].next_quiet
+    return best
 
 
 @victim_policy(
@@ -31,13 +74,8 @@ def cost_benefit(view, plane, parameters, choice):
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
     A block without a valid page comes before all others; of equals, the lowest number.
     """
-    best = -1
-    best_score = -1.0
-    for block in blocks_of(view, plane):
-        if not eligible(view, block):
-            continue
-        score = benefit_of(view, block, parameters.exponent, parameters.since_close)
-        if score > best_score:
-            best = block
-            best_score = score
-    return choose_block(view, choice, best)
+    exponent = parameters.exponent
+    # Only where blocks are erased whole are all that can be victims written to the end.
+    if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
+        return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
+    return choose_block(view, choice, best_of_all(view, plane, exponent, parameters.since_close))

@@ -90,7 +90,7 @@ Packages of policies are found by the entry point group `ssdgym.policies`. All t
 module.
 """
 
-from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
+from ssdgym.engine.blocks.index import longest_quiet, most_invalid_block, next_by_invalid
 from ssdgym.engine.blocks.wear import (
     erases_left,
     erases_of,
@@ -242,6 +242,7 @@ __all__ = [
     "least_worn_free",
     "legal_set",
     "levelling_policy",
+    "longest_quiet",
     "lowest_bit",
     "merge_policy",
     "mix",

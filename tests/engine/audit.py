@@ -29,6 +29,7 @@ VALID_PAGES = "a plane's valid pages are miscounted"
 BLOCK_STATUS = "a block's status contradicts its pages"
 AGE_LIST = "an age list is broken"
 BUCKETS = "a bucket is broken"
+QUIET = "blocks of a bucket are not listed by their last invalidation"
 POOL = "a pool is broken"
 OPEN_SUB_BLOCKS = "an open sub-block is full or its block is not marked open"
 OPEN_BLOCKS = "more blocks are open than streams exist"
@@ -124,13 +125,20 @@ def _list_faults(d: Device, plane: int) -> Iterator[str]:
         return
     listed = 0
     for invalid in range(d.pages + 1):
-        head, tail = d.bucket[plane * (d.pages + 1) + invalid]
-        blocks = _chain(d.block, head, tail, "next_bucket", "previous_bucket")
+        bucket = d.bucket[plane * (d.pages + 1) + invalid]
+        blocks = _chain(d.block, bucket["head"], bucket["tail"], "next_bucket", "previous_bucket")
         if blocks is None or (blocks and invalid > record["max_invalid"]):
             yield BUCKETS
             return
         if (d.block["invalid"][blocks] != invalid).any():
             yield BUCKETS
+        quiet = _chain(d.block, bucket["quiet_head"], bucket["quiet_tail"], "next_quiet", "previous_quiet")
+        if (
+            quiet is None
+            or sorted(quiet) != (sorted(blocks) if d.sub_blocks == 1 and invalid else [])
+            or (np.diff(d.block["invalidated_at"][quiet]) < 0).any()
+        ):
+            yield QUIET
         listed += len(blocks)
     if listed != len(aged):
         yield BUCKETS

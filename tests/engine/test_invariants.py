@@ -102,6 +102,11 @@ def _bucket_list(state: State) -> None:
     state.plane[0, 0]["max_invalid"] = 0
 
 
+def _quiet_list(state: State) -> None:
+    heads = state.bucket[0]["quiet_head"]
+    heads[np.flatnonzero(heads >= 0)[0]] = -1
+
+
 def _pool_entry(state: State) -> None:
     state.block[0, state.plane[0, 0]["pool_head"]]["next_pool"] = _indexed(state)
 
@@ -125,6 +130,7 @@ def _open_full(state: State) -> None:
         (_unindexed, "a block's status contradicts its pages"),
         (_age_list, "an age list is broken"),
         (_bucket_list, "a bucket is broken"),
+        (_quiet_list, "blocks of a bucket are not listed by their last invalidation"),
         (_pool_entry, "a pool is broken"),
         (_open_full, "an open sub-block is full or its block is not marked open"),
     ],

@@ -4,8 +4,8 @@ import numpy as np
 
 from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.records import (
-    BUCKET,
     CASE,
+    LIST,
     MAX_LEVELS,
     MAX_PLANS,
     PLAN,
@@ -132,7 +132,7 @@ ARRAYS = Arrays(
         "frontier": Array(np.int32, ("blocks",)),  # no page of the block below it is erased
         "bundle": Array(BUNDLE, ("bundles",)),
         "member": Array(np.int32, ("members",)),  # blocks of each bundle by slot, -1 = none
-        "bundle_bucket": Array(BUCKET, ("bundle_buckets",)),  # bundles by invalid pages, of each plane
+        "bundle_bucket": Array(LIST, ("bundle_buckets",)),  # bundles by invalid pages, of each plane
         "job": Array(JOB, ("planes",)),
         # Partial blocks that a job erases in the block of each slot: bit k % 64 of word k // 64.
         "job_plan": Array(np.uint64, ("planes", MAX_SLOTS, 2)),

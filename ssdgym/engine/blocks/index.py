@@ -34,6 +34,9 @@ def prefetch_holder(dev, lpn):
 _append_to_ages, _remove_from_ages = list_kernels("age_head", "age_tail", "next_age", "previous_age")
 _append_to_pool, _remove_from_pool = list_kernels("pool_head", "pool_tail", "next_pool", "previous_pool")
 _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next_bucket", "previous_bucket")
+_append_to_quiet, _remove_from_quiet = list_kernels(
+    "quiet_head", "quiet_tail", "next_quiet", "previous_quiet"
+)
 
 
 @inlined
@@ -48,9 +51,47 @@ def _bucket_of(dev, block):
 
 
 @inlined
+def _is_quiet(dev, block):
+    """Return whether a block is listed by the clock of its last invalidation."""
+    return dev.params[0].sub_blocks == 1 and dev.block[block].invalid > 0
+
+
+@inlined
+def _enter_quiet(dev, bucket, block):
+    """List a block of a bucket by the clock of its last invalidation, behind equals: mostly at the end."""
+    since = dev.block[block].invalidated_at
+    behind, before = np.int64(-1), np.int64(bucket.quiet_tail)
+    while before >= 0 and dev.block[before].invalidated_at > since:
+        behind = before
+        before = np.int64(dev.block[before].previous_quiet)
+    if behind < 0:
+        _append_to_quiet(dev.block, bucket, block)
+        return
+    record = dev.block[block]
+    record.previous_quiet = before
+    record.next_quiet = behind
+    dev.block[behind].previous_quiet = block
+    if before >= 0:
+        dev.block[before].next_quiet = block
+    else:
+        bucket.quiet_head = block
+
+
+@inlined
+def _leave_bucket(dev, block):
+    bucket = _bucket_of(dev, block)
+    _remove_from_bucket(dev.block, bucket, block)
+    if _is_quiet(dev, block):
+        _remove_from_quiet(dev.block, bucket, block)
+
+
+@inlined
 def _enter_bucket(dev, block):
     record = dev.block[block]
-    _append_to_bucket(dev.block, _bucket_of(dev, block), block)
+    bucket = _bucket_of(dev, block)
+    _append_to_bucket(dev.block, bucket, block)
+    if _is_quiet(dev, block):
+        _enter_quiet(dev, bucket, block)
     plane = dev.plane[record.plane]
     if record.invalid > plane.max_invalid:
         plane.max_invalid = record.invalid
@@ -59,7 +100,7 @@ def _enter_bucket(dev, block):
 @inlined
 def raise_invalid(dev, block):
     """Move an indexed block, of which one more page is invalid, to the tail of the next bucket."""
-    _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
+    _leave_bucket(dev, block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
 
@@ -83,7 +124,7 @@ def leave_index(dev, block):
     record.status &= ~INDEXED
     _remove_from_ages(dev.block, plane, block)
     plane.indexed_blocks -= 1
-    _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
+    _leave_bucket(dev, block)
 
 
 @helper
@@ -112,6 +153,15 @@ def next_by_invalid(view, plane, block):
     """
     record = view.block[block]
     return record.next_bucket if record.next_bucket >= 0 else _first_below(view, plane, record.invalid - 1)
+
+
+@helper
+def longest_quiet(view, plane, invalid):
+    """Return the block with so many invalid pages whose last invalidation is longest ago; -1 for none.
+
+    `view.block[block].next_quiet` is the one after it. For devices without sub-blocks, and at least one page.
+    """
+    return np.int64(view.bucket[_bucket_number(view.params[0], plane, invalid)].quiet_head)
 
 
 @inlined
@@ -167,6 +217,8 @@ def format_plane(dev, number):
     for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
         dev.bucket[bucket].head = -1
         dev.bucket[bucket].tail = -1
+        dev.bucket[bucket].quiet_head = -1
+        dev.bucket[bucket].quiet_tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
         dev.open_sub_block[slot] = -1
 

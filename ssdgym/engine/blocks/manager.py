@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import (
-    enter_index,
-    join_pool,
-    leave_index,
-    leave_pool,
-    raise_invalid,
-)
+from ssdgym.engine.blocks.index import enter_index, join_pool, leave_index, leave_pool, raise_invalid
 from ssdgym.engine.blocks.wear import most_worn_free, nearest_end_free
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -70,9 +64,11 @@ def count_invalid(dev, ppn):
 @inlined
 def invalidate(dev, clock, ppn):
     """Invalidate a page that has been overwritten or trimmed."""
-    record = dev.block[count_invalid(dev, ppn)]
+    params = dev.params[0]
+    record = dev.block[block_of(params, sub_block_of(params, ppn))]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
+    count_invalid(dev, ppn)
     page_event(dev, INVALIDATED, np.int64(record.plane), np.int64(dev.physical[ppn].lpn), ppn, np.int64(-1))
 
 

@@ -263,6 +263,8 @@ BLOCK = np.dtype(
         ("previous_age", "i4"),
         ("next_pool", "i4"),
         ("previous_pool", "i4"),
+        ("next_quiet", "i4"),
+        ("previous_quiet", "i4"),
     ],
     align=True,
 )
@@ -289,7 +291,11 @@ PLANE = np.dtype(
     ],
     align=True,
 )
-BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
+#: A list of blocks, or of bundles.
+LIST = np.dtype([("head", "i4"), ("tail", "i4")])
+#: Indexed blocks of a plane with as many invalid pages: in the order in which they came to have so many, and
+#: (`quiet`, on devices without sub-blocks, not for 0 pages) by the clock of their last invalidation.
+BUCKET = np.dtype([("head", "i4"), ("tail", "i4"), ("quiet_head", "i4"), ("quiet_tail", "i4")])
 #: A write stream of a plane. The first five count since the last reset of the metrics. A block is of the
 #: stream that it was last opened for, from the first page that is written to it until all of it is erased.
 STREAM = np.dtype(

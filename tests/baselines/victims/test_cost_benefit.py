@@ -1,16 +1,20 @@
-"""The exponent 0.5 of cost-benefit is a square root: the same decisions without a power."""
+"""Cost-benefit: its search by buckets finds what a look at every block finds, and roots stand for powers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ssdgym.baselines.victims.cost_benefit import cost_benefit
+import numpy as np
+import pytest
+
+from ssdgym.baselines.victims.cost_benefit import best_of_all, cost_benefit
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy import Policy, blocks_of, eligible, get_policy, new_choice
 from ssdgym.simulator import Simulator
-from tests.engine.devices import differences, full_device, mixed_requests
+from tests.engine.audit import first_fault
+from tests.engine.devices import device, differences, full_device, mixed_requests
 
 
 class Values(NamedTuple):
@@ -57,3 +61,41 @@ def test_half__decides_as_the_power_does() -> None:
         sim.run(mixed_requests(2500, sim.logical_pages, gap_ns=900))
         assert sim.metrics()["gc_invocations"] > 100
     assert differences(sims[0].state, 0, sims[1].state, 0) == []
+
+
+#: What changes on the small device: its geometry, its FTL, other fields.
+DEVICES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}, {}),
+    "planes": ({"planes_per_die": 2}, {"allocation": "dynamic"}, {"multi_plane": "relaxed"}),
+    "streams": ({"blocks_per_plane": 32}, {"placement": "sep_gc"}, {}),
+    "sub-blocks": (
+        {"sub_blocks_per_block": 4, "layers_per_block": 8},
+        {},
+        {"erase_unit": "sub_block_run", "isolation": "software"},
+    ),
+    "wear": ({}, {}, {"cells": {"endurance": {"mean": 40, "spread": 0.3}}}),
+}
+EXPONENTS = (1.0, 0.5, 2.0, 0.3, 0.07, 0.01, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", DEVICES)
+def test_search_by_buckets__finds_what_a_look_at_every_block_finds(kind: str, seed: int) -> None:
+    geometry, ftl, fields = DEVICES[kind]
+    sim, rng = Simulator(device(geometry, ftl, **fields), policy=None, seed=seed), np.random.default_rng(seed)
+    sim.feed(mixed_requests(2500, sim.logical_pages, seed))
+    decisions = compared = 0
+    while sim.advance() == ERASE_DECISION:
+        view, plane = view_arrays(sim.state, 0), int(sim.state.control["decision_plane"][0, 0])
+        if decisions % 25 == 0:
+            assert first_fault(sim.state, 0) == "none"
+            for exponent in EXPONENTS:
+                choice = new_choice()
+                found = cost_benefit(view, plane, Values(exponent, 0.0), choice)
+                expected = best_of_all.py_func(view, plane, exponent, 0.0)
+                assert (int(choice["block"][0]) if found else -1) == expected
+                compared += expected >= 0
+        decisions += 1
+        legal = [int(b) for b in blocks_of(view, plane) if eligible(view, b)]
+        sim.apply(int(rng.choice(legal)))
+    assert compared > 100
