@@ -51,6 +51,7 @@ class ObservationSpec(NamedTuple):
     sampled_pages: Any = 0  # int64: pages of a block that are looked at to count updates
     tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
     decision: Any = np.zeros(1, DECISION)  # scratch
+    keys: Any = np.zeros(0, np.int64)  # (K,): scratch
     outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
     # ... and those of other kinds: by code that is compiled where one is used.
     observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision

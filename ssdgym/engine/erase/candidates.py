@@ -7,12 +7,15 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.bits import NONE, PROPOSAL_STREAM, below, draw, full_mask
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.decisions import erase_set_by
 from ssdgym.engine.erase.best_set import best_set
-from ssdgym.engine.erase.legality import check_erase_set, random_eligible
+from ssdgym.engine.erase.legality import check_erase_set, random_block, random_eligible
+
+#: Spreads masks over the keys of erase sets.
+_SPREAD = np.int64(0x2545F4914F6CDD1D)
 
 # The table of candidates of an ERASE decision.
 #
@@ -37,32 +40,40 @@ def _is_set(erase_set, pairs, length):
     return length == MAX_PAIRS or erase_set[length].mask == NONE
 
 
+@inlined
+def _key_of(pairs, length):
+    """Return a number that different erase sets rarely share."""
+    key = np.int64(length)
+    for k in range(length):
+        key += (np.int64(pairs[k].mask) + 1) * _SPREAD + pairs[k].block
+    return key
+
+
 @kernel
-def position_of(sets, count, pairs, length):
-    """Return the place of an erase set among the first `count` candidates, or -1."""
+def add_set(sets, keys, count, pairs, length):
+    """Add an erase set of `length` pairs behind `count` others, unless it is one of them.
+
+    `keys` has a number of each. Return its place, or -1 where the table is full.
+    """
+    key = _key_of(pairs, length)
     for k in range(count):
-        if _is_set(sets[k], pairs, length):
+        if keys[k] == key and _is_set(sets[k], pairs, length):
             return k
-    return -1
-
-
-@kernel
-def add_set(sets, count, pairs, length):
-    """Add an erase set of `length` pairs unless it is there or the table is full; return the new count."""
-    if count == sets.shape[0] or position_of(sets, count, pairs, length) >= 0:
-        return count
+    if count == sets.shape[0]:
+        return -1
+    keys[count] = key
     for k in range(MAX_PAIRS):
         sets[count, k].block = pairs[k].block if k < length else 0
         sets[count, k].mask = pairs[k].mask if k < length else NONE
-    return count + 1
+    return count
 
 
 @kernel
-def _add_legal(dev, plane, sets, count, pairs, length):
-    """Add an erase set if it is legal."""
+def _add_legal(dev, plane, sets, keys, count, pairs, length):
+    """Add an erase set if it is legal; return how many there are now."""
     if check_erase_set(dev, plane, pairs, length) != OK:
         return count
-    return add_set(sets, count, pairs, length)
+    return max(count, add_set(sets, keys, count, pairs, length) + 1)
 
 
 @inlined
@@ -85,7 +96,7 @@ def _set_first(dev, plane, pairs, count):
 
 
 @kernel
-def _add_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
+def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
     """Add sets by falling number of invalid pages.
 
     Every block alone, the first ones together, and each with the first one.
@@ -95,20 +106,20 @@ def _add_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
     rank = np.int64(0)
     while block >= 0 and count < wanted:
         _set_pair(dev, pairs, 0, block)
-        count = _add_legal(dev, plane, sets, count, pairs, 1)
+        count = _add_legal(dev, plane, sets, keys, count, pairs, 1)
         if rank > 0:
             _set_pair(dev, pairs, 0, first)
             _set_pair(dev, pairs, 1, block)
-            count = _add_legal(dev, plane, sets, count, pairs, 2)
+            count = _add_legal(dev, plane, sets, keys, count, pairs, 2)
         if 1 < rank < most_blocks:
-            count = _add_legal(dev, plane, sets, count, pairs, _set_first(dev, plane, pairs, rank + 1))
+            count = _add_legal(dev, plane, sets, keys, count, pairs, _set_first(dev, plane, pairs, rank + 1))
         block = np.int64(next_by_invalid(dev, plane, block))
         rank += 1
     return count
 
 
 @kernel
-def _add_at_random(dev, plane, sets, count, pairs, most_blocks):
+def _add_at_random(dev, plane, sets, keys, count, pairs, most_blocks):
     """Add sets of a random number of random eligible blocks.
 
     A full turn of draws without a new set ends it.
@@ -130,24 +141,25 @@ def _add_at_random(dev, plane, sets, count, pairs, most_blocks):
                 _set_pair(dev, pairs, length, block)
                 length += 1
         if length > 0:
-            count = _add_legal(dev, plane, sets, count, pairs, length)
+            count = _add_legal(dev, plane, sets, keys, count, pairs, length)
     return count
 
 
 @inlined
-def _add_mask(sets, count, block, mask, scratch):
+def _add_mask(sets, keys, count, block, mask, scratch):
     scratch[0].block = block
     scratch[0].mask = mask
-    return add_set(sets, count, scratch, 1)
+    return max(count, add_set(sets, keys, count, scratch, 1) + 1)
 
 
 @kernel
-def _add_block(dev, sets, count, block, scratch):
-    """Add a block whole and, where sub-blocks may be erased, by its best set."""
+def _add_block(dev, sets, keys, count, block, scratch):
+    """Add a block whole and, where sub-blocks may be erased, by its best set; return how many there are."""
     params = dev.params[0]
-    count = _add_mask(sets, count, block, full_mask(params.sub_blocks), scratch)
+    prefetch(dev.sub_block, block * params.sub_blocks)
+    count = _add_mask(sets, keys, count, block, full_mask(params.sub_blocks), scratch)
     if params.erase_unit != WHOLE_BLOCK:
-        count = _add_mask(sets, count, block, best_set(dev, block), scratch)
+        count = _add_mask(sets, keys, count, block, best_set(dev, block), scratch)
     return count
 
 
@@ -157,20 +169,21 @@ def propose(dev, plane, spec, sets, proposed):
 
     `proposed[k]` is the place of the pick of policy `k` (-1: none). Pure: the device stays as it is.
     """
-    count = 0
+    count = np.int64(0)
     choice = spec.pairs
     for k in range(spec.proposers.shape[0]):
         proposed[k] = -1
         pairs = erase_set_by(spec.proposers[k], dev.decider.victim_view, plane, choice)
         if check_erase_set(dev, plane, choice, pairs) == OK:
-            after = add_set(sets, count, choice, pairs)
-            proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
-            count = after
+            prefetch(dev.sub_block, np.int64(choice[0].block) * dev.params[0].sub_blocks)
+            place = add_set(sets, spec.keys, count, choice, pairs)
+            proposed[k] = place
+            count = max(count, place + 1)
     return count
 
 
 @inlined
-def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
+def _fill_by_rank(dev, plane, sets, keys, count, wanted, scratch):
     """Add the blocks with most invalid pages, in bucket order, up to `wanted` candidates."""
     params = dev.params[0]
     per_plane = params.pages_per_block + 1
@@ -178,22 +191,24 @@ def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
     while invalid >= params.least_invalid and count < wanted:
         block = np.int64(dev.bucket[plane * per_plane + invalid].head)
         while block >= 0 and count < wanted:
-            count = _add_block(dev, sets, count, block, scratch)
+            count = _add_block(dev, sets, keys, count, block, scratch)
             block = np.int64(dev.block[block].next_bucket)
         invalid -= 1
     return count
 
 
 @inlined
-def _fill_at_random(dev, plane, sets, count, scratch):
+def _fill_at_random(dev, plane, sets, keys, count, scratch):
     """Add random eligible blocks to the places left; a full turn of draws without a new one ends it."""
     tries = sets.shape[0]
+    for k in range(tries - count):
+        prefetch(dev.block, random_block(dev, plane, PROPOSAL_STREAM, 65 * k))
     for k in range(tries):
         if count == sets.shape[0]:
             break
         block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
         if block >= 0:
-            count = _add_block(dev, sets, count, block, scratch)
+            count = _add_block(dev, sets, keys, count, block, scratch)
     return count
 
 
@@ -204,12 +219,12 @@ def fill_up(dev, plane, sets, count, spec):
     Half of the places go by rank, the rest at random, without repeats.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
-    scratch = spec.pairs
+    scratch, keys = spec.pairs, spec.keys
     if spec.most_blocks > 1:
-        count = _add_by_rank(dev, plane, sets, count, wanted, scratch, spec.most_blocks)
-        return _add_at_random(dev, plane, sets, count, scratch, spec.most_blocks)
-    count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
-    return _fill_at_random(dev, plane, sets, count, scratch)
+        count = _add_by_rank(dev, plane, sets, keys, count, wanted, scratch, spec.most_blocks)
+        return _add_at_random(dev, plane, sets, keys, count, scratch, spec.most_blocks)
+    count = _fill_by_rank(dev, plane, sets, keys, count, wanted, scratch)
+    return _fill_at_random(dev, plane, sets, keys, count, scratch)
 
 
 @inlined

@@ -156,7 +156,7 @@ def observe_plane(dev, plane, spec, view):
     describe_candidates(dev, spec, count, view)
     for j in range(spec.proposers.shape[0]):
         mark_pick(view, j, np.int64(view.proposed[j]), spec.proposed_columns[j])
-    if not view.mask.any():
+    if spec.decision[0].candidates == 0:
         view.mask[0] = 1
     describe_decision(dev, spec, view.context)
 

@@ -41,9 +41,11 @@ def _wins_enough(dev, leader, block, mask):
     neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free pages
     than before, and rounds of such runs would never end.
     """
-    params = dev.params[0]
+    params, record = dev.params[0], dev.block[block]
+    if mask == full_mask(params.sub_blocks):  # it has no neighbours
+        return record.invalid >= max(params.least_invalid, 1)
     invalid = invalid_in(dev, block, mask)
-    own = dev.plane[dev.block[block].plane]
+    own = dev.plane[record.plane]
     has_to = params.must_gain or gc_unfinished(params, dev.plane[leader]) or gc_unfinished(params, own)
     if has_to and invalid <= valid_in(dev, block, neighbours_of(params, mask)):
         return False
@@ -228,6 +230,13 @@ def eligible(dev, block):
     """
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid >= dev.params[0].least_invalid
+
+
+@inlined
+def random_block(dev, plane, stream, number):
+    """Return the block that a draw names, eligible or not."""
+    params, decision = dev.params[0], dev.control[0].rounds
+    return plane * params.blocks + below(draw(params.seed, stream, decision, number), params.blocks)
 
 
 @helper

@@ -148,7 +148,10 @@ class Selection:
             fields[f"{kind}_features"] = _records(self.of(kind), memories)
             fields[kind] = np.zeros(1, described)
         return spec._replace(
-            sampled_pages=SAMPLED_PAGES if self.samples_pages else 0, decision=np.zeros(1, DECISION), **fields
+            sampled_pages=SAMPLED_PAGES if self.samples_pages else 0,
+            decision=np.zeros(1, DECISION),
+            keys=np.zeros(candidates, np.int64),
+            **fields,
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
