@@ -1,11 +1,14 @@
-"""Modules of one's own, which are named in texts such as `module:callable`."""
+"""Code of others: modules that are named in texts such as `module:callable`, and entry points of packages."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import sys
+from functools import cache
 from importlib.machinery import ModuleSpec
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from ssdgym.errors import SsdgymError
 
@@ -30,3 +33,13 @@ def find_module(module: str, where: str) -> ModuleSpec:
     if spec is None:
         raise SsdgymError(f"{where}: there is no module {module}; correct its name, or run where it lies.")
     return spec
+
+
+def plugins_of(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group; packages are looked through once."""
+    return tuple(_plugins(tuple(sys.path)).select(group=group))
+
+
+@cache
+def _plugins(path: tuple[str, ...]) -> Any:
+    return entry_points()

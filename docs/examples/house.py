@@ -24,6 +24,7 @@ ABOVE = (
     (("envs", "Gymnasium environments, rewards, features"),),
     (("simulator", "devices in Python: build, run, snapshot, metrics"),),
     (("policy", "what a policy is, and all that a rule may use"),),
+    (("workloads", "generators, traces, synthetic traces"),),
 )
 ENGINE = (
     (("stepping", "one step of many devices, shared out to threads"),),
@@ -41,7 +42,6 @@ ENGINE = (
     (("core", "records, families, the door to numba"), ("compiler", "cache, linking, checks")),
 )
 BELOW = (
-    (("workloads", "generators, traces, synthetic traces"),),
     (("config", "checked models of devices and experiments"),),
     (("requests", ""), ("files", ""), ("errors", ""), ("threads", "")),
 )

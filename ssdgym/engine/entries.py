@@ -292,3 +292,8 @@ def _count_lost(dev):
 def count_lost(state: State, i: int) -> int:
     """Count mapped logical pages whose physical page does not hold their newest version."""
     return int(call_on(_count_lost, state, i))
+
+
+def lost_counter(state: State) -> Any:
+    """Return what does as `count_lost` with the address that a device of a batch is bound to."""
+    return entry_for(_count_lost, _device_of(state))

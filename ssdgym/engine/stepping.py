@@ -35,6 +35,7 @@ from ssdgym.engine.entries import (
     apply_action,
     bind_device,
     loop_addresses,
+    lost_counter,
     observe,
     run_loop,
     settled,
@@ -48,10 +49,12 @@ ADVANCE, DESCRIBE, REWARD, TELL = 1, 2, 4, 8
 NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
 
 #: Words of `Shared.words`, each in a line of the cache of its own: how many devices are not claimed, how
-#: many are done, and what is done with them; from `_CLAIMED` on, how many each thread has claimed last.
-_LEFT, _DONE, _TASKS, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 8
-#: Rounds of a loop that waits for another thread, a quarter of a millisecond or so.
-_ROUNDS = 10_000
+#: many are done, what is done with them, and whether threads but the first stand aside; from `_CLAIMED` on,
+#: how many each thread has claimed last.
+_LEFT, _DONE, _TASKS, _ALONE, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 32, 8
+#: Rounds of a loop that waits for other threads to end, a quarter of a millisecond or so, and for a step, a
+#: fifth of that.
+_ROUNDS, _IDLE_ROUNDS = 10_000, 2_000
 #: A thread claims a part of this many of its share of the devices.
 _PARTS = 8
 _LINE = 64
@@ -170,9 +173,9 @@ def _run(shared, at, spec, which, tasks):
 def _help(shared, at, spec, thread):
     """Work on steps until there has been none for a while."""
     idle = 0
-    while idle < _ROUNDS:
+    while idle < _IDLE_ROUNDS:
         idle += 1
-        if read(shared.words, _LEFT) > 0:
+        if read(shared.words, _LEFT) > 0 and read(shared.words, _ALONE) == 0:
             _work(at, shared, spec, thread)
             idle = 0
         pause()
@@ -266,6 +269,7 @@ class Stepper:
         self._pairs = np.zeros((count, MAX_PAIRS), ERASE_PAIR)
         self._devices, self._views = _Memory(count * TUPLES), _Memory(count)
         self._stored = _Memory(threads + 2)
+        self._words = np.zeros(_CLAIMED + threads * _WORDS_APART, np.int64)
         one_view = ObservationBuffers(*(array[0] for array in views))
         kinds = [pointer_type(one) for one in (one_view, bound[0], shared, tally)]
         at_tally, at_shared, *at_questions = self._stored.addresses
@@ -276,7 +280,7 @@ class Stepper:
             tally=at_tally,
             loops=loop_addresses(state),
             outside=self.outside,
-            words=np.zeros(_CLAIMED + threads * _WORDS_APART, np.int64),
+            words=self._words,
             portion=count if threads == 1 else max(count // (_PARTS * threads), 1),
         )
         for value, address in zip((tally, shared, *bound), self._stored.addresses, strict=True):
@@ -286,6 +290,7 @@ class Stepper:
             _store_view(views, number, self._views.addresses[k])
         self._kept = tally, shared, bound, views
         self._connect(kinds[2], at_shared, at_questions)
+        self._count_lost = lost_counter(state)
 
     def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
         """Compile for the type of what is shared, and keep the addresses for all calls."""
@@ -298,6 +303,14 @@ class Stepper:
             partial(entry_for(_help, shared, *two, one), at, at, spec, thread)
             for thread, spec in enumerate(questions[1:], 1)
         ]
+
+    def stand_aside(self, aside: bool) -> None:
+        """Let all threads but the first take no devices, or take some again."""
+        self._words[_ALONE] = aside
+
+    def count_lost(self, k: int) -> int:
+        """Count the lost pages of a device, the `k`-th of the state, as `count_lost` of entries."""
+        return int(self._count_lost(self._devices.addresses[k * TUPLES]))
 
     def bind(self, k: int) -> None:
         """Store a device again, the `k`-th of the state: its parameters have changed."""

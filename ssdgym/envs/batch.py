@@ -7,12 +7,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.rows import Rows
 from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, INPUT_ENDED, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE
 from ssdgym.engine.observation import ObservationBuffers, Shared, Tally
@@ -25,16 +27,60 @@ from ssdgym.policy.policy import idle_of, wear_rules_on
 from ssdgym.policy.registry import placement_of, rules_on
 from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator import Recording
-from ssdgym.simulator.build import make_state, restore_device
+from ssdgym.simulator.build import make_state
 from ssdgym.simulator.cells import begin_life
 from ssdgym.simulator.deciding import begin_period, failure
 from ssdgym.simulator.input import start_input
+from ssdgym.simulator.metrics import BY_PAGE, metrics_of
 
 
 def threads_for(devices: int) -> int:
     """Return how many threads some devices are worth: the cores this process may use, 8 devices for each."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(min(cores, devices // 8), 1)
+
+
+class Sharing:
+    """Decides which steps are shared out to threads: those of the kind that has been the faster one of late.
+
+    Steps of the other kind are tried from time to time, the more rarely the more often they were slower.
+    """
+
+    #: Steps of a trial, and between two at first and at most.
+    TRIAL, SOON, LATE = 16, 256, 8192
+    #: A step that takes so many times as long as those of the other kind have leads to a trial at once.
+    _WORSE = 1.5
+
+    def __init__(self) -> None:
+        self.shares = True
+        self._cost: dict[bool, float] = {}
+        self._trying, self._pause = True, self.SOON
+        self._begin(self.TRIAL)
+
+    def _begin(self, steps: int) -> None:
+        self._left, self._seconds, self._devices = steps, 0.0, 0
+
+    def note(self, seconds: float, devices: int) -> None:
+        """Take account of a step of so many devices that has taken so long."""
+        self._left -= 1
+        self._seconds += seconds
+        self._devices += devices
+        if self._left % self.TRIAL == 0:
+            self._look()
+
+    def _look(self) -> None:
+        cost = self._seconds / max(self._devices, 1)
+        self._seconds, self._devices = 0.0, 0
+        self._cost[self.shares] = cost
+        other = self._cost.get(not self.shares)
+        if self._trying and other is not None:
+            stays = cost < other
+            self._pause = self.SOON if stays else min(2 * self._pause, self.LATE)
+            self._trying, self.shares = False, self.shares == stays
+            self._begin(self._pause)
+        elif self._trying or self._left == 0 or (self.shares and other and cost > self._WORSE * other):
+            self._trying, self.shares = True, not self.shares
+            self._begin(self.TRIAL)
 
 
 class Crew:
@@ -119,7 +165,9 @@ class Batch:
         self._views, self._shared = views, shared
         self._stepper = Stepper(self.state, self.numbers, questions, views, shared, tally)
         self.first_invalid = self._stepper.first_invalid
-        self._crew = None
+        self._rows, self._measured = Rows(self.state), Rows(self.state, BY_PAGE)
+        self._placed: list[np.ndarray | None] = [None] * len(self.devices)
+        self._crew, self._sharing = None, Sharing()
         if self._stepper.helpers:
             self._crew = Crew(self._stepper.helpers, self._stepper.give_up)
             weakref.finalize(self, self._crew.dismiss)
@@ -131,7 +179,8 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what points into this process; `connect` makes it anew."""
-        local = ("_views", "_shared", "_stepper", "_crew", "first_invalid")
+        local = {"_views", "_shared", "_stepper", "first_invalid", "_rows", "_measured", "_placed"}
+        local |= {"_crew", "_sharing"}
         return {name: value for name, value in vars(self).items() if name not in local}
 
     # -- some devices, by their numbers in the environment
@@ -150,20 +199,32 @@ class Batch:
 
     def _run(self, which: np.ndarray, tasks: int) -> int:
         """Do something with devices; see `Stepper`."""
-        stepper, crew = self._stepper, self._crew
         try:
-            if crew is not None:
-                crew.wake()
-            others = stepper.run(which, tasks)
-            if others == NOT_DONE:
-                others = self._wait(len(which))
-            if crew is not None and crew.errors:
-                raise crew.errors[0]
+            others = self._stepper.run(which, tasks) if self._crew is None else self._share_out(which, tasks)
         except Exception as error:  # whatever a rule of a user raises
             self._give_up(which, tasks)
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
         if others >= OUT_OF_BOUNDS:
             self._check(which)
+        return int(others)
+
+    def _share_out(self, which: np.ndarray, tasks: int) -> int:
+        """Do as `_run` with all threads, or with this one alone where that takes less time."""
+        stepper, crew, sharing = self._stepper, self._crew, self._sharing
+        assert crew is not None, "steps are shared out"
+        before = sharing.shares
+        if before:
+            crew.wake()
+        started = time.perf_counter()
+        others = stepper.run(which, tasks)
+        if others == NOT_DONE:
+            others = self._wait(len(which))
+        if tasks & ADVANCE and len(which) == len(self.numbers):
+            sharing.note(time.perf_counter() - started, len(which))
+        if sharing.shares != before:
+            stepper.stand_aside(before)
+        if crew.errors:
+            raise crew.errors[0]
         return int(others)
 
     def _wait(self, count: int) -> int:
@@ -232,18 +293,29 @@ class Batch:
 
     # -- one device, by its number in the batch
 
-    def place(self, k: int, saved: State, seed: int) -> None:
-        """Make device `k` the saved one, without input, with draws and a life of its own."""
-        i = self.numbers[k]
-        self._broken.discard(int(i))
-        restore_device(self.state, k, saved)
+    def row_of(self, saved: State) -> np.ndarray:
+        """Return a device, a batch of one, as `place` takes it."""
+        return self._rows.row_of(saved)
+
+    def place(self, k: int, row: np.ndarray, seed: int) -> None:
+        """Make device `k` that of a row, without input, with draws and a life of its own."""
+        i = int(self.numbers[k])
+        self._broken.discard(i)
+        self._rows.restore(k, row)
         self.state.params["seed"][k] = seed
         begin_life(self.state, k, self.devices[k])
-        for name in ("clock", "now"):
-            self._views.taken[name][i] = self.state.control[name][k, 0]
+        control = self.state.control[k, 0]
+        self._views.taken[i] = (control["clock"], control["now"])
         self._shared.counts[i], self._shared.actions[i] = 0, -1
         start_input(self.state, k)
-        self._stepper.bind(k)
+        if self._placed[k] is not row:  # its parameters but for the seed are others
+            self._stepper.bind(k)
+            self._placed[k] = row
+
+    def measure(self, k: int) -> Callable[[], dict[str, Any]]:
+        """Return what computes the metrics of device `k` as it stands now, whatever becomes of it."""
+        row, lost = self._measured.save(k), self._stepper.count_lost(k)
+        return partial(_metrics_of, self._measured, row, self.devices[k], lost)
 
     def feed(self, k: int, requests: np.ndarray) -> None:
         """Make requests, as many as there is room for at most, the input of device `k`."""
@@ -257,6 +329,10 @@ class Batch:
         """Stop device `k` once so many more host pages have been admitted."""
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
+
+
+def _metrics_of(rows: Rows, row: np.ndarray, device: DeviceConfig, lost: int) -> dict[str, Any]:
+    return metrics_of(rows.state_of(row), 0, device, lost)
 
 
 def kind_of(device: DeviceConfig) -> tuple[str, ...]:

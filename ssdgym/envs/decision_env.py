@@ -22,6 +22,7 @@ from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
 
 _SEEDS = 2**31 - 1
+_PAGES, _WRITTEN, _RELOCATED = SHOWN
 
 
 class EpisodeSeed(int):
@@ -197,25 +198,31 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         Raises:
             SsdgymError: no episode is under way, or the action is not valid; nothing has happened then.
         """
-        if self.episodes.ended[self._number]:
+        episodes, i = self.episodes, self._number
+        if episodes.any_ended and episodes.ended[i]:
             raise SsdgymError(
                 "step was called on an episode that is over or has not begun; call reset first."
             )
-        erases = self.render_mode is not None and self.episodes.kind_asked(self._number) == ERASE
-        offered = self.episodes.view.sets[self._number].copy() if erases else None
+        erases = self.render_mode is not None and episodes.kind_asked(i) == ERASE
+        offered = episodes.view.sets[i].copy() if erases else None
         self._choose(action)
-        self.episodes.step(self._which)
+        episodes.step(self._which)
         if offered is not None:
             self.chosen = offered[action]
-        over, died = bool(self.episodes.ended[self._number]), bool(self.episodes.died[self._number])
-        info = self.info(stepped=True) | (self.last_info() if over else {})
-        reward = self.episodes.reward.rewards.item(self._number)
-        return self.observation(), reward, over and died, over and not died, info
+        over = episodes.any_ended and bool(episodes.ended[i])
+        died = over and bool(episodes.died[i])
+        info = self.info(stepped=True)
+        if over:
+            info |= self.last_info()
+        return self.observation(), episodes.reward.rewards.item(i), died, over and not died, info
 
     def last_info(self) -> dict[str, Any]:
         """Return what the info has at the end of an episode alone."""
         died = bool(self.episodes.died[self._number])
-        return {"metrics": self.metrics(), **({"end_of_life": True} if died else {})}
+        return {
+            "metrics": self.episodes.last_metrics(self._number),
+            **({"end_of_life": True} if died else {}),
+        }
 
     def _choose(self, action: Any) -> None:
         try:
@@ -278,9 +285,9 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """Return the info of the decision that is due, with the terms of the step that led to it, if any."""
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
-        shown = dict(zip(SHOWN, counted.tolist(), strict=True))
         seed = EpisodeSeed(episodes.seeds[i])
-        info: dict[str, Any] = {"episode_seed": seed, "proposed": proposed.tolist(), **shown}
+        info: dict[str, Any] = {"episode_seed": seed, "proposed": proposed.tolist()}
+        info[_PAGES], info[_WRITTEN], info[_RELOCATED] = counted.tolist()
         if episodes.credits is not None:
             info |= episodes.credits.info(i)
         if stepped:

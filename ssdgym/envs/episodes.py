@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +18,10 @@ from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.reward import Scale, parse_scale
 from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
+from ssdgym.envs.unread import Unread
 from ssdgym.errors import SsdgymError
+from ssdgym.garbage import uncollected
 from ssdgym.simulator import Recording
-from ssdgym.simulator.build import copy_device
 from ssdgym.simulator.cells import is_over, lost_life
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
@@ -26,6 +29,9 @@ from ssdgym.types import Observation
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
+
+#: Metrics of ended episodes, of each device, that are kept without being computed.
+_MOST_UNREAD = 4
 
 
 class Episodes:
@@ -46,6 +52,7 @@ class Episodes:
         over: bool (n,), whose episode has reached its horizon, the end of its workload or that of its device.
         died: bool (n,), whose device has come to the end of its life.
         ended: bool (n,), whose episode a step has ended, or has not begun.
+        any_ended: whether one is.
         shown: int64 (3, n), what is shown of each device (`SHOWN`).
         rows: of each device candidates, context, mask, proposals, and what is shown.
         terms: what rewards are made of, float64 (n,) by name.
@@ -55,6 +62,7 @@ class Episodes:
         SsdgymError: an argument names what is not there or does not fit the others.
     """
 
+    @uncollected()
     def __init__(self, options: Options, count: int, threads: int | None = None) -> None:
         self.options = options
         self.workloads = load_workloads(options.workload)
@@ -88,10 +96,11 @@ class Episodes:
         self.over = np.zeros(count, bool)
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
+        self.any_ended = True
         #: Which devices are in the unmeasured part of their episode.
         self._warming_up = np.zeros(count, bool)
-        #: Preconditioned devices by (place in the pool, workload); device `i` has place `i % self._kinds`.
-        self._preconditioned: dict[tuple[int, int], State] = {}
+        #: Rows of preconditioned devices by place in the pool, `i % self._kinds`, and workload.
+        self._preconditioned: dict[tuple[int, int], np.ndarray] = {}
         self._kinds = len(pool)
         self.all = np.arange(count)
         self.shown = np.zeros((len(SHOWN), count), np.int64)
@@ -100,6 +109,7 @@ class Episodes:
     def _connect(self) -> None:
         """Store the devices for compiled code, which is elsewhere in every process."""
         view = self.view
+        self._unread: deque[weakref.ref[Unread]] = deque()
         tally = self.reward.tally(self._totals, self._counter_addresses, self.shown, SHOWN[1:])
         for batch in self.batches:
             batch.connect(view, self._shared, tally, min(self._threads, len(batch.numbers)))
@@ -109,6 +119,10 @@ class Episodes:
         self.terms = dict(zip(self.reward.objective, self.reward.terms, strict=True))
         price = self.decision.price
         self.credits = None if price is None else Credits(self.batches, len(self.devices), price)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what points into this process; `_connect` makes it anew."""
+        return {name: value for name, value in vars(self).items() if name != "_unread"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes in this process."""
@@ -195,6 +209,7 @@ class Episodes:
             self._begin(i, seed)
         self._run(np.asarray(which, np.int64), rewarded=False)
         self.ended[which] = False
+        self.any_ended = bool(self.ended.any())
 
     def _begin(self, i: int, seed: int) -> None:
         number = self._draw_workload(seed)
@@ -215,14 +230,14 @@ class Episodes:
             return 0
         return int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
 
-    def _precondition(self, i: int, number: int) -> State:
-        """Return the start of a device under a workload, made once."""
+    def _precondition(self, i: int, number: int) -> np.ndarray:
+        """Return the start of a device under a workload, made once, as a row of its batch."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]
             how, seed = options.how_preconditioned, options.preconditioning_seed
             sim = steady_simulator(self.devices[i], None, workload, how, seed)
-            self._preconditioned[key] = copy_device(sim.state, 0)
+            self._preconditioned[key] = self._places[i][0].row_of(sim.state)
         return self._preconditioned[key]
 
     def scale_of(self, i: int, number: int) -> Scale:
@@ -271,6 +286,10 @@ class Episodes:
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
         """Advance devices to their next decision or to the end of their episode, and reward them."""
+        if len(self.batches) == 1:
+            if self.batches[0].step(which, rewarded):
+                self._go_on(self.batches[0], which, rewarded)
+            return
         for batch, part in self.parts(which):
             if batch.step(part, rewarded):
                 self._go_on(batch, part, rewarded)
@@ -287,7 +306,7 @@ class Episodes:
             which = np.array([i for i, goes_on in again.items() if goes_on], np.int64)
             others = batch.step(which, rewarded) if len(which) else 0
         if over:
-            self.ended[over] = True
+            self.ended[over] = self.any_ended = True
             batch.tell(np.array(over), rewarded)
 
     def _end_warmup(self, i: int) -> bool:
@@ -343,6 +362,20 @@ class Episodes:
         """Return the metrics of device `i` since its measured part began."""
         batch, k = self._places[i]
         return metrics_of(batch.state, k, self.devices[i])
+
+    def last_metrics(self, i: int) -> dict[str, Any]:
+        """Return the metrics of device `i` as it stands now, computed when they are first read.
+
+        The last few of each device are kept without being computed; older ones are read now.
+        """
+        batch, k = self._places[i]
+        metrics = Unread(batch.measure(k))
+        self._unread.append(weakref.ref(metrics))
+        while len(self._unread) > _MOST_UNREAD * len(self.devices):
+            older = self._unread.popleft()()
+            if older is not None:
+                older.read()
+        return metrics
 
     def page_map(self, i: int) -> PageMap:
         """Return what the pages of device `i` hold.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
+from ssdgym.envs.unread import Unread
 from ssdgym.errors import SsdgymError
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
@@ -56,27 +58,6 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
     if not mask.any():
         raise SsdgymError("options['reset_mask'] names no environment; at least one value must be True.")
     return mask
-
-
-def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
-    """Put beside each array (n, ...) the mask of the environments that have it; others read 0, or None."""
-    having = np.count_nonzero(present)
-    if having == 0:
-        return {}
-    return _masked(values, present, None if having == len(present) else ~present)
-
-
-def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray | None) -> dict[str, Any]:
-    infos: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            infos[name] = _masked(value, present, absent)
-        else:
-            if absent is not None:
-                value[absent] = None if value.dtype == object else 0
-            infos[name] = value
-        infos[f"_{name}"] = present
-    return infos
 
 
 class DecisionVectorEnv(OneThread, VectorEnv):
@@ -144,6 +125,9 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         self.render_mode = render_mode
         self._copy = copy
         self._begun = False
+        self._all, self._none = np.ones(num_envs, bool), np.zeros((2, num_envs), bool)
+        self._shown = [(name, f"_{name}") for name in SHOWN]
+        self._terms = [(name, f"_{name}") for name in self.episodes.reward.objective]
 
     @exclusive
     def reset(
@@ -167,7 +151,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             raise SsdgymError("reset was given a reset_mask before any episode has begun; reset all first.")
         self._start(_numbers(mask), seeds)
         self._begun = True
-        return self._observation(), batched(self._info(), mask)
+        return self._observation(), _only(mask, self._info(mask))
 
     @exclusive
     def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -184,27 +168,33 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             SsdgymError: an episode is over or none has begun, or an action is not valid; nothing has happened
                 then.
         """
-        rest = self._resting()
-        played = ~rest
+        episodes = self.episodes
+        rest = self._resting() if episodes.any_ended or not self._begun else None
         actions = np.asarray(actions)
         offered = None if self.render_mode is None else self._offered()
-        some_rest = np.count_nonzero(rest) > 0
         self._choose(actions)
-        self.episodes.step(np.flatnonzero(played) if some_rest else self.episodes.all)
-        rewards, terms = self.episodes.reward.rewards.copy(), self.episodes.reward.terms.copy()
+        episodes.step(episodes.all if rest is None else np.flatnonzero(~rest))
         if offered is not None:
             sets, erases = offered
-            self._note_choices(sets, actions, played & erases)
-        over = self.episodes.ended & played
-        died = self.episodes.died & over
-        infos = self._end(over) if np.count_nonzero(over) else {}
-        if some_rest:
+            self._note_choices(sets, actions, erases if rest is None else erases & ~rest)
+        rewards, terms = episodes.reward.rewards.copy(), episodes.reward.terms.copy()
+        if rest is None and not episodes.any_ended:
+            present = self._all.copy()
+            infos = self._info(present)
+            infos["terms"], infos["_terms"] = self._named(terms, present), present
+            died, over = self._none.copy()
+            return self._observation(), rewards, died, over, infos
+        played = self._all if rest is None else ~rest
+        over = episodes.ended & played
+        died = episodes.died & over
+        infos = self._end(over, terms) if over.any() else {}
+        if rest is not None and rest.any():
             self._start(_numbers(rest))
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            played &= ~over  # the others' infos are those of their new episode
-        infos.update(batched(self._info(), np.ones(self.num_envs, bool)))
-        by_name = dict(zip(self.episodes.reward.objective, terms, strict=True))
-        infos.update(batched({"terms": by_name}, played))
+            played = played & ~over  # the others' infos are those of their new episode
+        infos.update(self._info(self._all.copy()))
+        if played.any():
+            infos["terms"], infos["_terms"] = _only(played, self._named(terms, played)), played
         return self._observation(), rewards, died, over & ~died, infos
 
     def _choose(self, actions: np.ndarray) -> None:
@@ -304,20 +294,30 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         for env in envs:
             env.chosen = None
 
-    def _end(self, over: np.ndarray) -> dict[str, Any]:
+    def _end(self, over: np.ndarray, terms: np.ndarray) -> dict[str, Any]:
         """Return what episodes ended with; where they begin anew in the same step, begin them."""
-        infos: dict[str, Any] = {}
-        for i in _numbers(over):
-            env = self.envs[i]
-            ending = env.last_info()
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                last = {"final_obs": env.observation(), "final_info": {**env.info(stepped=True), **ending}}
-                infos = self._add_info(infos, last, i)
-            else:
-                infos = self._add_info(infos, ending, i)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            self._start(_numbers(over))
-        return infos
+        numbers, died = _numbers(over), self.episodes.died & over
+        metrics = [(i, self.episodes.last_metrics(i)) for i in numbers]
+        ending: dict[str, Any] = {"metrics": Unread(partial(self._gathered, metrics)), "_metrics": over}
+        if died.any():
+            ending["end_of_life"], ending["_end_of_life"] = died, died.copy()
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            return ending
+        last = self._info(over.copy())
+        last["terms"], last["_terms"] = self._named(terms.copy(), last["_proposed"]), last["_proposed"]
+        final = np.full(self.num_envs, None)
+        for i in numbers:
+            final[i] = self.envs[i].observation()
+        self._start(numbers)
+        last = _only(over, last)
+        return {"final_obs": final, "_final_obs": over, "final_info": {**last, **ending}, "_final_info": over}
+
+    def _gathered(self, metrics: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+        """Return metrics of some environments as Gymnasium puts infos together."""
+        found: dict[str, Any] = {}
+        for i, one in metrics:
+            found = self._add_info(found, one, i)
+        return found
 
     def _offered(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the erase sets of all environments, and which of them choose one now, bool (n,)."""
@@ -334,11 +334,36 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         observation = self.episodes.observation()
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
-    def _info(self) -> dict[str, np.ndarray]:
-        shown = dict(zip(SHOWN, self.episodes.shown.copy(), strict=True))
-        seeds, proposed = self.episodes.seeds.copy(), self.episodes.view.proposed.copy()
-        credits = {} if self.episodes.credits is None else self.episodes.credits.infos()
-        return {"episode_seed": seeds, "proposed": proposed, **shown, **credits}
+    def _info(self, present: np.ndarray) -> dict[str, Any]:
+        """Return what is shown of every environment, each array beside the mask of those that have it."""
+        episodes = self.episodes
+        infos = {"episode_seed": episodes.seeds.copy(), "_episode_seed": present}
+        infos["proposed"], infos["_proposed"] = episodes.view.proposed.copy(), present
+        for (name, mask), row in zip(self._shown, episodes.shown.copy(), strict=True):
+            infos[name], infos[mask] = row, present
+        if episodes.credits is not None:
+            for name, row in episodes.credits.infos().items():
+                infos[name], infos[f"_{name}"] = row, present
+        return infos
+
+    def _named(self, terms: np.ndarray, present: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the terms of the reward by name, float64 (terms, n), each beside a mask."""
+        named = {}
+        for (name, mask), row in zip(self._terms, terms, strict=True):
+            named[name], named[mask] = row, present
+        return named
+
+
+def _only(present: np.ndarray, infos: dict[str, Any]) -> dict[str, Any]:
+    """Let arrays of infos read 0, or None, where an environment has none, in place."""
+    absent = ~present
+    if absent.any():
+        for value in infos.values():
+            if isinstance(value, dict):
+                _only(present, value)
+            elif value.dtype != bool:
+                value[absent] = None if value.dtype == object else 0
+    return infos
 
 
 def _numbers(mask: np.ndarray) -> list[int]:

@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
+from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
 from ssdgym.policy.rules import (
     MergeRule,
@@ -149,7 +149,7 @@ def _load_own() -> None:
 def load_plugins() -> None:
     """Import the policies of ssdgym and of installed packages, which registers them."""
     _load_own()
-    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+    for plugin in plugins_of(ENTRY_POINT_GROUP):
         plugin.load()
 
 

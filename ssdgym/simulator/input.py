@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.base import RequestStream
@@ -39,11 +40,39 @@ def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
     return copied
 
 
-def check_requests(requests: np.ndarray, device: DeviceConfig) -> None:
-    """Raise if there are requests (m,) REQUEST that the device cannot carry out, naming the first of them."""
+@entry
+def _count_writes(requests, logical_pages, timed):
+    """Count the requests that write; -1 if the device cannot carry all requests out."""
+    fine, before, writes = True, np.int64(0), 0
+    for k in range(requests.shape[0]):
+        one = requests[k]
+        lpn, pages = np.int64(one.lpn), np.int64(one.pages)
+        fine &= one.op == FLUSH or (
+            one.op < FLUSH and pages >= 1 and lpn >= 0 and lpn + pages <= logical_pages
+        )
+        fine &= not timed or before <= one.arrival_ns < LAST_ARRIVAL_NS
+        before = one.arrival_ns
+        writes += one.op == WRITE
+    return writes if fine else -1
+
+
+def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
+    """Raise if there are requests (m,) REQUEST that the device cannot carry out, naming the first of them.
+
+    Returns how many of them write.
+    """
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
     logical_pages, ftl = device.logical_pages, device.ftl
+    timed = ftl.timing != "none" and not ftl.queue_depth
+    writes = int(_count_writes(np.ascontiguousarray(requests), logical_pages, timed))
+    if writes < 0:
+        _refuse(requests, logical_pages, timed)
+    return writes
+
+
+def _refuse(requests: np.ndarray, logical_pages: int, timed: bool) -> None:
+    """Raise for the first request that cannot be carried out."""
     lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
     end = lpn.astype(np.int64) + pages
     flush = op == FLUSH
@@ -51,7 +80,7 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> None:
     _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
     _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
-    if ftl.timing == "none" or ftl.queue_depth:
+    if not timed:
         return
     late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
     _refuse_first(

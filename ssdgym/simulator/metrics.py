@@ -21,8 +21,17 @@ PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9
 _REQUESTS_PER_SLOW_ONE = 100_000
 
 
-def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+#: Arrays by page, which metrics do not read but to count lost pages.
+BY_PAGE = (
+    *("entry_of", "in_flight", "logical", "noted_version", "page_memory", "page_use", "page_valid"),
+    *("physical", "stored_h", "updated"),
+)
+
+
+def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = None) -> dict[str, Any]:
     """Return what a device has done since its metrics were reset; counts are of pages unless named otherwise.
+
+    `lost` are the lost pages of the map, where they have been counted.
 
     A ratio of nothing is None. Families have more metrics, and define some otherwise.
 
@@ -57,7 +66,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     programs = written + counters["relocated_pages"] + counters["padded_pages"]
     requests = int(control["serial"]) - int(control["outstanding"])
     duration_ns = int(control["now"] - control["metrics_start_ns"])
-    counters["lost_pages"] += int(count_lost(state, i))
+    counters["lost_pages"] += count_lost(state, i) if lost is None else lost
     victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
         "write_amplification": ratio(programs, written),

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar, Union
 
@@ -15,6 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash, is_file
+from ssdgym.own_code import plugins_of
 from ssdgym.workloads.base import WorkloadConfig
 
 ThingT = TypeVar("ThingT")
@@ -85,7 +85,7 @@ class Registry(Generic[ThingT]):
         """Return all things, sorted by name."""
         if not self._is_complete:
             self._is_complete = True
-            for plugin in entry_points(group=self._group):
+            for plugin in plugins_of(self._group):
                 plugin.load()
         return {name: thing for name, (thing, _) in sorted(self._things.items())}
 

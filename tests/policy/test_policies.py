@@ -222,7 +222,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ssd_plugin", raising=False)
     entry = importlib.metadata.EntryPoint("ours", "ssd_plugin", "ssdgym.policies")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == entry.group else [])
+    monkeypatch.setattr(registry, "plugins_of", lambda group: [entry] if group == entry.group else [])
 
 
 PLUGIN = """

@@ -27,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from ssdgym.engine.compiler.linking import PLAIN_NUMBA
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable, write_bytes
+from ssdgym.garbage import uncollected
 
 #: Seconds from which on a compile is worth a line.
 _LONG = 2.0
@@ -135,7 +136,9 @@ class _Cache(FunctionCache):
         return super()._index_key(signature, codegen)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        kept = super().load_overload(signature, target_context)
+        # Without `target_context.refresh`, half of a warm start: what compiles refreshes by itself.
+        with self._guard_against_spurious_io_errors(), uncollected():
+            kept = self._load_overload(signature, target_context)
         if kept is None and self._is_of_engine:
             begin(self._py_func.__name__)
         return kept

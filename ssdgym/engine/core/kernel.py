@@ -42,6 +42,7 @@ from ssdgym.engine.compiler.cache import enable_cache
 from ssdgym.engine.compiler.checking import RuleCompiler, checking, reason_of
 from ssdgym.engine.compiler.linking import PartCompiler, is_own
 from ssdgym.errors import SsdgymError
+from ssdgym.garbage import uncollected
 
 if numba.config.DISABLE_JIT:
     raise SsdgymError("NUMBA_DISABLE_JIT is set, and ssdgym's engine runs as machine code only: unset it.")
@@ -166,6 +167,7 @@ def compiled_address(function: Callable, signature: Any, *, checked: bool = Fals
         return address_of(dispatcher, signature), dispatcher
 
 
+@uncollected()
 def address_of(dispatcher: Any, signature: Any) -> int:
     """Return the address of the code of a kernel, to be kept alive meanwhile, compiled for a signature.
 
@@ -181,6 +183,7 @@ def address_of(dispatcher: Any, signature: Any) -> int:
 
 
 @functools.cache
+@uncollected()
 def entry_for(function: Any, *arguments: Any) -> Any:
     """Return an entry compiled for numba's types of its arguments, to be called from Python.
 

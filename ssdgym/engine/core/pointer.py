@@ -202,3 +202,15 @@ def number_at(typing_context, address):
         return builder.load(builder.inttoptr(args[0], args[0].type.as_pointer()))
 
     return types.int64(types.int64), build
+
+
+@intrinsic
+def move_bytes(typing_context, target, source, count):
+    """Copy so many bytes from an address to another; the two do not overlap."""
+
+    def build(context, builder, sig, args):
+        target, source = (builder.inttoptr(one, cgutils.voidptr_t) for one in args[:2])
+        cgutils.raw_memcpy(builder, target, source, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), build

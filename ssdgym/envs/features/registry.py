@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig
@@ -15,6 +14,7 @@ from ssdgym.engine.core.kernel import compiled_address, inlined, is_own
 from ssdgym.engine.core.observed import FEATURE_SHAPES
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.errors import SsdgymError
+from ssdgym.own_code import plugins_of
 from ssdgym.types import Feature
 
 #: Entry points of installed packages; loading one has to register its features.
@@ -123,7 +123,7 @@ _FEATURES: dict[str, RegisteredFeature] = {}
 
 def registered_features() -> tuple[RegisteredFeature, ...]:
     """Return all features, those of installed packages included, in the order of their registration."""
-    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+    for plugin in plugins_of(ENTRY_POINT_GROUP):
         plugin.load()
     return tuple(_FEATURES.values())
 

@@ -203,11 +203,11 @@ class Reward:
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
         """Count from where device `i` stands now; a scale is that of its rewards from now on."""
         for total, measure in zip(self._totals, self._measures.values(), strict=True):
-            total[i] = measure(totals)[i]
+            total[i] = measure.of_one(totals, i) if isinstance(measure, CounterSum) else measure(totals)[i]
         if scale is not None:
             self._price[i], self._unit[i] = scale.price, scale.unit
             self._pays[0] = self._price.any()
-        self._won[i] = self._pages_won(totals)[i]
+        self._won[i] = totals.pages_won()[i] if self._pays[0] else 0
 
     def _pages_won(self, totals: Totals) -> np.ndarray:
         """Return the pages won where they are paid for; devices of other families count none."""

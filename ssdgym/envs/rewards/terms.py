@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.metadata import entry_points
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.errors import SsdgymError
+from ssdgym.own_code import plugins_of
 from ssdgym.simulator.cells import lost_life
 from ssdgym.simulator.families import family_of
 
@@ -229,11 +229,18 @@ class CounterSum:
             total += totals.counter(counter) * cost
         return total
 
+    def of_one(self, totals: Totals, i: int) -> float:
+        """Return what device `i` has cost."""
+        total = 0.0
+        for counter, cost in self.per_count.items():
+            total += float(totals.counter(counter)[i]) * float(cost[i])
+        return total
+
 
 def find_term(name: str) -> Term:
     """Return a term by name, of installed packages if need be."""
     if name not in TERMS:
-        for plugin in entry_points(group=ENTRY_POINT_GROUP):
+        for plugin in plugins_of(ENTRY_POINT_GROUP):
             plugin.load()
     if name not in TERMS:
         raise SsdgymError(f"objective has the unknown term {name!r}; it may have {', '.join(TERMS)}.")

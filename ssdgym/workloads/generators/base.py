@@ -128,11 +128,11 @@ class Accesses:
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
-        pages, ops, sizes = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(3))
+        pages, ops, sizes = seed.spawn(3)
         self._first, self._footprint = config.footprint_range(logical_pages)
         self._sizes = SizeDraw(config.request_pages, sizes)
         self._ops = _OpDraw(config, ops)
-        self._pick = config.picker(self._footprint, pages)
+        self._pick = config.picker(self._footprint, np.random.Generator(np.random.PCG64(pages)))
         self._hints = config.page_hints(self._footprint)
 
     def chunk(self) -> Requests:
@@ -152,10 +152,11 @@ class Accesses:
 class _OpDraw:
     """Draw READ, TRIM and WRITE by their shares."""
 
-    def __init__(self, config: AccessConfig, rng: np.random.Generator) -> None:
+    def __init__(self, config: AccessConfig, seed: np.random.SeedSequence) -> None:
         self._read = config.read_fraction
         self._read_or_trim = config.read_fraction + config.trim_fraction
-        self._rng = rng
+        if self._read_or_trim > 0:
+            self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def draw(self, count: int) -> npt.NDArray[np.uint8]:
         ops = np.full(count, WRITE, np.uint8)
@@ -169,11 +170,12 @@ class _OpDraw:
 class SizeDraw:
     """Sizes drawn by their weights."""
 
-    def __init__(self, weights: Mapping[int, float], rng: np.random.Generator) -> None:
+    def __init__(self, weights: Mapping[int, float], seed: np.random.SeedSequence) -> None:
         self._sizes = np.array(sorted(weights), np.int32)
         cumulative = np.cumsum([weights[size] for size in self._sizes.tolist()])
         self._distribution = cumulative / cumulative[-1]
-        self._rng = rng
+        if len(self._sizes) > 1:
+            self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def draw(self, count: int) -> IntegerArray:
         """Return `count` sizes, shape (count,)."""

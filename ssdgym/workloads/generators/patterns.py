@@ -181,7 +181,9 @@ class ZipfPlaces:
 
     def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
         """Return the places for uniform draws from [0, 1), shape (n,)."""
-        ranks = np.searchsorted(self._distribution, draw, side="right")
+        from ssdgym.workloads.generators.ranks import ranks_of  # loads the compiler
+
+        ranks = ranks_of(draw, self._distribution)
         return ranks if self._place_of_rank is None else self._place_of_rank[ranks]
 
 

@@ -103,8 +103,9 @@ class _SmallWrites:
     def __init__(
         self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
     ) -> None:
-        ops, kinds, small, large, self._places, self._offsets, sync = (
-            np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(7)
+        seeds = seed.spawn(7)
+        ops, kinds, _, _, self._places, self._offsets, sync = (
+            np.random.Generator(np.random.PCG64(child)) for child in seeds
         )
         self._page_size = page_size
         self._unit_bytes = config.subpage_bytes
@@ -114,8 +115,8 @@ class _SmallWrites:
         units, pages = round(config.small_footprint * self._units), self._units // self._units_per_page
         self._small_places = ZipfPlaces(max(units, 1), config.theta, config.layout_seed)
         self._large_places = ZipfPlaces(pages, config.theta, config.layout_seed)
-        self._small_sizes = SizeDraw(config.small_bytes, small)
-        self._large_sizes = SizeDraw(config.large_bytes, large)
+        self._small_sizes = SizeDraw(config.small_bytes, seeds[2])
+        self._large_sizes = SizeDraw(config.large_bytes, seeds[3])
         self._is_read = _Coin(config.read_fraction, ops)
         self._is_small = _Coin(config.r_small, kinds)
         self._is_sync = _Coin(config.r_synch, sync)

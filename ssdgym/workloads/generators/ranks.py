@@ -1,0 +1,46 @@
+"""Ranks of uniform draws by a distribution function, looked up in compiled code."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.engine.core.kernel import entry
+
+#: Of distribution functions in use, by their number as objects: see `_guide_to`.
+_GUIDES: dict[int, npt.NDArray[np.int32]] = {}
+
+
+def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return what `np.searchsorted(distribution, draws, side="right")` does, for draws from [0, 1).
+
+    Args:
+        draws: shape (n,).
+        distribution: rising to 1, shape (ranks,); it must not change.
+    """
+    ranks = np.empty(len(draws), np.int64)
+    _look_up(distribution, _guide_to(distribution), draws, ranks)
+    return ranks
+
+
+def _guide_to(distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    """Return the ranks of draws at the beginnings of equal parts of [0, 1), two or more for each rank."""
+    number = id(distribution)
+    if number not in _GUIDES:
+        parts = 2 << max(len(distribution) - 1, 1).bit_length()
+        starts = np.arange(parts) / parts
+        _GUIDES[number] = np.searchsorted(distribution, starts, side="right").astype(np.int32)
+        weakref.finalize(distribution, _GUIDES.pop, number)
+    return _GUIDES[number]
+
+
+@entry
+def _look_up(distribution, guide, draws, ranks):
+    parts = np.float64(guide.shape[0])
+    for k in range(draws.shape[0]):
+        rank = np.int64(guide[np.int64(draws[k] * parts)])
+        while distribution[rank] <= draws[k]:
+            rank += 1
+        ranks[k] = rank
