@@ -65,7 +65,7 @@ def measure(env: Any, step: Callable[[], None], steps: int, decisions: int) -> d
     compiled, feeding, beginning = Clock(), Clock(), Clock()
     batch._stepper.run = compiled.timed(batch._stepper.run)
     episodes._feed = feeding.timed(episodes._feed)
-    episodes._begin, episodes.metrics = beginning.timed(episodes._begin), beginning.timed(episodes.metrics)
+    episodes._begin, episodes.last_metrics = map(beginning.timed, (episodes._begin, episodes.last_metrics))
     for _ in range(steps // 5):
         step()
     for clock in (compiled, feeding, beginning):

@@ -39,6 +39,11 @@ class Comparison(NamedTuple):
     own: Spread
     ratio: Spread
 
+    @property
+    def is_slower(self) -> bool:
+        """Whether the sources that run were the slower ones in every turn."""
+        return self.ratio.low > 1 if self.unit == "s" else self.ratio.high < 1
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         spreads = {name: getattr(self, name)._asdict() for name in ("other", "own", "ratio")}

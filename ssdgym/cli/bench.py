@@ -60,9 +60,10 @@ def bench(
     """Measure host writes/s, requests/s, decisions/s, cold compile and warm start; or policies, or families.
 
     Each rate stands beside an in-process yardstick, a kernel that only touches the same memory, so that the
-    ratio of the two can be compared between machines. With --policies the yardstick is the baseline (greedy
-    on whole blocks) on the same device, in turns with each policy. With --families it is the page-mapping
-    FTL on the same flash, and rates are of flash operations.
+    ratio of the two can be compared between machines. With --against, what was slower in every turn is red.
+    With --policies the yardstick is the baseline (greedy on whole blocks) on the same device, in turns with
+    each policy. With --families it is the page-mapping FTL on the same flash, and rates are of flash
+    operations.
 
     Examples:
 
@@ -157,11 +158,14 @@ def _measurement_row(item: Measurement) -> list[str | Text]:
 
 
 def _print_comparisons(found: Sequence[Comparison]) -> None:
-    rows = []
+    from rich.text import Text
+
+    rows: list[list[str | Text]] = []
     for item in found:
         digits = ",.2f" if item.unit == "s" else ",.0f"
         spreads = (*_spread(item.other, digits), *_spread(item.own, digits), *_spread(item.ratio, ".3f"))
-        rows.append([f"{item.name}, {item.unit}", *spreads])
+        style = "red" if item.is_slower else ""
+        rows.append([f"{item.name}, {item.unit}", *(Text(text, style) for text in spreads)])
     headings = ["revision", "low to high", "here", "low to high", "here / revision", "low to high"]
     print_table(["measurement"], headings, rows)
 

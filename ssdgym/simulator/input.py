@@ -41,9 +41,10 @@ def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
 
 
 @entry
-def _count_writes(requests, logical_pages, timed):
+def _count_writes(requests: Any, logical_pages: Any, timed: Any) -> Any:
     """Count the requests that write; -1 if the device cannot carry all requests out."""
-    fine, before, writes = True, np.int64(0), 0
+    fine: Any = True
+    before, writes = np.int64(0), 0
     for k in range(requests.shape[0]):
         one = requests[k]
         lpn, pages = np.int64(one.lpn), np.int64(one.pages)

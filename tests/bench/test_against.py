@@ -56,6 +56,8 @@ def test_measure_against__each_revision_runs_its_own_sources_and_leaves_no_workt
     said: list[str] = []
     (found,) = against.measure_against("rate-2", 2, start=False, announce=said.append)
     assert (found.name, found.other.median, found.own.median, found.ratio.median) == ("it", 2, 6, 3)
+    assert found.is_slower  # it takes 6 s in place of 2
+    assert not found._replace(unit="requests/s").is_slower
     turns = ["rate-2, turn 1 of 2", "the sources here, turn 1 of 2"]
     assert said[:2] == turns and len(said) == 6
     assert said[4:] == ["nothing to compare with: only 2", "nothing to compare with: only 6"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ def _guide_to(distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
 
 
 @entry
-def _look_up(distribution, guide, draws, ranks):
+def _look_up(distribution: Any, guide: Any, draws: Any, ranks: Any) -> None:
     parts = np.float64(guide.shape[0])
     for k in range(draws.shape[0]):
         rank = np.int64(guide[np.int64(draws[k] * parts)])
