@@ -33,6 +33,7 @@ LAYERS = (
         "ssdgym.requests",
         "ssdgym.threads",
         "ssdgym.types",
+        "ssdgym.unread",
     ),
     ("ssdgym.config", "ssdgym.configs"),
     ("ssdgym.engine",),

@@ -18,7 +18,6 @@ from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.reward import Scale, parse_scale
 from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
-from ssdgym.envs.unread import Unread
 from ssdgym.errors import SsdgymError
 from ssdgym.garbage import uncollected
 from ssdgym.simulator import Recording
@@ -26,6 +25,7 @@ from ssdgym.simulator.cells import is_over, lost_life
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.types import Observation
+from ssdgym.unread import Unread
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")

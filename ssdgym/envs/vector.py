@@ -16,10 +16,10 @@ from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
-from ssdgym.envs.unread import Unread
 from ssdgym.errors import SsdgymError
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
+from ssdgym.unread import Unread
 
 
 def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:

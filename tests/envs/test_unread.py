@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from ssdgym.envs.unread import Unread
+from ssdgym.unread import Unread
 
 ENTRIES = {"b": 1, "a": {"c": 2.0}}
 

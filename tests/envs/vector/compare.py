@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.envs.unread import Unread
+from ssdgym.unread import Unread
 
 #: What single environments show as plain numbers, and vector ones as arrays of their own types.
 _PLAIN = ("episode_seed", "proposed")
@@ -23,9 +23,11 @@ def assert_same(ours: Any, theirs: Any, place: str = "") -> None:
     if isinstance(ours, dict):
         assert set(ours) == set(theirs), place
         for key in ours:
-            if key in _PLAIN and isinstance(ours[key], np.ndarray) and isinstance(theirs[key], np.ndarray):
+            if key in _PLAIN and f"_{key}" in ours:
                 rows = np.flatnonzero(ours[f"_{key}"])
-                assert [ours[key][i].tolist() for i in rows] == [_plain(theirs[key][i]) for i in rows], place
+                assert [_plain(ours[key][i]) for i in rows] == [_plain(theirs[key][i]) for i in rows], place
+            elif key in _PLAIN:
+                assert _plain(ours[key]) == _plain(theirs[key]), place
             else:
                 assert_same(ours[key], theirs[key], f"{place}/{key}")
     elif isinstance(ours, (tuple, list)):
