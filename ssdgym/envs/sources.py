@@ -16,7 +16,7 @@ from ssdgym.envs.batch import CHUNK
 from ssdgym.envs.decisions import AtEnd
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for
-from ssdgym.requests import Requests
+from ssdgym.requests import REQUEST, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_requests
@@ -165,12 +165,13 @@ class EpisodeRequests:
         self._without_write = 0
 
     def next(self) -> Requests:
-        """Return the next requests, to be copied before the next call; empty at the end.
+        """Return the next requests, an array of the caller's own; empty at the end.
 
         Raises:
             SsdgymError: a request cannot be carried out, or nothing is ever written.
         """
-        requests = self._stream.next(CHUNK)
+        # As bytes: numpy copies records one by one. What a function hands out it may change later.
+        requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)
         except SsdgymError as error:
