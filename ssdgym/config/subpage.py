@@ -56,7 +56,7 @@ class SubpageFtl(FtlConfig):
         None, ge=1, description="sector_log and subftl: blocks of that region, in place of region_share"
     )
     rule: RegionRule = Field(
-        RegionRule.FEWEST_VALID, description=f"subftl: the block written next; {RegionRule.described()}"
+        RegionRule.PRINTED, description=f"subftl: the block written next; {RegionRule.described()}"
     )
     collect_blocks: int | None = Field(
         None,
@@ -135,7 +135,7 @@ class SubpageFtl(FtlConfig):
 
     def collect_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the collections that follow one another under the rule `printed`; 0 under another one."""
-        if self.rule != RegionRule.PRINTED:
+        if self.kind != SubpageKind.SUBFTL or self.rule != RegionRule.PRINTED:
             return 0
         return self.collect_blocks or self.region_blocks_of(geometry) - 1
 

@@ -149,9 +149,12 @@ def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -
         ({"region_blocks": 4, "region_share": 0.2}, "gives both region_share and region_blocks"),
         ({"kind": "cgm", "region_blocks": 4}, "has region_blocks, which is of no use to kind cgm"),
         ({"kind": "fgm", "region_share": 0.2}, "has region_share, which is of no use to kind fgm"),
-        ({"kind": "sector_log", "rule": "printed"}, "has rule, which is of no use to kind sector_log"),
+        ({"kind": "sector_log", "rule": "fewest_valid"}, "has rule, which is of no use to kind sector_log"),
         ({"kind": "cgm", "wear_gap": 3}, "has wear_gap, which is of no use to kind cgm"),
-        ({"collect_blocks": 1}, "has collect_blocks, which is of no use to rule fewest_valid"),
+        (
+            {"rule": "fewest_valid", "collect_blocks": 1},
+            "has collect_blocks, which is of no use to rule fewest_valid",
+        ),
         (
             {"rule": "printed", "collect_blocks": 5, "region_blocks": 5},
             "ftl.collect_blocks = 5 must be below the 5 blocks of the region",
@@ -171,7 +174,7 @@ def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
         kind=SubpageKind.CGM, buffer_groups=7, queue_depth=3
     )
     with pytest.raises(SsdgymError, match="has rule, which is of no use to kind fgm"):
-        with_ftl(given, {"kind": "fgm", "rule": "printed"})
+        with_ftl(given, {"kind": "fgm", "rule": "fewest_valid"})
 
 
 def test_with_ftl__another_size_of_the_region__replaces_the_one_given() -> None:

@@ -183,8 +183,9 @@ SUBPAGE_RUNS: dict[str, dict[str, Any]] = {
         for kind in ("cgm", "fgm", "sector_log", "subftl")
         for timing in ("none", "event")
     },
-    "printed/event": {"ftl.rule": "printed", "ftl.collect_blocks": 1, "ftl.wear_gap": 1},
-    "printed_all/event": {"ftl.rule": "printed", "ftl.wear_gap": 1},
+    "printed/event": {"ftl.collect_blocks": 1, "ftl.wear_gap": 1},
+    "printed_all/event": {"ftl.wear_gap": 1},
+    "fewest_valid/event": {"ftl.rule": "fewest_valid", "ftl.wear_gap": 1},
     "never/none": {"ftl.advance": "never", "ftl.timing": "none"},
 }
 

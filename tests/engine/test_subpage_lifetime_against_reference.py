@@ -17,7 +17,7 @@ from tests.reference.subpage import SUBFTL, SubpageConfig
 CASES: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in KINDS},
     "advance_never": {"kind": SUBFTL, "advance": "never"},
-    "printed": {"kind": SUBFTL, "rule": "printed"},
+    "fewest_valid": {"kind": SUBFTL, "rule": "fewest_valid"},
 }
 
 

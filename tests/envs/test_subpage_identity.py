@@ -22,9 +22,9 @@ TIMINGS = ("none", "event")
 #: The rules for what is written next, and for what is in the way there.
 RULES: dict[str, dict[str, Any]] = {
     "mended": {"wear_gap": 1},
-    "printed": {"rule": "printed"},
+    "fewest_valid": {"rule": "fewest_valid"},
     "never": {"advance": "never"},
-    "printed, never": {"rule": "printed", "advance": "never"},
+    "fewest_valid, never": {"rule": "fewest_valid", "advance": "never"},
 }
 #: What a device notes of the questions it is asked outside; nothing follows from it.
 ASKED = {"control.decision_kind", "control.decision_subject", "buffer.collected_plane", "buffer.leaving"}

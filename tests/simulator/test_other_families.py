@@ -55,7 +55,9 @@ def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(
 
 
 @pytest.mark.parametrize(
-    ("family", "changes"), [(block, {"disturb_tolerance": 2}), (subpage, {"rule": "printed"})], ids=short_name
+    ("family", "changes"),
+    [(block, {"disturb_tolerance": 2}), (subpage, {"rule": "fewest_valid"})],
+    ids=short_name,
 )
 def test_restore__a_device_of_another_rule__refused(family: ModuleType, changes: dict[str, Any]) -> None:
     with pytest.raises(SsdgymError, match="the snapshot is of another device"):

@@ -219,7 +219,7 @@ def test_full_device__under_any_victim_rule__goes_on(kind: str, policy: str) -> 
     assert sim.run(small)["gc_invocations"] > 0 and sound(sim)
 
 
-@pytest.mark.parametrize("ftl", [{"rule": "printed"}, {"advance": "never"}, {"wear_gap": 1}])
+@pytest.mark.parametrize("ftl", [{"rule": "fewest_valid"}, {"advance": "never"}, {"wear_gap": 1}])
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_subftl__with_other_region_rules__goes_on(timing: str, ftl: dict[str, Any]) -> None:
     sim = filled("subftl", timing, share=1.0, **ftl)

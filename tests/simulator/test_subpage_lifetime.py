@@ -23,7 +23,7 @@ FTLS: dict[str, dict[str, Any]] = {
     "sector_log": {"kind": "sector_log"},
     "subftl": {"kind": "subftl"},
     "never": {"kind": "subftl", "advance": "never"},
-    "printed": {"kind": "subftl", "rule": "printed"},
+    "fewest_valid": {"kind": "subftl", "rule": "fewest_valid"},
     "exchanges": {"kind": "subftl", "wear_gap": 2},
 }
 VICTIMS = ("random", "fifo", "d_choices(d=3)", "windowed_greedy(window=4)", "cost_benefit")

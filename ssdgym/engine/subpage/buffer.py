@@ -4,9 +4,8 @@ import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels, lowest_of, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.decisions import ASK_FLUSHES, PENDING, REGION, request_action
 from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask
-from ssdgym.engine.subpage.state import CGM, FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG, SUBPAGE_WRITE
+from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG
 
 _append, _remove = list_kernels("head", "tail", "next", "previous")
 
@@ -90,28 +89,12 @@ def forget_sector(dev, lpn):
     dev.in_flight[lpn] = 0
 
 
-@kernel
-def way_out(dev, group, mask):
-    """Decide how these sectors of a group leave the buffer: GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE.
-
-    It is PENDING where that has to be decided outside.
-    """
+@inlined
+def way_out(dev, mask):
+    """Return how sectors of a group leave the buffer where there are no runs: GROUP_WRITE or LIST_WRITE."""
     kind = dev.subpage[0].kind
-    if kind == FGM:
-        return np.int64(LIST_WRITE)
-    if kind == CGM or mask == full_mask(dev):
-        return np.int64(GROUP_WRITE)
-    if kind == SECTOR_LOG:
-        return np.int64(LIST_WRITE)
-    if dev.decider.external & ASK_FLUSHES == 0:
-        return np.int64(SUBPAGE_WRITE)
-    dev.buffer[0].collected_plane = -1
-    dev.buffer[0].leaving = mask
-    lpn = group * dev.subpage[0].slots + lowest_of(mask)
-    answer = request_action(dev, REGION, np.int64(dev.control[0].host_plane), lpn)
-    if answer == PENDING:
-        return np.int64(PENDING)
-    return np.int64(SUBPAGE_WRITE if answer == 1 else GROUP_WRITE)
+    is_list = kind == FGM or (kind == SECTOR_LOG and mask != full_mask(dev))
+    return np.int64(LIST_WRITE if is_list else GROUP_WRITE)
 
 
 @inlined
@@ -129,12 +112,9 @@ def _carry(dev, place, lpn):
 
 
 @inlined
-def note_partial(dev, number, sectors):
-    """Note whether the sectors of a write have left the buffer as less than a page."""
-    subpage = dev.subpage[0]
-    dev.transaction[number].partial = sectors < subpage.slots
-    if sectors < subpage.slots:
-        dev.tally[0].small_write_bytes += sectors * subpage.subpage_bytes
+def count_small(dev, sectors):
+    """Count sectors that leave the buffer as less than a page."""
+    dev.tally[0].small_write_bytes += sectors * dev.subpage[0].subpage_bytes
 
 
 @inlined
@@ -161,6 +141,8 @@ def carry_oldest(dev, number):
             mask &= mask - 1
             k += 1
         set_waiting(dev, group, mask)
-    note_partial(dev, number, k)
+    dev.transaction[number].partial = k < slots
+    if k < slots:
+        count_small(dev, k)
     for rest in range(k, slots):
         dev.carried[number * slots + rest].lpn = -1

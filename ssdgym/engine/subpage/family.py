@@ -60,6 +60,7 @@ def _format_buffer(dev):
     buffer.sweep_plane = -1
     buffer.write_plane = -1
     buffer.collected_plane = -1
+    buffer.run_next = -1
     for group in range(dev.params[0].logical_pages // np.int64(subpage.slots)):
         dev.entry_of[group] = -1
 

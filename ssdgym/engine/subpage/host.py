@@ -11,12 +11,14 @@ from ssdgym.engine.core.bits import lowest_of
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import PENDING, status_of
+from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.rounds import collect
 from ssdgym.engine.subpage.buffer import (
     carry_oldest,
+    count_small,
     drop_entry,
     gathers,
-    note_partial,
+    is_full,
     promise,
     set_waiting,
     waiting_of,
@@ -41,8 +43,16 @@ from ssdgym.engine.subpage.region import (
     program_subpage,
     sweep_step,
 )
+from ssdgym.engine.subpage.runs import (
+    group_beside,
+    leaving_of,
+    pass_sectors,
+    region_part,
+    run_leaves,
+    whole_pages_of,
+)
 from ssdgym.engine.subpage.scheduler import is_answered, read_ended
-from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
+from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, HOST_READ, LIST_WRITE, SUBFTL, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import (
     begin_write,
     collects_first,
@@ -66,9 +76,20 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
     Args:
         start_list: called with (device, group that has come first), starts a write of what has come first.
-        leave: called with (device, how, group, sectors, slot of a request or -1, its own sectors), starts the
-            writes of sectors that leave the buffer.
+        leave: called with (device, how, group, sectors, whether they are less than a page, slot of a request
+            or -1, its own sectors), starts the writes of sectors that leave the buffer.
     """
+
+    @kernel
+    def leave_both_ways(dev, group, mask, rest, small, slot, own):
+        """Let sectors of a group leave: the rest to the region; `small` ones are less than a page."""
+        count_small(dev, count_sectors(small))
+        main = mask & ~rest
+        if main != 0:
+            waits = slot if own & main != 0 else np.int64(-1)
+            leave(dev, np.int64(GROUP_WRITE), group, main, main & ~small == 0, waits, own & main)
+        if rest != 0:
+            leave(dev, np.int64(SUBPAGE_WRITE), group, rest, True, slot, own & rest)
 
     @inlined
     def flush_oldest(dev):
@@ -77,32 +98,71 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
             start_list(dev, group)
             return np.int64(OK)
         mask = waiting_of(dev, group)
-        how = way_out(dev, group, mask)
-        if how < 0:
-            return status_of(dev, how)
+        rest = np.int64(0)
+        if dev.subpage[0].kind == SUBFTL:
+            rest = np.int64(region_part(dev, group, mask))
+            if rest < 0:
+                return status_of(dev, rest)
         drop_entry(dev, group)
-        leave(dev, how, group, mask, np.int64(-1), np.int64(0))
+        leave_both_ways(dev, group, mask, rest, mask, np.int64(-1), np.int64(0))
         return np.int64(OK)
+
+    @inlined
+    def make_place(dev):
+        status = flush_oldest(dev)
+        return np.int64(AGAIN) if status == OK else status
+
+    @inlined
+    def write_group(dev, request, group, mask):
+        """Write a part where sectors of other groups make no difference to it."""
+        if needs_place(dev, request, group, mask):
+            return make_place(dev)
+        sync = request.flags & SYNC
+        dirty = waiting_of(dev, group) | mask
+        promise(dev, group, mask)
+        if not sync and dirty != full_mask(dev):
+            set_waiting(dev, group, dirty)
+            return np.int64(OK)
+        drop_entry(dev, group)
+        partial = dirty != full_mask(dev)
+        if partial:
+            count_small(dev, count_sectors(dirty))
+        slot = np.int64(dev.control[0].slot) if sync else np.int64(-1)
+        leave(dev, way_out(dev, dirty), group, dirty, partial, slot, mask)
+        return np.int64(OK)
+
+    @inlined
+    def write_in_run(dev, request, group, mask):
+        """Write a part where the length of its run says where it goes."""
+        lpn = np.int64(lpn_of(dev, request))
+        if not run_leaves(dev, request, lpn):
+            if waiting_of(dev, group) == 0 and is_full(dev):
+                return make_place(dev)
+            promise(dev, group, mask)
+            set_waiting(dev, group, waiting_of(dev, group) | mask)
+            return np.int64(OK)
+        beside = np.int64(group_beside(dev, request, lpn))
+        if beside >= 0:
+            group, mask = beside, np.int64(0)
+        dirty = leaving_of(dev, group, mask)
+        small = dirty & ~whole_pages_of(dev, group, dirty)
+        rest = np.int64(region_part(dev, group, small))
+        if rest < 0:
+            return status_of(dev, rest)
+        if mask != 0:
+            promise(dev, group, mask)
+            pass_sectors(dev, lpn, count_sectors(mask))
+        set_waiting(dev, group, waiting_of(dev, group) & ~dirty)
+        slot = np.int64(dev.control[0].slot) if request.flags & SYNC and mask != 0 else np.int64(-1)
+        leave_both_ways(dev, group, dirty, rest, small, slot, mask)
+        return np.int64(OK if mask != 0 else AGAIN)
 
     @inlined
     def write_part(dev, request):
         group, mask, _ = part_of(dev, request)
-        if needs_place(dev, request, group, mask):
-            status = flush_oldest(dev)
-            return np.int64(AGAIN) if status == OK else status
-        sync = request.flags & SYNC
-        dirty = waiting_of(dev, group) | mask
-        leaves = sync or dirty == full_mask(dev)
-        how = way_out(dev, group, dirty) if leaves else np.int64(0)
-        if how < 0:
-            return status_of(dev, how)
-        promise(dev, group, mask)
-        if leaves:
-            drop_entry(dev, group)
-            leave(dev, how, group, dirty, np.int64(dev.control[0].slot) if sync else np.int64(-1), mask)
-        else:
-            set_waiting(dev, group, dirty)
-        return np.int64(OK)
+        if dev.subpage[0].kind == SUBFTL:
+            return write_in_run(dev, request, group, mask)
+        return write_group(dev, request, group, mask)
 
     return flush_oldest, write_part
 
@@ -129,13 +189,30 @@ def _begin_list(dev, group):
 
 
 @inlined
-def _begin(dev, how, group, mask, slot, own):
-    """Begin to carry out a write of these sectors of a group."""
-    dev.buffer[0].writing = 1
-    dev.buffer[0].write_plane = -1
+def _begin(dev, how, group, mask, partial, slot, own):
+    """Begin to carry out a write of these sectors of a group; one to the region may follow it."""
+    buffer = dev.buffer[0]
+    if buffer.writing:
+        buffer.follows = mask
+        return
+    buffer.writing = 1
+    buffer.write_plane = -1
     begin_write(dev, np.int64(_WRITE), how, group, mask, np.int64(-1), np.int64(0))
-    note_partial(dev, np.int64(_WRITE), count_sectors(mask))
+    dev.transaction[_WRITE].partial = partial
     note_rmw(dev, np.int64(_WRITE))
+
+
+@inlined
+def _end_write(dev):
+    """End the write under way, and begin the one that follows it."""
+    buffer = dev.buffer[0]
+    buffer.writing = 0
+    buffer.write_plane = -1
+    mask = np.int64(buffer.follows)
+    if mask != 0:
+        buffer.follows = 0
+        group = np.int64(dev.transaction[_WRITE].group)
+        _begin(dev, np.int64(SUBPAGE_WRITE), group, mask, True, np.int64(-1), np.int64(0))
 
 
 _begin_oldest, do_write = _writing_kernels(_begin_list, _begin)
@@ -211,8 +288,7 @@ def _drops(dev):
         buffer.write_plane = -1
     if write.kind != SUBPAGE_WRITE and not is_void(dev, np.int64(_WRITE)):
         return False
-    buffer.writing = 0
-    buffer.write_plane = -1
+    _end_write(dev)
     return True
 
 
@@ -242,8 +318,9 @@ def do_work(dev):
     write = dev.transaction[_WRITE]
     if write.kind == SUBPAGE_WRITE or (write.kind == LIST_WRITE and dev.subpage[0].kind != FGM):
         return np.int64(_write_to_region(dev))
-    dev.buffer[0].writing = 0
-    return np.int64(write_now(dev, np.int64(_WRITE)))
+    status = np.int64(write_now(dev, np.int64(_WRITE)))
+    _end_write(dev)
+    return status
 
 
 # -- in time
@@ -269,27 +346,29 @@ def _admit_list(dev, group):
 
 
 @inlined
-def _new_write(dev, how, group, mask, slot, pages):
+def _new_write(dev, how, group, mask, partial, slot, pages):
     """Begin a write that brings these sectors of a group."""
     number = np.int64(new_transaction(dev))
     begin_write(dev, number, how, group, mask, slot, pages)
-    note_partial(dev, number, count_sectors(mask))
+    dev.transaction[number].partial = partial
     dev.buffer[0].host_writes += 1
     return number
 
 
 @kernel
-def _leave(dev, how, group, mask, slot, own):
+def _leave(dev, how, group, mask, partial, slot, own):
     """Queue the writes of sectors that leave the buffer; `own` are those of the request in `slot`."""
     if how == SUBPAGE_WRITE:
         while mask != 0:
             one = mask & -mask
             waits = own & one != 0
-            number = _new_write(dev, how, group, one, slot if waits else np.int64(-1), np.int64(waits))
+            number = _new_write(
+                dev, how, group, one, partial, slot if waits else np.int64(-1), np.int64(waits)
+            )
             queue_region_write(dev, number)
             mask &= mask - 1
         return
-    number = _new_write(dev, how, group, mask, slot, count_sectors(own))
+    number = _new_write(dev, how, group, mask, partial, slot, count_sectors(own))
     if how == LIST_WRITE:
         _queue_list(dev, number)
     else:

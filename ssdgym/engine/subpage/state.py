@@ -52,7 +52,12 @@ BUFFER = np.dtype(
         ("sweep_plane", "i4"),  # plane that a retention sweep is at, or -1
         ("sweep_slot", "i8"),  # the next slot of its region to look at
         ("starved", "i4"),  # collections that wait for room for an eviction
+        ("run_first", "i8"),  # subftl: the run that leaves, from its first sector to before its end
+        ("run_end", "i8"),
+        ("run_next", "i8"),  # the sector of the request that comes next of it, -1 for none
+        ("run_offset", "i8"),  # and its place in the request
         ("writing", "u1"),  # untimed: the write of transaction 0 is being carried out
+        ("follows", "u1"),  # sectors of its group that go to the region after it
         ("write_plane", "i4"),  # untimed: the plane that it is bound to, or -1
         ("collected_plane", "i4"),  # plane of the collection that a decision is due for, or -1
         ("leaving", "u1"),  # sectors of the group whose place was decided last

@@ -140,7 +140,7 @@ class SubpageFamily(FamilyBuilder):
         `small_flash_bytes / small_write_bytes`, None without any. `moved_bytes` counts relocated, kept and
         advanced subpages, and a page for each eviction. `rmw_share` is the share of the host's page writes
         that are read-modify-writes; with cgm, what waits in the buffer, or was trimmed there, counts as parts
-        of whole pages; 0 with other kinds, None where outside decisions had subftl make some.
+        of whole pages; 0 with other kinds, None where subftl makes some.
         `mean_gc_latency_ns` is of rounds and collections: advances are in it, evictions are not.
         `mean_victim_valid_pages` is of rounds in the main area, in units. `energy_uj` is of all reads,
         programs and erases; `erases` and `wear` have the blocks of regions. `lost_pages` counts slots.

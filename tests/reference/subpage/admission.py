@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from ..loop import FLUSH, READ, TRIM, WRITE, Loop, Request
 from .config import FGM, SECTOR_LOG, SUBFTL
 from .device import SubpageDevice
@@ -11,8 +14,21 @@ from .rules import Asked
 SYNC = 4
 
 
+@dataclass
+class Run:
+    """Consecutive sectors that leave the buffer of subftl as one write."""
+
+    sectors: range
+    request: Request  # which writes some of them
+    at: tuple[int, int]  # the sector of the request that comes next, and how many came before
+
+    def whole_pages(self, n: int) -> range:
+        """The sectors that fill pages."""
+        return self.sectors[: len(self.sectors) // n * n]
+
+
 class Admission(Loop):
-    """A part is the sectors of a request that lie in one group; `to_region` answers for partial groups."""
+    """A part is the sectors of a request that lie in one group; `to_region` answers for parts of pages."""
 
     device: SubpageDevice
 
@@ -20,6 +36,7 @@ class Admission(Loop):
         super().__init__(device)
         self.to_region = to_region
         self.buffer: dict[int, set[int]] = {}  # dirty sectors by group, in order of the groups' arrival
+        self.run: Run | None = None  # the last one that left
         device.holders.append(self._unbuffer)
 
     # What the clocks do their own way
@@ -84,13 +101,17 @@ class Admission(Loop):
 
     def write_part(self, request: Request, part: list[int]) -> None:
         c, group = self.device.config, part[0] // self.device.config.slots_per_page
-        dirty = {*self.buffer.get(group, ()), *part}
         is_sync = bool(request.flags & SYNC)
-        leaves = is_sync or len(dirty) == c.slots_per_page
+        if c.kind == SUBFTL:
+            leaves = self._begin_run(request, part)
+            if leaves and (beside := self._group_beside(request, part)) is not None:
+                self.submit(self._flush_of_run(beside))
+                return
+        else:
+            leaves = is_sync or len({*self.buffer.get(group, ()), *part}) == c.slots_per_page
         if not leaves and group not in self.buffer and len(self.buffer) == c.buffer_groups:
             self.flush_oldest()
             return
-        goes_to_region = leaves and self.goes_to_region(dirty)
         self.take(request, part)
         for lpn in part:
             self.counters["buffer_merges"] += self.is_buffered(lpn)
@@ -98,16 +119,50 @@ class Admission(Loop):
             self.device.clock += 1
             self.counters["host_pages_written"] += 1
             self.written_pages_admitted += 1
+        self.buffer.setdefault(group, set()).update(part)
         if leaves:
-            self.buffer.pop(group, None)
-            jobs = self.flush(group, dirty, goes_to_region)
+            jobs = self._flush_of_run(group) if c.kind == SUBFTL else self.flush(self.buffer.pop(group))
             for job in jobs if is_sync else []:
                 job.request, job.sectors = request, len(job.dirty.keys() & set(part))
             self.submit(jobs)
-        else:
-            self.buffer.setdefault(group, set()).update(part)
         if not is_sync:
             self.sectors_done(request, len(part))
+
+    # Runs
+
+    def _begin_run(self, request: Request, part: list[int]) -> bool:
+        """Whether the part is of a run that leaves; if none is leaving it is found now."""
+        at = (part[0], request.admitted)
+        if self.run is None or self.run.request is not request or self.run.at != at:
+            capacity = self.device.life.capacity
+            first, end = part[0], min(part[0] + request.pages - request.admitted, capacity)
+            while self.is_buffered(first - 1):
+                first -= 1
+            while self.is_buffered(end):
+                end += 1
+            if not request.flags & SYNC and end - first < self.device.config.slots_per_page:
+                return False
+            self.run = Run(range(first, end), request, at)
+        return True
+
+    def _group_beside(self, request: Request, part: list[int]) -> int | None:
+        """The first group with waiting sectors of the run in which the request writes nothing."""
+        assert self.run
+        n, last = self.device.config.slots_per_page, part[0] + request.pages - request.admitted - 1
+        own = range(part[0] // n, min(last, self.device.life.capacity - 1) // n + 1)
+        groups = [lpn // n for lpn in self.run.sectors if self.is_buffered(lpn) and lpn // n not in own]
+        return groups[0] if groups else None
+
+    def _flush_of_run(self, group: int) -> list[Job]:
+        """The jobs of what the run that leaves has in a group; the next part of its request is behind it."""
+        assert self.run
+        n, request = self.device.config.slots_per_page, self.run.request
+        leaving = {lpn for lpn in self.run.sectors if lpn // n == group and self.is_buffered(lpn)}
+        for lpn in leaving:
+            self._unbuffer(lpn)
+        if request.admitted > self.run.at[1]:
+            self.run.at = (self.run.at[0] + request.admitted - self.run.at[1], request.admitted)
+        return self.flush(leaving, leaving.intersection(self.run.whole_pages(n)))
 
     # The buffer
 
@@ -126,9 +181,7 @@ class Admission(Loop):
         if self.device.config.kind in (FGM, SECTOR_LOG):
             self.submit([self._list(self._gather())])
         else:
-            group = next(iter(self.buffer))
-            goes_to_region = self.goes_to_region(self.buffer[group])
-            self.submit(self.flush(group, self.buffer.pop(group), goes_to_region))
+            self.submit(self.flush(self.buffer.pop(next(iter(self.buffer)))))
 
     def _gather(self) -> list[int]:
         oldest_first = [lpn for dirty in self.buffer.values() for lpn in sorted(dirty)]
@@ -137,38 +190,33 @@ class Admission(Loop):
             self._unbuffer(lpn)
         return gathered
 
-    def goes_to_region(self, dirty: set[int]) -> bool:
-        """Whether a group that leaves the buffer is written to the region, sector by sector."""
-        is_partial = len(dirty) < self.device.config.slots_per_page
-        if self.device.config.kind != SUBFTL or not is_partial:
-            return False
-        return self.to_region(min(dirty)) if self.to_region else True
-
     # Flushes
 
-    def flush(self, group: int, dirty: set[int], goes_to_region: bool) -> list[Job]:
-        """The jobs that program a group."""
-        kind, is_partial = self.device.config.kind, len(dirty) < self.device.config.slots_per_page
-        if kind == FGM or (kind == SECTOR_LOG and is_partial):
+    def flush(self, dirty: set[int], whole: Collection[int] = ()) -> list[Job]:
+        """The jobs that program sectors of a group, of which some belong to full pages of a run."""
+        kind, is_part = self.device.config.kind, len(dirty) < self.device.config.slots_per_page
+        if kind == FGM or (kind == SECTOR_LOG and is_part):
             return [self._list(sorted(dirty))]
-        versions = self._versions(sorted(dirty))
-        self._count_small(dirty)
-        if goes_to_region:
-            return [
-                Job(kind=SUBPAGE, dirty={lpn: version}, is_partial=True, to_region=True)
-                for lpn, version in versions.items()
-            ]
-        return [self.device.group_job(group, versions, is_partial)]
+        small = dirty.difference(whole) if is_part or kind == SUBFTL else set()
+        self._count_small(small)
+        goes = kind == SUBFTL and bool(small) and (not self.to_region or self.to_region(min(small)))
+        rest = small if goes else set()
+        jobs = []
+        if main := dirty - rest:
+            group = min(main) // self.device.config.slots_per_page
+            jobs.append(self.device.group_job(group, self._versions(sorted(main)), main <= small))
+        for lpn, version in self._versions(sorted(rest)).items():
+            jobs.append(Job(kind=SUBPAGE, dirty={lpn: version}, is_partial=True, to_region=True))
+        return jobs
 
     def _list(self, lpns: list[int]) -> Job:
-        self._count_small(lpns)
-        is_partial = len(lpns) < self.device.config.slots_per_page
+        is_part = len(lpns) < self.device.config.slots_per_page
+        self._count_small(lpns if is_part else ())
         to_region = self.device.config.kind == SECTOR_LOG
-        return Job(kind=LIST, dirty=self._versions(lpns), is_partial=is_partial, to_region=to_region)
+        return Job(kind=LIST, dirty=self._versions(lpns), is_partial=is_part, to_region=to_region)
 
     def _versions(self, lpns: list[int]) -> dict[int, int]:
         return {lpn: self.device.logical[lpn].accepted for lpn in lpns}
 
-    def _count_small(self, lpns: set[int] | list[int]) -> None:
-        if len(lpns) < self.device.config.slots_per_page:
-            self.counters["small_write_bytes"] += len(lpns) * self.device.config.subpage_bytes
+    def _count_small(self, lpns: Collection[int]) -> None:
+        self.counters["small_write_bytes"] += len(lpns) * self.device.config.subpage_bytes

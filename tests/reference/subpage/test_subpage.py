@@ -238,11 +238,59 @@ def test_buffer__a_trim_takes_a_sector_out() -> None:
     assert counted(reference, "subpage_programs", "unmapped_reads", "host_pages_trimmed") == (1, 1, 1)
 
 
-def test_request__is_cut_where_groups_meet() -> None:
-    """Sectors 2 to 9: the tail of a group, a whole one, the head of another."""
-    reference = ran(PAPER, [sync(0, 2, 8)])
-    assert counted(reference, "full_programs", "subpage_programs") == (1, 4)
-    assert places(reference, 4, 2, 9) == [(0, 0, 0), (X, 0, 0), (X, 3, 0)]
+def test_run__of_20_kib__is_a_page_and_a_subpage() -> None:
+    reference = ran(PAPER, [sync(0, 0, 5)])
+    assert places(reference, 0, 3, 4) == [(0, 0, 0), (0, 0, 3), (X, 0, 0)]
+    assert counted(reference, "full_programs", "subpage_programs", "small_write_bytes") == (1, 1, 10)
+
+
+def test_run__of_full_pages_that_are_not_aligned__modifies_pages_at_both_ends() -> None:
+    """Sectors 2 to 9: the tail of a group, a whole one, the head of another, all of them mapped."""
+    reference = ran(PAPER, [sync(0, 0, 12), sync(0, 2, 8)])
+    assert places(reference, 4, 2, 9) == [(1, 0, 0), (0, 3, 2), (1, 1, 1)]
+    assert counted(reference, "full_programs", "subpage_programs", "rmw_count") == (6, 0, 2)
+    assert counted(reference, "small_write_bytes", "small_flash_bytes") == (0, 0)
+
+
+def test_run__is_merged_of_several_writes() -> None:
+    reference = ran(PAPER, [lazy(0, 3), lazy(0, 6), lazy(0, 4)])
+    assert reference.loop.buffer == {0: {3}, 1: {4, 6}}
+    more(reference, [lazy(0, 5)])
+    assert reference.loop.buffer == {}
+    assert counted(reference, "full_programs", "subpage_programs") == (2, 0)
+
+
+def test_run__takes_along_what_waits_beside_its_request() -> None:
+    """Sectors 3 to 8 of groups 0, 1 and 2; the last two are less than a page, and 10 is apart."""
+    reference = ran(PAPER, [lazy(0, 3), lazy(0, 8), lazy(0, 10), sync(0, 4, 4)])
+    assert reference.loop.buffer == {2: {10}}
+    assert counted(reference, "full_programs", "subpage_programs", "small_write_bytes") == (2, 2, 20)
+    assert [place(reference, lpn)[0] for lpn in (3, 6, 7, 8)] == [0, 0, X, X]
+
+
+def test_run__that_is_declined_by_the_region__goes_with_its_full_page() -> None:
+    reference = ran(PAPER, [sync(0, 1, 5)], to_region=lambda lpn: False)
+    assert counted(reference, "full_programs", "subpage_programs", "small_write_bytes") == (2, 0, 10)
+
+
+def test_run__that_has_left__is_not_gone_on_with_by_another_request() -> None:
+    reference = ran(PAPER, [sync(0, 3), lazy(0, 3, 2)])
+    assert reference.loop.buffer == {0: {3}, 1: {4}}
+    reference.both.run([sync(0, 7, 2)], [], 1)  # the horizon cuts it in the middle
+    more(reference, [lazy(0, 7, 2)])
+    assert reference.loop.buffer == {0: {3}, 1: {4, 7}, 2: {8}}
+
+
+@pytest.mark.parametrize("offset", range(1, 4))
+def test_run__of_a_page__never_goes_to_the_region(offset: int) -> None:
+    pages = [lazy(0, lpn, 4) for lpn in range(offset, 20, 4)]
+    assert counted(ran(PAPER, pages), "full_programs", "subpage_programs") == (10, 0)
+
+
+def test_run__in_time__is_done_when_all_of_it_is() -> None:
+    """A page in two groups and a subpage, on one die: 208 + 208 + 102 ns."""
+    reference = ran(TIMED, [sync(0, 3, 5)])
+    assert reference.loop.now == 518
 
 
 def test_cgm__a_partial_flush_reads_the_rest_of_its_group() -> None:

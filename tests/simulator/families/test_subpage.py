@@ -94,7 +94,7 @@ def test_check__as_full_as_can_be__passes(kind: str, pages: int) -> None:
 
 
 def test_make_state__fills_the_constants_beside_params() -> None:
-    one = tiny(rule="printed", advance="never", wear_gap=4, retention_days=[40, 30, 20, 10])
+    one = tiny(advance="never", wear_gap=4, retention_days=[40, 30, 20, 10])
     other = tiny("cgm")
     state = make_state([one, other], [1, 2], RECORDING)
     constants = state.subpage[0, 0]
@@ -205,14 +205,14 @@ def test_fits__a_device_of_other_constants__does_not() -> None:
     }
     assert (states["printed"].params["valid_limit"] == states["fewest_valid"].params["valid_limit"]).all()
     assert not fits(states["printed"], states["fewest_valid"])
-    assert fits(make_state([tiny()], [7], RECORDING), states["fewest_valid"])
+    assert fits(make_state([tiny()], [7], RECORDING), states["printed"])
 
 
 def test_steady_state__depends_on_all_but_queues_and_time() -> None:
     changes: list[dict[str, Any]] = [
         {},
-        {"rule": "printed"},
-        {"rule": "printed", "collect_blocks": 1},
+        {"rule": "fewest_valid"},
+        {"collect_blocks": 1},
         {"advance": "never"},
         {"buffer_groups": 5},
         {"region_blocks": 7},

@@ -1,0 +1,100 @@
+"""Runs of subFTL: sectors without a gap, which the buffer merges into one write that goes by its length."""
+
+import numpy as np
+
+from ssdgym.engine.core.bits import lowest_of
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.decisions import ASK_FLUSHES, PENDING, REGION, request_action
+from ssdgym.engine.subpage.buffer import group_of, waiting_of
+from ssdgym.requests import SYNC
+
+
+@inlined
+def _waits(dev, lpn):
+    """Return whether a sector waits in the buffer."""
+    group = group_of(dev, lpn)
+    return waiting_of(dev, group) >> (lpn - group * dev.subpage[0].slots) & 1
+
+
+@inlined
+def _own_end(dev, request, lpn):
+    """Return the sector behind the last one that a request writes from `lpn` on."""
+    params = dev.params[0]
+    end = dev.life[0].capacity if params.shrinks else np.int64(params.logical_pages)
+    return min(lpn + request.pages - dev.control[0].offset, end)
+
+
+@kernel
+def run_leaves(dev, request, lpn):
+    """Find the run of the next sector of a write; return whether it leaves the buffer at once."""
+    buffer, offset = dev.buffer[0], np.int64(dev.control[0].offset)
+    if buffer.run_next == lpn and buffer.run_offset == offset:
+        return True
+    buffer.run_next = -1
+    first, end = lpn, np.int64(_own_end(dev, request, lpn))
+    while first > 0 and _waits(dev, first - 1):
+        first -= 1
+    while end < dev.params[0].logical_pages and _waits(dev, end):
+        end += 1
+    if not request.flags & SYNC and end - first < dev.subpage[0].slots:
+        return False
+    buffer.run_first, buffer.run_end, buffer.run_next, buffer.run_offset = first, end, lpn, offset
+    return True
+
+
+@inlined
+def pass_sectors(dev, lpn, count):
+    """Go on in the run that leaves, behind sectors of the request that have left."""
+    buffer = dev.buffer[0]
+    buffer.run_next = lpn + count
+    buffer.run_offset = dev.control[0].offset + count
+
+
+@inlined
+def _between(dev, group, first, end):
+    """Return the mask of the sectors of a group from `first` to before `end`."""
+    slots = np.int64(dev.subpage[0].slots)
+    low = min(max(first - group * slots, 0), slots)
+    high = max(min(end - group * slots, slots), low)
+    return (np.int64(1) << high) - (np.int64(1) << low)
+
+
+@inlined
+def leaving_of(dev, group, brought):
+    """Return the sectors of a group that leave with the run: those that wait, and those brought to it."""
+    buffer = dev.buffer[0]
+    return (waiting_of(dev, group) | brought) & _between(dev, group, buffer.run_first, buffer.run_end)
+
+
+@inlined
+def group_beside(dev, request, lpn):
+    """Return a group with sectors of the run that the request writes nothing of; -1 for none."""
+    buffer = dev.buffer[0]
+    first, last = group_of(dev, np.int64(buffer.run_first)), group_of(dev, np.int64(buffer.run_end) - 1)
+    if first < group_of(dev, lpn) and leaving_of(dev, first, np.int64(0)) != 0:
+        return first
+    own = group_of(dev, np.int64(_own_end(dev, request, lpn)) - 1)
+    return last if last > own and leaving_of(dev, last, np.int64(0)) != 0 else np.int64(-1)
+
+
+@inlined
+def whole_pages_of(dev, group, mask):
+    """Return those of the sectors of a group that belong to full pages of the run that leaves."""
+    buffer, slots = dev.buffer[0], np.int64(dev.subpage[0].slots)
+    length = np.int64(buffer.run_end) - np.int64(buffer.run_first)
+    return mask & _between(dev, group, np.int64(buffer.run_first), buffer.run_first + length // slots * slots)
+
+
+@kernel
+def region_part(dev, group, mask):
+    """Decide which of these sectors of a group, less than a page, go to the region: all or none.
+
+    Returns their mask, or PENDING where that has to be decided outside.
+    """
+    if mask == 0 or dev.decider.external & ASK_FLUSHES == 0:
+        return np.int64(mask)
+    dev.buffer[0].collected_plane = -1
+    dev.buffer[0].leaving = mask
+    lpn = group * dev.subpage[0].slots + lowest_of(mask)
+    answer = np.int64(request_action(dev, REGION, np.int64(dev.control[0].host_plane), lpn))
+    return answer if answer == PENDING else answer * mask
