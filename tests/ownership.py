@@ -94,7 +94,10 @@ class _Engine:
                 for name, value in zip(factory.parameters, node.value.args, strict=True)
                 if isinstance(value, ast.Constant)
             }
-            made = [part for part in factory.node.body if isinstance(part, ast.FunctionDef)]
+            parts = {part.name: part for part in factory.node.body if isinstance(part, ast.FunctionDef)}
+            returned = factory.node.body[-1]
+            assert isinstance(returned, ast.Return) and isinstance(returned.value, ast.Tuple)
+            made = [parts[ast.unparse(name)] for name in returned.value.elts]
             for name, part in zip(target.elts, made, strict=True):
                 self.kernels[(file, ast.unparse(name))] = _Kernel(factory.file, part, constants)
 

@@ -38,7 +38,8 @@ def run_leaves(dev, request, lpn):
         end += 1
     if not request.flags & SYNC and end - first < dev.subpage[0].slots:
         return False
-    buffer.run_first, buffer.run_end, buffer.run_next, buffer.run_offset = first, end, lpn, offset
+    buffer.run_first, buffer.run_end = first, end
+    buffer.run_next, buffer.run_offset = lpn, offset
     return True
 
 
