@@ -278,7 +278,7 @@ def _fields_of(name: str, options: Mapping[str, Any], known: Any) -> dict[str, A
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
     records = [options.get(part, ()) for part in ("page", "block", "stream", "memory")]
     fields: dict[str, Any] = {key: dict(options.get(key, {})) for key in ("parameters", "minimum", "maximum")}
-    dtypes = [np.dtype(list(record), align=True) if record else None for record in records]
+    dtypes: list[Any] = [np.dtype(list(record), align=True) if record else None for record in records]
     dtypes.append(np.dtype("u4") if options.get("table") else None)
     memory = Memory(*dtypes)
     own = {key: options[key] for key in ("table", "controller_bytes", "trusted") if key in options}

@@ -297,7 +297,10 @@ def with_rules(
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
         rules = {**beside_on(device), **(beside or {})}
-        needs = _needs_of(device.model_copy(update=changes), rules, victim)
+        try:
+            needs = _needs_of(device.model_copy(update=changes), rules, victim)
+        except ValueError:  # a shape that cannot be; the device is refused below
+            needs = ftl.needs
         labels = {part: rules[part].label if part in rules else None for part in BESIDE}
         named = {"placement": ftl.placement, "idle": ftl.gc.idle, "allocation": ftl.block_allocation}
         named["levelling"] = ftl.levelling

@@ -47,7 +47,13 @@ def test_two_streams_by_address__do_what_sep_gc_does(timing: str) -> None:
     assert rates[0] == rates[1] > 1.1
     # Pages moved one by one leave a note of where a round was.
     # Rules see the request of a page, which is noted for them.
-    scratch = {"params.placement", "plane.round_pair", "control.request_lpn", "control.request_pages"}
+    scratch = {
+        "control.attached",
+        "params.placement",
+        "plane.round_pair",
+        "control.request_lpn",
+        "control.request_pages",
+    }
     assert set(differences(sims[0].state, 0, sims[1].state, 0)) <= scratch
 
 
@@ -56,7 +62,10 @@ def counting(view, plane, lpn, source, parameters):  # type: ignore[no-untyped-d
     return 0
 
 
-EVENTS = ("written", "relocated", "trimmed", "opened", "closed", "collected", "erased")
+EVENTS = (
+    *("written", "relocated", "trimmed", "opened", "closed", "collected", "erased"),
+    *("invalidated", "recycled", "scattered", "attached"),
+)
 
 
 def register_counting() -> None:
