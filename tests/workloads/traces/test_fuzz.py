@@ -390,3 +390,15 @@ def test_a_bomb_in_one_member_is_refused(tmp_path: Path) -> None:
             file.write(packer.compress((b" " * (MIB // 32 - 1) + b"\n") * 32))
         file.write(packer.flush())
     assert refused_soon_in_little_memory(path, "msr").startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("blank", [b" ", b"\t"])
+def test_a_long_run_of_blanks_takes_no_longer_than_its_length(blank: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    line = b"0,W,0,4096,100\n"
+    path.write_bytes(
+        (line + line[:3] + blank * 60_000 + line[3:] + b"0,W,1" + blank * 60_000 + b"1,1,1\n") * 9
+    )
+    with limited(LONGEST_EXAMPLE_S):
+        records, bad = records_of(path, recognise(path), ANY_NUMBER)
+    assert (len(records), bad) == (18, 9)

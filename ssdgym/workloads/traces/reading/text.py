@@ -309,8 +309,10 @@ class Separated:
                 block = re.sub(rb"[ \t]+", b" ", block)
                 block = re.sub(rb" ?\n ?", b"\n", block).lstrip(b" ")
         elif b" " in block or (b"\t" in block and mark != b"\t"):
-            blank = b"[ ]" if mark == b"\t" else rb"[ \t]"
-            block = re.sub(rb"%b*(\n|%b)%b*" % (blank, re.escape(mark), blank), rb"\1", block).lstrip(b" ")
+            # A run of blanks is looked at from its beginning only, or a long one would take for ever.
+            blank, edge = (b" " if mark == b"\t" else rb" \t"), re.escape(mark)
+            found = rb"(?<![%b])[%b]+(?=[\n%b])|(?<=[\n%b])[%b]+" % (blank, blank, edge, edge, blank)
+            block = re.sub(found, b"", block).lstrip(b" ")
         return block
 
     def _by_csv(self, block: bytes) -> list[pa.Array] | None:
