@@ -146,6 +146,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether there is a folder of that name, as `is_file` does."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def refuse_special(path: Path) -> None:
     """Raise if a path is something that has no end or no content, such as a named pipe; it may be missing.
 

@@ -211,6 +211,8 @@ def evaluate(
         list[str] | None,
         typer.Option("--workload", "-w", help="Workload or trace; repeat for more. Default: zipf99, hot90."),
     ] = None,
+    columns: options.Columns = None,
+    events: options.Events = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -275,7 +277,7 @@ def evaluate(
     """
     changes = {
         "devices": device,
-        "workloads": workload,
+        "workloads": _read_as(workload, columns=columns, events=events),
         "policies": policy,
         "agents": agent,
         "environment": environment_fields(environment, env_arg),
@@ -297,6 +299,16 @@ def evaluate(
         quiet=as_json,
     )
     finish(carried, as_json=as_json)
+
+
+def _read_as(workloads: list[str] | None, **fields: str | None) -> list[str] | list[dict[str, Any]] | None:
+    """Return workloads, all of them traces if an option says how they are read."""
+    if not any(fields.values()):
+        return workloads
+    if workloads is None:
+        raise SsdgymError("--columns and --events say how the traces of --workload are read; name one")
+    configs = [options.recorded_options(workload, **fields) for workload in workloads]
+    return [config.model_dump(mode="json", exclude_defaults=True) for config in configs]
 
 
 def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfig:

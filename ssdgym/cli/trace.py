@@ -197,7 +197,10 @@ trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.
 
 Source = Annotated[
     str,
-    typer.Argument(help="A trace file, trace:NAME, synthetic:NAME, or a YAML file of a trace."),
+    typer.Argument(
+        help="A trace file, several with commas between, a folder of them, trace:NAME,"
+        " synthetic:NAME, or a YAML file of a trace."
+    ),
 ]
 
 trace.command()(fit)
@@ -354,11 +357,10 @@ def _print_left_out(config: PlayedConfig) -> None:
 def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
     """Raise if the file must not, or cannot, be written, before the work."""
     from ssdgym.files import writable_folder
-    from ssdgym.workloads.traces.files import find_trace
     from ssdgym.workloads.traces.loading import TraceConfig
 
     if out.exists():
-        if isinstance(config, TraceConfig) and out.samefile(find_trace(config.path)):
+        if isinstance(config, TraceConfig) and any(map(out.samefile, config.files())):
             raise SsdgymError(f"{out}: is the trace that is read; give the new file another name")
         if not overwrite or not out.is_file():
             raise SsdgymError(f"{out}: exists already; give --overwrite to replace it, or another name")

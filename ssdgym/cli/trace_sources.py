@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_bar, table_of
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, VolumeLayout, recorded_options
+from ssdgym.cli.options import (
+    AsJson,
+    Columns,
+    Events,
+    Seed,
+    SkipBad,
+    TraceFormat,
+    Transforms,
+    VolumeLayout,
+    recorded_options,
+)
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -83,6 +93,8 @@ _RELATIVE = ("dispersion_0.1s", "dispersion_1s", "dispersion_10s", "mean_run", "
 def fit(
     sources: Annotated[list[str], typer.Argument(help="Trace files, or trace:NAME.")],
     trace_format: TraceFormat = None,
+    columns: Columns = None,
+    events: Events = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
     volumes: VolumeLayout = None,
@@ -115,7 +127,13 @@ def fit(
     twins = {}
     for source in sources:
         config = recorded(
-            source, transforms=transform, format=trace_format, skip_bad=skip_bad, volumes=volumes
+            source,
+            transforms=transform,
+            format=trace_format,
+            columns=columns,
+            events=events,
+            skip_bad=skip_bad,
+            volumes=volumes,
         )
         summary = summarize(config.records())
         if not summary.requests:

@@ -11,7 +11,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source, available, is_yaml_path, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.files import is_file
+from ssdgym.files import is_file, is_folder
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import PythonSource, from_python
 from ssdgym.workloads.registry import adapter_of
@@ -22,15 +22,18 @@ from ssdgym.workloads.traces.recorded import PlayedConfig
 
 _SYNTHETIC = "synthetic:"
 _TRACE = "trace:"
+#: Between files that are one trace.
+_MORE = ","
 
 
 def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
 
     `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0, which a mapping may have as
-    its `base`; `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is
-    taken for a trace with default settings. An array of REQUEST is played in order; a function is called with
-    a seed and the logical pages of the device, and returns such an array or yields several.
+    its `base`; `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML, or
+    several with commas between them, are a trace with default settings. An array of REQUEST is played in
+    order; a function is called with a seed and the logical pages of the device, and returns such an array or
+    yields several.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
@@ -47,7 +50,8 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     if isinstance(source, str) and source.startswith(_TRACE):
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):
-        return TraceConfig(path=Path(source))
+        paths = [source] if is_file(Path(source)) else str(source).split(_MORE)
+        return TraceConfig(path=tuple(map(Path, paths)) if len(paths) > 1 else Path(source))
     if isinstance(source, Mapping) and "path" in source and not {"kind", "base"} & {*source}:
         source = {"kind": "trace", **source}
     return load_config(adapter_of(WorkloadConfig), cast(Source, source), "workloads")
@@ -73,7 +77,9 @@ def _is_trace_path(source: str | Path) -> bool:
     if is_yaml_path(source) or str(source) in available("workloads"):
         return False
     path = Path(source)
-    return str(source) == STDIN or path.suffix != "" or len(path.parts) > 1 or is_file(path)
+    return (
+        str(source) == STDIN or path.suffix != "" or len(path.parts) > 1 or is_file(path) or is_folder(path)
+    )
 
 
 def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int, seed: int) -> RequestStream:

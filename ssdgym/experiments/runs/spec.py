@@ -138,8 +138,10 @@ def source_name(source: Any) -> str:
         return str(source)
     for attribute in ("name", "path", "kind", "base"):
         value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
+        if value and attribute == "path":
+            return ",".join(Path(path).name for path in ([value] if isinstance(value, str | Path) else value))
         if value:
-            return Path(value).name if attribute == "path" else str(value)
+            return str(value)
     kind = type(source).__name__
     raise SsdgymError(f"a {kind} has neither a name nor a kind to go by in results; give it a name.")
 

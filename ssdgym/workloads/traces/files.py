@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 
 from ssdgym.errors import SsdgymError
-from ssdgym.files import is_file
+from ssdgym.files import is_file, is_folder
 from ssdgym.workloads.traces.reading.containers import unpacked
 
 #: The path of standard input.
@@ -40,32 +40,40 @@ def _spooled(path: Path) -> IO[bytes]:
     return file
 
 
-def find_trace(path: Path) -> Path:
+def find_traces(path: Path) -> list[Path]:
     """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
 
-    Of standard input (`-`) and pipes it is that of a copy.
+    Of standard input (`-`) and pipes it is that of a copy; of a folder, those of its files in order of their
+    names, but hidden ones.
     """
     if str(path) == STDIN:
         path = Path("/dev/stdin")
     if path.is_fifo() or path.is_char_device():
-        return Path(_spooled(path).name)
+        return [Path(_spooled(path).name)]
     folder = os.environ.get(TRACE_FOLDER)
-    candidates = [path, Path(folder) / path] if folder else [path]
-    for candidate in candidates:
+    for candidate in [path, Path(folder) / path] if folder else [path]:
         if is_file(candidate):
-            return candidate
+            return [candidate]
+        if is_folder(candidate):
+            if files := [file for file in _files_in(candidate) if not file.name.startswith(".")]:
+                return files
+            raise SsdgymError(f"{candidate}: the folder holds no file; name one that holds traces.")
     also = f" nor in {folder}" if folder else f" (the environment variable {TRACE_FOLDER} can name a folder)"
     raise SsdgymError(f"{path}: there is no such trace file here{also}; check the path.")
 
 
-def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file of a name in a folder; None without one."""
+def _files_in(folder: Path) -> list[Path]:
     try:
-        files = sorted(path for path in folder.iterdir() if path.is_file())
+        return sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
         raise SsdgymError(
             f"{folder}: cannot be read ({error.strerror}); name a folder that holds traces."
         ) from None
+
+
+def trace_called(name: str, folder: Path) -> Path | None:
+    """Return the file of a name in a folder; None without one."""
+    files = _files_in(folder)
     found = [path for path in files if path.name == name]
     found = found or [path for path in files if path.name.partition(".")[0] == name]
     if len(found) > 1:

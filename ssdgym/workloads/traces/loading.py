@@ -7,20 +7,22 @@ import json
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
-from pydantic import AfterValidator, Field, NonNegativeInt, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PlainValidator, model_validator
 from pydantic_core import PydanticKnownError
 
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.files import cache_folder, cache_is_writable, file_hash
 from ssdgym.workloads.registry import workload_kind
-from ssdgym.workloads.traces.files import find_trace
+from ssdgym.workloads.traces.files import find_traces
 from ssdgym.workloads.traces.formats.blkparse import BLKPARSE, Events
+from ssdgym.workloads.traces.merging import merged
 from ssdgym.workloads.traces.reading.columns import parse_columns
 from ssdgym.workloads.traces.reading.doubts import Doubts
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
@@ -47,12 +49,14 @@ class Understood(TypedDict):
         first_request: in words.
         passed_over: lines that are no requests, and what was split, by what they are.
         doubts: why its figures may make no sense.
+        others: other formats that the file fits as well, if there are any.
     """
 
     columns: str
     first_request: str
     passed_over: dict[str, int]
     doubts: list[str]
+    others: str
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class StoredTrace:
         format: name of the file's format.
         requests: number of records.
         skipped_lines: bad lines left out.
+        first_ns: time of the first record as the file has it; 0 of a file without a clock.
         volumes: what the field `volume` of the records refers to.
         understood: what was made of the file.
     """
@@ -72,6 +77,7 @@ class StoredTrace:
     format: str
     requests: int
     skipped_lines: int
+    first_ns: int
     volumes: Volumes
     understood: Understood
 
@@ -100,7 +106,43 @@ def stored(
     path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, root: Path | None = None
 ) -> StoredTrace:
     """Return the trace in a file from the cache; parse it into the cache if it is not there."""
-    key = _key(content_hash, trace_format, skip_bad)
+
+    def write(folder: Path) -> None:
+        bad, volumes = BadLines(path, skip_bad), VolumeNumbers(path)
+        blocks = trace_format.read(path, bad, volumes)
+        _write(path, folder, trace_format.name, getattr(trace_format, "text", ""), blocks, bad, volumes)
+        if file_hash(path) != content_hash:
+            raise SsdgymError(f"{path}: the file changed while it was read; try again.")
+
+    return _kept(path, _key(content_hash, trace_format, skip_bad), write, root)
+
+
+def _joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
+    """Return the traces in several files as one, which is kept in the cache, too."""
+    first = parts[0]
+    other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
+    if other is not None:
+        raise SsdgymError(
+            f"{paths[other]}: is read as {parts[other].format} and {paths[0]} as {first.format}; give files "
+            "of one format, or name it."
+        )
+
+    def write(folder: Path) -> None:
+        volumes, bad = VolumeNumbers(paths[0]), BadLines(paths[0], 0)
+        for part in parts:
+            bad.count += part.skipped_lines
+            bad.passed.update(part.understood["passed_over"])
+        bad.first_ns = min(part.first_ns for part in parts)
+        blocks = merged(paths, parts, volumes)
+        _write(paths[0], folder, first.format, first.understood["columns"], blocks, bad, volumes)
+
+    # The name of a part depends on all that it is read by.
+    key = hashlib.sha256(" ".join(part.folder.name for part in parts).encode()).hexdigest()[:32]
+    return _kept(paths[0], key, write)
+
+
+def _kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None = None) -> StoredTrace:
+    """Return what the cache has under a key; without it, what is written to a folder for it."""
     folder = (root or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)
@@ -112,9 +154,7 @@ def stored(
         folder = Path(_temporary_folder().name) / key
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-") as partial:
-            _parse(path, Path(partial), trace_format, skip_bad)
-            if file_hash(path) != content_hash:
-                raise SsdgymError(f"{path}: the file changed while it was read; try again.")
+            write(Path(partial))
             _put_in_place(Path(partial), folder)
     except OSError as error:
         raise SsdgymError(
@@ -146,16 +186,21 @@ def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     return digest.hexdigest()[:32]
 
 
-def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -> None:
-    """Write the records of a file and the facts about them to a folder."""
-    bad = BadLines(path, skip_bad)
-    numbers = VolumeNumbers(path)
+def _write(
+    path: Path,
+    folder: Path,
+    name: str,
+    columns: str,
+    blocks: Iterable[Records],
+    bad: BadLines,
+    numbers: VolumeNumbers,
+) -> None:
+    """Write records of the format `name`, and the facts about them, to a folder."""
     ends = np.zeros(0, np.int64)
     requests, digest = 0, hashlib.sha256()
-    columns = getattr(trace_format, "text", "")
-    doubts = Doubts(trace_format.name, "size:sector" in columns)
+    doubts = Doubts(name, "size:sector" in columns)
     with (folder / _RECORDS).open("wb") as file:
-        for block in trace_format.read(path, bad, numbers):
+        for block in blocks:
             requests += len(block)
             ends = _farthest(ends, block, len(numbers.names))
             doubts.add(block, numbers.names)
@@ -164,17 +209,20 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
             file.write(data)
     if not requests:
         raise _without_requests(path, bad)
+    doubted = doubts.sentences(len(numbers.names))
     facts = {
-        "format": trace_format.name,
+        "format": name,
         "requests": requests,
         "skipped_lines": bad.count,
+        "first_ns": bad.first_ns or 0,
         "volumes": {"names": numbers.names, "end_bytes": ends.tolist()},
         "sha256": digest.hexdigest(),
         "understood": Understood(
             columns=columns,
             first_request=doubts.first,
             passed_over=dict(bad.passed),
-            doubts=doubts.sentences(len(numbers.names)),
+            doubts=doubted,
+            others=doubts.others,
         ),
     }
     text = json.dumps(facts)
@@ -218,7 +266,7 @@ def _open(folder: Path) -> StoredTrace | None:
         if file_hash(folder / _RECORDS) != facts["sha256"]:
             return None
         volumes = Volumes(tuple(facts["volumes"]["names"]), tuple(facts["volumes"]["end_bytes"]))
-        counts = facts["requests"], facts["skipped_lines"]
+        counts = facts["requests"], facts["skipped_lines"], facts["first_ns"]
         return StoredTrace(folder, facts["format"], *counts, volumes, facts["understood"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -252,14 +300,23 @@ def _columns_text(text: str) -> str:
 ColumnsText = Annotated[str, AfterValidator(_columns_text)]
 
 
+def _is_path(value: Any) -> Any:
+    """Refuse what is no path in one sentence instead of one for each way to write it."""
+    paths = value if isinstance(value, list | tuple) else [value]
+    if paths and all(isinstance(path, str | Path) for path in paths):
+        return value
+    raise ValueError(f"must be a file, a folder or a list of files, not {shown(value)}")
+
+
 @workload_kind
 class TraceConfig(PlayedConfig):
     """A recorded trace, replayed in file order."""
 
     kind: Literal["trace"] = "trace"
-    path: Path = Field(
+    path: Annotated[Path | tuple[Path, ...], BeforeValidator(_is_path)] = Field(
         description="The file, plain or packed (gz, bz2, xz, zst); a relative path is looked for in the"
-        " folder that the environment variable SSDGYM_TRACES names, too."
+        " folder that the environment variable SSDGYM_TRACES names, too. Several files, or those in a folder,"
+        " are one trace in order of time; volumes of the same name are the same volume."
     )
     format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")
     columns: ColumnsText | None = Field(
@@ -268,7 +325,7 @@ class TraceConfig(PlayedConfig):
         " `time:ms disk offset:B size:B op:1=read`; see the page on traces.",
     )
     events: Events = Field("issued", description="Which events of a blkparse text are requests.")
-    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
+    skip_bad: NonNegativeInt = Field(0, description="Bad lines of a file that are left out before giving up.")
     # SSDsim reads the column of the device and does not use it.
     volumes: VolumeLayout = Field(
         "end_to_end",
@@ -285,7 +342,18 @@ class TraceConfig(PlayedConfig):
     @property
     def label(self) -> str:
         """See `PlayedConfig`."""
-        return str(self.path)
+        if isinstance(self.path, Path):
+            return str(self.path)
+        return f"{self.path[0]} and {len(self.path) - 1} more" if self.path[1:] else str(self.path[0])
+
+    def files(self) -> list[Path]:
+        """Return the paths of the files.
+
+        Raises:
+            SsdgymError: there is no such file, or none in a folder.
+        """
+        paths = [self.path] if isinstance(self.path, Path) else self.path
+        return [file for path in paths for file in find_traces(path)]
 
     def source(self, seed: int) -> RecordCursor:
         """See `PlayedConfig`."""
@@ -295,7 +363,7 @@ class TraceConfig(PlayedConfig):
 
     def depends_on(self, seed: int) -> tuple[Stamp, int]:
         """See `PlayedConfig`; a trace is the same for every seed."""
-        return file_stamp(self.path), 0
+        return tuple(value for path in self.files() for value in file_stamp(path)), 0
 
     def origin(self) -> dict[str, Any]:
         """See `PlayedConfig`."""
@@ -309,8 +377,7 @@ class TraceConfig(PlayedConfig):
 
     def trace_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
-        path = find_trace(self.path)
-        return [_hash(path, file_stamp(path))]
+        return [_hash(path, file_stamp(path)) for path in self.files()]
 
     def code_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
@@ -322,18 +389,17 @@ def load_trace(config: TraceConfig) -> StoredTrace:
 
     The content is looked at once per process, as long as the file does not change.
     """
-    path = find_trace(config.path)
-    stamp = file_stamp(path)
-    known = _load(path, stamp, config.format, config.columns, config.events, config.skip_bad)
+    files = tuple((path, file_stamp(path)) for path in config.files())
+    known = _load(files, config.format, config.columns, config.events, config.skip_bad)
     if not known.folder.exists():  # the cache has been emptied meanwhile
         _load.cache_clear()
-        known = _load(path, stamp, config.format, config.columns, config.events, config.skip_bad)
+        known = _load(files, config.format, config.columns, config.events, config.skip_bad)
     return known
 
 
 def file_stamp(path: Path) -> Stamp:
     """Return what changes when a trace file changes."""
-    status = find_trace(path).stat()
+    status = path.stat()
     return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
 
 
@@ -347,15 +413,29 @@ def _hash(path: Path, stamp: Stamp) -> str:
 
 @lru_cache(maxsize=64)
 def _load(
-    path: Path, stamp: Stamp, format_name: str, columns: str | None, events: Events, skip_bad: int
+    files: tuple[tuple[Path, Stamp], ...],
+    format_name: str,
+    columns: str | None,
+    events: Events,
+    skip_bad: int,
 ) -> StoredTrace:
-    known: TraceFormat
-    if columns is not None:
-        known = TextFormat(name="columns", text=columns, separator=None)
-    else:
-        known = format_of(path, format_name)
-        known = BLKPARSE[events] if known.name == "blkparse" else known
-    trace = stored(path, _hash(path, stamp), known, skip_bad)
-    for doubt in trace.understood["doubts"]:
-        warnings.warn(f"{path} (read as {known.name}): {doubt}", stacklevel=2)
+    paths, parts = [path for path, _ in files], []
+    for path, stamp in files:
+        known: TraceFormat
+        if columns is not None:
+            known = TextFormat(name="columns", text=columns, separator=None)
+        else:
+            known = format_of(path, format_name)
+            known = BLKPARSE[events] if known.name == "blkparse" else known
+        parts.append(stored(path, _hash(path, stamp), known, skip_bad))
+    trace = parts[0] if len(parts) == 1 else _joined(paths, parts)
+    understood = trace.understood
+    if understood["others"] and format_name == AUTO and columns is None:
+        name, doubt = trace.format, understood["doubts"][0]
+        raise SsdgymError(
+            f"{paths[0]}: fits {name} and {understood['others']} equally well, and as {name}: {doubt}; give "
+            f"--format {name} (in YAML and Python: format) if it is so."
+        )
+    for doubt in understood["doubts"]:
+        warnings.warn(f"{paths[0]} (read as {trace.format}): {doubt}", stacklevel=2)
     return trace

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -50,8 +51,8 @@ def file_of(folder: Path, line: Line, *around: str) -> Path:
     return path
 
 
-def figures(path: Path, **fields: object) -> tuple[dict[int, int], dict[int, int], int]:
-    config = load_workload({"path": str(path), **fields})
+def figures(path: Path | list[str], **fields: object) -> tuple[dict[int, int], dict[int, int], int]:
+    config = load_workload({"path": path if isinstance(path, list) else str(path), **fields})
     assert isinstance(config, PlayedConfig)
     chunks = []
     source = config.records()
@@ -236,11 +237,49 @@ def test_tar_is_named_and_not_offered_to_skip_bad(tmp_path: Path, mode: str) -> 
     assert "skip_bad" not in said
 
 
+ODD_UNITS: list[tuple[str, Line, str]] = [
+    (
+        "ssdsim",
+        lambda t, op, at, size: f"{t // 1000} 0 {at // SECTOR} 8 {1 - op}",
+        "requests a second; the unit",
+    ),
+    (
+        "disksim",
+        lambda t, op, at, size: f"{seconds(t)} 0 {at // SECTOR} 8 {1 - op}",
+        "requests a second; the",
+    ),
+    (
+        "disksim",
+        lambda t, op, at, size: f"{t / 10**6:.6f} 0 {at} {size} {1 - op}",
+        "512 sectors; they may be",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "said"), ODD_UNITS)
+def test_columns_of_simulators_in_odd_units_are_refused_until_named(
+    name: str, line: Line, said: str, tmp_path: Path
+) -> None:
+    path = file_of(tmp_path, line)
+    other = {"ssdsim": "disksim (times in ms)", "disksim": "ssdsim (times in ns)"}[name]
+    reason = refusal(path)
+    assert f"fits {name} and {other} and the same columns with other units or bytes equally well" in reason
+    assert said in reason
+    assert f"give --format {name}" in reason
+    with pytest.warns(UserWarning, match=said):
+        assert sum(figures(path, format=name)[0].values()) == 200
+
+
+def test_a_fast_trace_of_a_simulator_is_not_doubted(tmp_path: Path) -> None:
+    path = file_of(tmp_path, lambda t, op, at, size: f"{t // 10**6 * 1000} 0 {at // SECTOR} 8 {1 - op}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sum(figures(path)[0].values()) == 200
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (lambda t, op, at, size: f"{seconds(t)} 0 {at // SECTOR} 8 {1 - op}", "requests a second; the unit"),
-        (lambda t, op, at, size: f"{t / 10**6:.6f} 0 {at} {size} {1 - op}", "512 sectors; they may be bytes"),
         (lambda t, op, at, size: f"12816637,h,0,Write,{at},{size},1", "all requests have the same time"),
         (lambda t, op, at, size: f"{t % 50_000},h,0,Write,{at},{size},1", "use the transform sort"),
         (lambda t, op, at, size: f"{t // 10**9},{at // SECTOR},{size // SECTOR},1,{t}", "200 volumes and"),

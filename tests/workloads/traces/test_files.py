@@ -13,7 +13,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.traces import files
-from ssdgym.workloads.traces.files import find_trace, first_bytes, line_blocks
+from ssdgym.workloads.traces.files import find_traces, first_bytes, line_blocks
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "plain": lambda data: data,
@@ -51,11 +51,11 @@ def test_a_relative_path_is_looked_for_in_the_trace_folder(
     (tmp_path / "somewhere.csv").write_bytes(TEXT)
     monkeypatch.delenv("SSDGYM_TRACES", raising=False)
     with pytest.raises(SsdgymError, match="there is no such trace file here"):
-        find_trace(Path("somewhere.csv"))
+        find_traces(Path("somewhere.csv"))
     monkeypatch.setenv("SSDGYM_TRACES", str(tmp_path))
-    assert find_trace(Path("somewhere.csv")) == tmp_path / "somewhere.csv"
+    assert find_traces(Path("somewhere.csv")) == [tmp_path / "somewhere.csv"]
     with pytest.raises(SsdgymError, match=f"nor in {tmp_path}"):
-        find_trace(Path("nowhere.csv"))
+        find_traces(Path("nowhere.csv"))
 
 
 @each_packing

@@ -11,9 +11,12 @@ from ssdgym.workloads.traces.record import Records
 #: Fewer requests than these may look like anything.
 _FEW = 10
 _COARSE_BYTES = 512 * SECTOR_BYTES
-#: Simulators have times in several units in the same columns, and traces of slow devices.
-_MOST_PER_SECOND = {"ssdsim": 1e4, "disksim": 1e4}
-_MOST_PER_SECOND_ELSE = 1e6
+_MOST_PER_SECOND = 1e6
+#: Formats of the same columns; others have them in other units. Their traces come from clocks that are
+#: coarser than this; times in another unit do not look so.
+_SIMULATORS = {"ssdsim": "times in ns", "disksim": "times in ms"}
+_CLOCK_NS = 100
+_MOST_PER_SECOND_OF_FINER = 1e4
 _MOST_LATE = 0.01
 
 
@@ -22,6 +25,7 @@ class Doubts:
 
     Attributes:
         first: the first request in words; empty before it.
+        others: other formats that the file fits as well, once its figures are doubted; else empty.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:
@@ -31,8 +35,9 @@ class Doubts:
             name: of its format.
             has_sectors: it counts sizes in sectors.
         """
-        self.first = ""
-        self._most_per_second = _MOST_PER_SECOND.get(name, _MOST_PER_SECOND_ELSE)
+        self.first = self.others = ""
+        self._name = name
+        self._is_coarse = True
         self._has_sectors = has_sectors
         self._requests = self._late = self._times = 0
         self._earliest = self._latest = 0
@@ -53,6 +58,7 @@ class Doubts:
         self._times += int(np.count_nonzero(gaps))
         self._earliest = min(self._earliest, int(time.min()))
         self._latest = max(self._latest, int(time.max()))
+        self._is_coarse &= not (time % _CLOCK_NS).any()
         self._has_sectors &= not (records["size_bytes"] % _COARSE_BYTES).any()
 
     def sentences(self, volumes: int) -> list[str]:
@@ -61,13 +67,18 @@ class Doubts:
             return []
         found = []
         duration_s = (self._latest - self._earliest) / 1e9
+        is_odd = self._name in _SIMULATORS and not self._is_coarse
+        most = _MOST_PER_SECOND_OF_FINER if is_odd else _MOST_PER_SECOND
         if not duration_s:
             found.append("all requests have the same time; the file has no times, so play it closed loop")
-        elif self._requests / duration_s > self._most_per_second:
+        elif self._requests / duration_s > most:
             rate = f"{self._requests / duration_s:,.0f}"
             found.append(f"{rate} requests a second; the unit of time may be another, name it by columns")
         if self._has_sectors:
             found.append("all sizes are multiples of 512 sectors; they may be bytes, name them by columns")
+        if found and duration_s and self._name in _SIMULATORS:
+            known = [f"{other} ({unit})" for other, unit in _SIMULATORS.items() if other != self._name]
+            self.others = f"{', '.join(known)} and the same columns with other units or bytes"
         if volumes > self._times and 2 * volumes > self._requests:
             found.append(f"{volumes} volumes and {self._times + 1} times; columns may be mistaken")
         share = self._late / self._requests

@@ -1,0 +1,103 @@
+"""Several parsed files as one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.types import IntArray
+from ssdgym.workloads.traces.reading.fields import VolumeNumbers
+from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
+from ssdgym.workloads.traces.record import NO_RECORDS, NumberedRecords, Records
+
+#: Records of all parts together that are held at a time.
+_HELD = 1 << 21
+
+
+class Part(NumberedRecords, Protocol):
+    """The records of one file."""
+
+    @property
+    def first_ns(self) -> int:
+        """Time of the first record as the file has it."""
+
+
+def merged(paths: Sequence[Path], parts: Sequence[Part], volumes: VolumeNumbers) -> Iterator[Records]:
+    """Yield the records of several files in order of time.
+
+    A record that is earlier than one before it in its file stays behind that one. Volumes of the same name
+    are the same volume.
+
+    Args:
+        paths: the files.
+        parts: their records.
+        volumes: numbers the volumes.
+
+    Raises:
+        SsdgymError: a file begins more than ten years after another.
+    """
+    begins = [part.first_ns for part in parts]
+    first, last = (begins.index(time) for time in (min(begins), max(begins)))
+    if begins[last] - begins[first] > TEN_YEARS_NS:
+        raise SsdgymError(
+            f"{paths[last]}: begins more than 10 years after {paths[first]}, so their clocks differ; give "
+            "each as a trace of its own."
+        )
+    held = max(1, _HELD // len(parts))
+    waiting = [
+        _Waiting(part, volumes.of(part.volumes.names), begin - begins[first], held)
+        for part, begin in zip(parts, begins, strict=True)
+    ]
+    while waiting := [part for part in waiting if part.has_more()]:
+        until = min(int(part.arrivals[-1]) for part in waiting)
+        arrivals, records = zip(*(part.taken(until) for part in waiting), strict=True)
+        yield np.concatenate(records)[np.argsort(np.concatenate(arrivals), kind="stable")]
+
+
+class _Waiting:
+    """Records of a part that have yet to be taken.
+
+    Attributes:
+        arrivals: times of the records that are held, which never fall, shape (n,).
+    """
+
+    def __init__(self, part: Part, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
+        """Begin with a part.
+
+        Args:
+            part: it.
+            numbers: number of each of its volumes in the whole, shape (volumes,).
+            later_ns: how much later than the whole it begins.
+            held: how many records are held at a time.
+        """
+        self.arrivals: IntArray = np.zeros(0, np.int64)
+        self._part, self._numbers, self._later_ns, self._held = part, numbers, later_ns, held
+        self._records = NO_RECORDS
+        self._position = 0
+        self._latest_ns = -(2**63)
+
+    def has_more(self) -> bool:
+        """Return whether a record is left, and hold it."""
+        if not len(self._records):
+            self._records = self._part.records(self._position, self._held)
+            if not len(self._records):
+                return False
+            self._position += len(self._records)
+            self._records["time_ns"] += self._later_ns
+            self._records["volume"] = self._numbers[self._records["volume"]]
+            self.arrivals = np.maximum(np.maximum.accumulate(self._records["time_ns"]), self._latest_ns)
+        return True
+
+    def taken(self, until_ns: int) -> tuple[IntArray, Records]:
+        """Take the records up to a time, with their arrivals."""
+        count = int(np.searchsorted(self.arrivals, until_ns, side="right"))
+        taken = self.arrivals[:count], self._records[:count]
+        if count:
+            self._latest_ns = int(self.arrivals[count - 1])
+        self.arrivals, self._records = self.arrivals[count:], self._records[count:]
+        return taken
