@@ -13,6 +13,7 @@ from ssdgym.baselines.placements.block_groups import HIGH, LOW, WRITABLE, WRITAB
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.records import INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
+from ssdgym.engine.decisions import ERASE, PLACE
 from ssdgym.engine.view import PolicyView, view_arrays
 from ssdgym.policy.registry import rules_on
 from ssdgym.simulator import Simulator
@@ -26,11 +27,16 @@ HEAPS = "the heaps of a group are broken"
 
 
 def kept_by(sim: Simulator) -> PolicyView | None:
-    """Return what the rule that keeps best sets sees, a placement or a victim rule; None where none does."""
+    """Return what the rule that keeps best sets sees, a placement or a victim rule; None where none does.
+
+    None, too, until the rule begins on the device, at the next advance: nothing is kept before.
+    """
     victim = None if sim.policy is None else sim.policy.victim
-    for role, memory in (("place", rules_on(sim.device)[0].memory), ("victim", victim and victim.memory)):
+    begun = int(sim.state.control["attached"][0, 0])
+    rules = ((PLACE, "place", rules_on(sim.device)[0].memory), (ERASE, "victim", victim and victim.memory))
+    for kind, role, memory in rules:
         if memory and memory.block is not None and "mask" in (memory.block.names or ()):
-            return view_arrays(sim.state, 0, memory, role)
+            return view_arrays(sim.state, 0, memory, role) if begun & 1 << kind else None
     return None
 
 

@@ -354,7 +354,7 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
         (
             "filled",
             "preconditioning: field kind must be 'none', 'fill', 'workload', 'uniform', 'reads', "
-            "'until_gc' or 'until_gc_greedy'",
+            "'until_gc', 'until_gc_greedy' or 'reads_until_gc_greedy'",
         ),
         ("fill(share=2)", "preconditioning: field share must be less than or equal to 1"),
         (

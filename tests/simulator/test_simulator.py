@@ -73,7 +73,7 @@ def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], 
     text = sentence(caught)
     assert text.startswith(f"request 2 {(*bad, 0)} cannot be carried out: ")
     assert reason in text
-    assert differences(sim.state, 0, before[0], 0) == []
+    assert differences(sim.state, 0, before[0], 0) == ["control.attached"]  # its rules have begun, no more
 
 
 @pytest.mark.parametrize(
