@@ -171,7 +171,7 @@ def test_blocks_without_parts__are_erased_whole() -> None:
             {"geometry": {**GEOMETRY, "planes_per_die": 2}, "multi_plane": "strict"},
             "no commands of several planes; set multi_plane to none, not strict",
         ),
-        ({"isolation": "software"}, "has its own model of what erases disturb; leave out isolation and"),
+        ({"isolation": "software"}, "has its own model of what erases disturb; leave isolation out"),
         (
             {"timing": {**TIMING, "partial_erase_ns": {4: 2900}}},
             "timing.partial_erase_ns must give the time of every part of a block; 2 pages are missing",

@@ -61,6 +61,10 @@ def test_python__runs_and_prints_what_its_comments_say(
     # For those that play a trace: 4,000 writes of the MSR Cambridge format.
     writes = (f"{1000 + n},h,0,Write,{n * n % 997 * 4096},4096,1\n" for n in range(4000))
     (tmp_path / "trace.csv").write_text("".join(writes), encoding="utf-8")
+    # For those that read what `ssdgym reproduce` has written.
+    claims = tmp_path / "results" / "reproduce" / "pen" / "small" / "claims.csv"
+    claims.parent.mkdir(parents=True)
+    claims.write_text("ours,verdict\nFalse,holds\n", encoding="utf-8")
     (tmp_path / "example.py").write_text(code, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
