@@ -144,7 +144,7 @@ def test_best_set__of_runs__as_by_trying_every_run(
 def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None:
     config = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
     state = make_state([config], [0], Recording(1, 1))
-    state.block[0, 3]["status"] = INDEXED
+    state.block[0, 3]["status"], state.block[0, 3]["invalid"] = INDEXED, 3
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
     dev = _view_of(state)
@@ -168,7 +168,7 @@ def test_check_erase_set__a_block_leaves_the_pool__with_its_free_pages(written: 
 
 def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
     state = make_state([device({"sub_blocks_per_block": 4})], [0], Recording(1, 1))
-    state.block[0, 3]["status"] = INDEXED
+    state.block[0, 3]["status"], state.block[0, 3]["invalid"] = INDEXED, 3
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
     dev = _view_of(state)
