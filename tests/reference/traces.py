@@ -148,7 +148,7 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
 
 
 def _is_wordy(text: bytes) -> bool:
-    return re.fullmatch(rb"[^0-9]*[A-Za-z][^0-9]*", text, re.DOTALL) is not None
+    return re.search(rb"[A-Za-z]", text) is not None and re.search(rb"[0-9]", text) is None
 
 
 # Columns

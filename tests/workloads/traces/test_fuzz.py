@@ -402,3 +402,11 @@ def test_a_long_run_of_blanks_takes_no_longer_than_its_length(blank: bytes, tmp_
     with limited(LONGEST_EXAMPLE_S):
         records, bad = records_of(path, recognise(path), ANY_NUMBER)
     assert (len(records), bad) == (18, 9)
+
+
+def test_a_long_word_takes_no_longer_than_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    line = b"128166372003061629,hm,0,Read,0,4096,1\n"
+    path.write_bytes(line * 3 + b"x" * 60_000 + b"0" + line)
+    with limited(LONGEST_EXAMPLE_S):
+        assert failure_of(path, recognise(path)).startswith("line 4 has 'xxx")

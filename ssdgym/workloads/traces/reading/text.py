@@ -387,7 +387,7 @@ class Separated:
 
 def _is_wordy(text: str) -> bool:
     """Return whether there are letters, and no digits."""
-    return re.fullmatch("[^0-9]*[A-Za-z][^0-9]*", text) is not None
+    return re.search("[A-Za-z]", text) is not None and re.search("[0-9]", text) is None
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
