@@ -128,8 +128,8 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
         if not line.strip(b" \t") and len(line) <= LONGEST_LINE_BYTES:
             continue
         if header is not None:
-            seen = line.strip(b" \t").replace(b'"', b"").lower()
-            if seen != header.lower() or len(line) > LONGEST_LINE_BYTES:
+            seen = [word.strip(b' \t"').lower() for word in line.rstrip(b", \t\r").split(b",")]
+            if seen != header.lower().split(b",") or len(line) > LONGEST_LINE_BYTES:
                 raise Refused(number)
             header = None
             continue

@@ -136,8 +136,7 @@ class TextFormat:
         return Separated(self, start)
 
     def _is_header(self, line: bytes) -> bool:
-        text = line.decode("utf-8", "replace").strip(" \t\r").replace('"', "")
-        return self.header is not None and text.lower() == self.header.lower()
+        return self.header is not None and _words(line.decode("utf-8", "replace")) == _words(self.header)
 
     def _check_header(self, path: Path, number: int, line: bytes) -> None:
         if self.header is not None and not self._is_header(line):
@@ -383,6 +382,11 @@ class Separated:
             self._is_first = False
         self._is_first &= not fits.any()
         return Split(first_line + np.flatnonzero(fits), columns, malformed, passed)
+
+
+def _words(header: str) -> list[str]:
+    """Return the words of a header in lower case, without quotes, blanks and a separator at the end."""
+    return [word.strip(' \t"').lower() for word in header.rstrip(", \t\r").split(",")]
 
 
 def _is_wordy(text: str) -> bool:
