@@ -285,7 +285,7 @@ MOST_LINES = {
     "ssdgym.baselines": 6_432,
     "ssdgym.agents": 5_095,
     "ssdgym.experiments": 9_578,
-    "ssdgym.workloads": 8_688,
+    "ssdgym.workloads": 8_692,
     "ssdgym.envs": 6_275,
     "ssdgym.cli": 3_508,
     "ssdgym.bench": 886,
