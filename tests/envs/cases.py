@@ -261,10 +261,10 @@ def ended_devices(environment: Any, seeds: list[int], choose: Choose, **argument
     class Keeping(vectorized(environment)):  # type: ignore[misc]
         """Keeps the devices whose episodes end, before they begin the next one."""
 
-        def _end(self, over: np.ndarray) -> dict[str, Any]:
+        def _end(self, over: np.ndarray, terms: np.ndarray) -> dict[str, Any]:
             for i in np.flatnonzero(over):
                 ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-            return super()._end(over)
+            return super()._end(over, terms)
 
     ended: dict[int, State] = {}
     env = Keeping(len(seeds), **arguments)

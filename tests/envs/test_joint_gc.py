@@ -105,7 +105,7 @@ def test_rows_and_columns__where_a_die_is_idle__of_its_answers_only(candidates: 
             assert not rows[:, ~of_answers].any() and rows[mask][:, of_answers].any()
             picked = rows[:, names["candidates"].index("proposed_by_idle_rule")]
             assert np.flatnonzero(picked).tolist() == [info["proposed"][0]]
-            assert info["proposed"][1:].tolist() == [-1] * len(VICTIMS)
+            assert info["proposed"][1:] == [-1] * len(VICTIMS)
         else:
             assert not rows[:, of_answers].any() and not observation["context"][of_die].any()
         assert env.observation_space.contains(observation)

@@ -229,7 +229,7 @@ def test_proposers__a_pick_that_is_not_allowed__is_none() -> None:
     """A rule that would fail the device inside names nothing here."""
     env = MergePlanEnv(**options(device=demo(**{"ftl.gc.mmerge_limit": 0}), proposers=["last", "mmerge"]))
     _, info = env.reset(seed=1)
-    assert info["proposed"].tolist() == [-1, 0]
+    assert info["proposed"] == [-1, 0]
 
 
 @pytest.fixture(autouse=True)

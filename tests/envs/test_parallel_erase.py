@@ -274,5 +274,5 @@ def test_proposers__by_default__differ_on_the_default_device() -> None:
     _, info = env.reset(seed=0)
     lengths = [len(offered(env)[k]) for k in info["proposed"]]
     assert lengths == [1, 1, 2, 4, 1]
-    assert len(set(info["proposed"].tolist())) == len(PARALLEL_PROPOSERS) < env.action_space.n
+    assert len(set(info["proposed"])) == len(PARALLEL_PROPOSERS) < env.action_space.n
     assert all(get_policy(name).victim.compiled for name in PARALLEL_PROPOSERS)
