@@ -370,10 +370,10 @@ def _bytes_of(device: DeviceConfig, rules: Sequence[Rule]) -> MemoryBytes:
     }
     words = [rule.table(device) for rule in rules if rule.table is not None]
     stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
-    if len(words) > 1:
+    tables = [rule.name for rule in rules if rule.table is not None]
+    if len(tables) > 1:
         raise SsdgymError(
-            f"device {device.name}: {', '.join(rule.name for rule in rules)} have tables, and one can; leave "
-            "the others out."
+            f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
         )
     sizes["table"] = 4 * sum(words)
     return MemoryBytes(**sizes, controller=sum(stated) if stated else None)
