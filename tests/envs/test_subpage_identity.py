@@ -17,7 +17,7 @@ from tests.engine.devices import differences
 from tests.envs.cases import compiled_run
 from tests.simulator.test_subpage import mixed
 
-HORIZON, WARMUP, SEED = 1500, 300, 11
+HORIZON, WARMUP, SEED = 9000, 300, 11
 TIMINGS = ("none", "event")
 #: The rules for what is written next, and for what is in the way there.
 RULES: dict[str, dict[str, Any]] = {

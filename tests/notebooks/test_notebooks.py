@@ -31,7 +31,7 @@ assert costs["the sum"] < 1.02 * own < costs["cost_benefit"], costs
 assert costs["a tree of 8 leaves"] > 3 * own, costs
 """,
     "04_five_papers": """
-rising = ("Block size, 6", "subFTL over cgm:\\nrequests")
+rising = ("Block size, 6", "IPPBE:\\ntime", "subFTL over cgm:\\nrequests")
 for name, found in changes.items():
     assert min(found) > 0 if name.startswith(rising) else max(found) < 0, (name, found)
 """,
