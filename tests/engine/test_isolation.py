@@ -32,17 +32,20 @@ def test_software_isolation__beside_an_erase_no_page_is_valid(isolation: str, pl
     sim = Simulator(sub_blocks(isolation, {"placement": placement, "hotness": hotness}), policy="gsm")
     sim.fill()
     beside, held = 0, 0
-    for request in np.split(mixed_requests(1500, sim.logical_pages), 1500):
-        before = sim.state.sub_block[0]["erases"].copy()
+    for request in np.split(mixed_requests(4000, sim.logical_pages), 4000):
+        before = sim.state.sub_block[0].copy()
         sim.run(request)
         subs = sim.state.sub_block[0]
-        erased = (subs["erases"] > before).reshape(-1, 4)
+        erased = (subs["erases"] > before["erases"]).reshape(-1, 4)
         near = np.zeros_like(erased)
         near[:, 1:] |= erased[:, :-1]
         near[:, :-1] |= erased[:, 1:]
-        valid = (subs["written"] - subs["invalid"]).reshape(-1, 4)[near & ~erased]
+        # A page that the request programmed after the erase may lie beside it.
+        later = np.maximum(subs["written"] - before["written"], 0)
+        old = np.maximum(subs["written"] - subs["invalid"] - later, 0)
+        valid = old.reshape(-1, 4)[near & ~erased]
         beside, held = beside + len(valid), held + int(valid.sum())
-    assert beside > 10 and (held > 0) == (isolation == "none")
+    assert beside > 20 and (held > 0) == (isolation == "none")
 
 
 def test_software_isolation__neighbours_move_and_stay_written() -> None:
