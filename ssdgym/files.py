@@ -58,9 +58,16 @@ def _homeless_cache() -> Path:
     )
 
 
-@functools.cache
 def cache_is_writable(folder: Path) -> bool:
     """Make a folder of the cache and return whether files can be kept in it; if not, warn once."""
+    is_writable = _was_writable(folder)
+    if is_writable:
+        folder.mkdir(parents=True, exist_ok=True)  # it may have been removed since
+    return is_writable
+
+
+@functools.cache
+def _was_writable(folder: Path) -> bool:
     try:
         _try_to_write(folder)
     except OSError as error:
@@ -69,7 +76,7 @@ def cache_is_writable(folder: Path) -> bool:
             "are made anew in every process, which takes a minute or two; set SSDGYM_CACHE_DIR to a folder "
             "that can be written",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return False
     return True

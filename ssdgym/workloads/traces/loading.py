@@ -358,7 +358,8 @@ class TraceConfig(PlayedConfig):
     def source(self, seed: int) -> RecordCursor:
         """See `PlayedConfig`."""
         records = load_trace(self).open()
-        records.volumes = replace(records.volumes, overlay=self.volumes == "overlay")
+        overlay = self.volumes == "overlay"
+        records.volumes = replace(records.volumes, overlay=overlay, trace=self.label)
         return records
 
     def depends_on(self, seed: int) -> tuple[Stamp, int]:

@@ -50,11 +50,13 @@ class Volumes:
         end_bytes: of each, where its last request ends; no request reaches further.
         overlay: whether equal addresses of different volumes are the same place; else each volume is an
             address space of its own, and they lie one after the other.
+        trace: what errors call the trace.
     """
 
     names: tuple[str, ...]
     end_bytes: tuple[int, ...]
     overlay: bool = False
+    trace: str = "a trace"
 
 
 class RecordSource(Protocol):
@@ -107,7 +109,7 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
     starts = np.cumsum([0, *pages[:-1]], dtype=object)
     if starts[-1] + pages[-1] > 2**62:
         raise SsdgymError(
-            f"the {len(pages)} volumes of the trace reach so far that their pages cannot be numbered; "
+            f"{volumes.trace}: the {len(pages)} volumes reach so far that their pages cannot be numbered; "
             "keep some with the transform volumes."
         )
     return starts.astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +87,13 @@ def test_a_trace_is_parsed_once_for_a_content_a_format_and_its_options(trace: Pa
     trace.write_text(trace.read_text() + "\n30 a 512")
     load(trace, three)
     assert three.reads == 3
+
+
+def test_a_trace_is_kept_again_where_the_cache_folder_was_removed(trace: Path, own_cache: Path) -> None:
+    load(trace, LinesOfThree())
+    shutil.rmtree(own_cache.parent)
+    assert load(trace, LinesOfThree()).requests == 4
+    assert len(list(own_cache.iterdir())) == 1
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_kept(trace: Path, own_cache: Path) -> None:
