@@ -9,7 +9,7 @@ from typing import IO, Protocol
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.registry import Registry, caller
 from ssdgym.workloads.traces.files import first_bytes, without_marks
-from ssdgym.workloads.traces.reading.columns import example
+from ssdgym.workloads.traces.reading.columns import example, fields_of
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import Records, Volumes
 
@@ -177,7 +177,7 @@ def _unknown(path: Path, text: bytes, known: Mapping[str, TraceFormat]) -> Ssdgy
     if "\0" in first or not first.isprintable() or "\ufffd" in first:
         found, advice = "binary data", "convert it to one of them"
     else:
-        count = first.count(",") + 1 if "," in first else len(first.split())
+        count = len(fields_of(first))
         found = f"{count} column{'' if count == 1 else 's'}"
         advice = "name one, or the columns of the file"
         if count > 1:

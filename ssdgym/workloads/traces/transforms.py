@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -30,7 +30,29 @@ def _as_tuple(value: Any) -> Any:
     return tuple(str(item) if type(item) is int else item for item in values)
 
 
-class VolumesConfig(Config):
+class _Transform(Config):
+    """Base of the transforms."""
+
+    def volumes_of(self, volumes: Volumes) -> Volumes:
+        """Return the volumes of the records once they are transformed."""
+        return volumes
+
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """Return a chunk of records transformed.
+
+        Args:
+            records: the chunk, which may be changed in place, shape (n,), n > 0.
+            volumes: of the records before the transform.
+            seen: how many records of each operation came before the chunk, shape (operations,).
+        """
+        return records
+
+    def is_over(self, seen: IntArray) -> bool:
+        """Return whether no record is left behind those that have been seen."""
+        return False
+
+
+class VolumesConfig(_Transform):
     """Keep the requests of some volumes (LUNs, disks, files) only."""
 
     kind: Literal["volumes"] = "volumes"
@@ -39,8 +61,28 @@ class VolumesConfig(Config):
         " those that are numbers in quotes."
     )
 
+    def volumes_of(self, volumes: Volumes) -> Volumes:
+        """See `_Transform`."""
+        missing = [name for name in self.keep if name not in volumes.names]
+        if missing:
+            known = ", ".join(volumes.names[:20]) + (", ..." if len(volumes.names) > 20 else "")
+            raise SsdgymError(
+                f"transform volumes: the trace has no volume '{missing[0]}'; it has {len(volumes.names)}: "
+                f"{known}."
+            )
+        both = zip(volumes.names, volumes.end_bytes, strict=True)
+        names, end_bytes = zip(*((name, end) for name, end in both if name in self.keep), strict=True)
+        return replace(volumes, names=names, end_bytes=end_bytes)
 
-class OnlyConfig(Config):
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        is_kept = np.isin(volumes.names, self.keep)
+        records = records[is_kept[records["volume"]]]
+        records["volume"] = (np.cumsum(is_kept) - 1)[records["volume"]]
+        return records
+
+
+class OnlyConfig(_Transform):
     """Keep the requests of some operations only; `only(ops=write)` makes a trace write-only."""
 
     kind: Literal["only"] = "only"
@@ -50,22 +92,45 @@ class OnlyConfig(Config):
         BeforeValidator(_as_tuple),
     ] = Field(description="One operation or a list.")
 
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        return records[np.isin(OP_NAMES, self.ops)[records["op"]]]
 
-class HeadConfig(Config):
+
+class HeadConfig(_Transform):
     """Keep the first so many requests."""
 
     kind: Literal["head"] = "head"
     requests: PositiveInt = Field(description="How many.")
 
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        return records[: self.requests - int(seen.sum())]
 
-class ScaleTimeConfig(Config):
+    def is_over(self, seen: IntArray) -> bool:
+        """See `_Transform`."""
+        return bool(seen.sum() >= self.requests)
+
+
+class ScaleTimeConfig(_Transform):
     """Multiply all arrival times: below 1 the trace is played faster than it was recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
     factor: float = Field(gt=0, le=1e6, description="New gap between arrivals over the old one.")
 
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        scaled = np.rint(records["time_ns"] * self.factor)
+        if np.abs(scaled).max() > _LATEST_NS:
+            raise SsdgymError(
+                f"transform scale_time: factor {self.factor:g} moves a request more than 2**62 ns away; "
+                "choose a smaller one."
+            )
+        records["time_ns"] = scaled
+        return records
 
-class AlignConfig(Config):
+
+class AlignConfig(_Transform):
     """Move the ends of every request to multiples of a unit.
 
     Without it, a write of part of a page makes the device read the rest of that page first.
@@ -79,8 +144,36 @@ class AlignConfig(Config):
         " of which nothing is left with them. Trims never grow.",
     )
 
+    def volumes_of(self, volumes: Volumes) -> Volumes:
+        """See `_Transform`."""
+        unit = self.unit_bytes
+        return replace(volumes, end_bytes=tuple(-(-end // unit) * unit for end in volumes.end_bytes))
 
-class ScaleSpaceConfig(Config):
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        unit, is_flush = self.unit_bytes, records["op"] == FLUSH
+        start = records["offset_bytes"]
+        end = start + records["size_bytes"]
+        # A trim that grew would take data that the host has kept.
+        grows = (records["op"] != TRIM) & (self.partial == "grow")
+        first = np.where(grows, start, start + unit - 1) // unit * unit
+        last = np.where(grows, end + unit - 1, end) // unit * unit
+        size = np.where(is_flush, 0, last - first)
+        if size.max() > LARGEST_SIZE_BYTES:
+            raise SsdgymError(
+                f"transform align: units of {unit} bytes make a request larger than 2 GiB; choose a smaller "
+                "unit."
+            )
+        records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
+        return records[(size > 0) | is_flush]
+
+
+@lru_cache(maxsize=8)
+def _key(seed: int) -> np.uint64:
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+
+
+class ScaleSpaceConfig(_Transform):
     """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps.
 
     Of every `factor` regions that follow each other one is kept, drawn by a seed. A region of whole logical
@@ -99,8 +192,50 @@ class ScaleSpaceConfig(Config):
     )
     seed: NonNegativeInt = Field(0, description="Which regions are kept; no part of the stream's seed.")
 
+    def volumes_of(self, volumes: Volumes) -> Volumes:
+        """See `_Transform`."""
+        first, regions = self._regions(volumes)
+        kept = self._kept_before(first + regions) - self._kept_before(first)
+        return replace(volumes, end_bytes=tuple((kept * int(self.region_bytes)).tolist()))
 
-class SortConfig(Config):
+    def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
+        """See `_Transform`."""
+        first = self._regions(volumes)[0][records["volume"]]
+        start = records["offset_bytes"]
+        end = self._moved(start + records["size_bytes"], first)
+        records["offset_bytes"] = self._moved(start, first)
+        # A request that reaches over regions that are left out is as long as what is left of it.
+        records["size_bytes"] = end - records["offset_bytes"]
+        is_flush = records["op"] == FLUSH
+        numbers = seen[FLUSH] + np.cumsum(is_flush) - 1
+        # Of the flushes the first of every `factor` is kept, as of the others.
+        return records[(records["size_bytes"] > 0) | (is_flush & (numbers % self.factor == 0))]
+
+    def _regions(self, volumes: Volumes) -> tuple[IntArray, IntArray]:
+        """Return the number of the first region of each volume, and how many it has, shape (volumes,)."""
+        regions = np.array([-(-end // int(self.region_bytes)) for end in volumes.end_bytes])
+        # Volumes that lie over each other lose the same regions.
+        return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
+
+    def _moved(self, places: IntArray, first_region: IntArray) -> IntArray:
+        """Return how many bytes of its volume that are kept lie below each place, shape (n,)."""
+        region_bytes = int(self.region_bytes)
+        regions = first_region + places // region_bytes
+        is_kept = regions % self.factor == self._chosen(regions // self.factor)
+        below = self._kept_before(regions) - self._kept_before(first_region)
+        return below * region_bytes + np.where(is_kept, places % region_bytes, 0)
+
+    def _kept_before(self, regions: IntArray) -> IntArray:
+        """Return how many regions are kept of those before each, shape (n,)."""
+        groups = regions // self.factor
+        return groups + (regions % self.factor > self._chosen(groups))
+
+    def _chosen(self, groups: IntArray) -> IntArray:
+        """Return the number of the region that is kept of each group, shape (n,)."""
+        return (mixed(mixed(groups) ^ _key(self.seed)) % np.uint64(self.factor)).astype(np.int64)
+
+
+class SortConfig(_Transform):
     """Put the requests in order of time, those of one time as they are; the trace is held in memory."""
 
     kind: Literal["sort"] = "sort"
@@ -110,138 +245,6 @@ TransformConfig = (
     VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | ScaleSpaceConfig | AlignConfig | SortConfig
 )
 AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
-
-# A transform is a function of the records of a chunk, its configuration, the volumes of the records, and
-# of how many records of each operation it has seen before; it may change the records in place. Some
-# transforms change the volumes, too, by a second function.
-
-
-def _keep_volumes(records: Records, config: VolumesConfig, volumes: Volumes, seen: IntArray) -> Records:
-    is_kept = np.isin(volumes.names, config.keep)
-    records = records[is_kept[records["volume"]]]
-    records["volume"] = (np.cumsum(is_kept) - 1)[records["volume"]]
-    return records
-
-
-def _kept_volumes(config: VolumesConfig, volumes: Volumes) -> Volumes:
-    missing = [name for name in config.keep if name not in volumes.names]
-    if missing:
-        known = ", ".join(volumes.names[:20]) + (", ..." if len(volumes.names) > 20 else "")
-        raise SsdgymError(
-            f"transform volumes: the trace has no volume '{missing[0]}'; it has {len(volumes.names)}: "
-            f"{known}."
-        )
-    both = zip(volumes.names, volumes.end_bytes, strict=True)
-    names, end_bytes = zip(*((name, end) for name, end in both if name in config.keep), strict=True)
-    return replace(volumes, names=names, end_bytes=end_bytes)
-
-
-def _keep_operations(records: Records, config: OnlyConfig, volumes: Volumes, seen: IntArray) -> Records:
-    return records[np.isin(OP_NAMES, config.ops)[records["op"]]]
-
-
-def _keep_head(records: Records, config: HeadConfig, volumes: Volumes, seen: IntArray) -> Records:
-    return records[: config.requests - int(seen.sum())]
-
-
-def _scale_time(records: Records, config: ScaleTimeConfig, volumes: Volumes, seen: IntArray) -> Records:
-    scaled = np.rint(records["time_ns"] * config.factor)
-    if np.abs(scaled).max() > _LATEST_NS:
-        raise SsdgymError(
-            f"transform scale_time: factor {config.factor:g} moves a request more than 2**62 ns away; "
-            "choose a smaller one."
-        )
-    records["time_ns"] = scaled
-    return records
-
-
-def _align(records: Records, config: AlignConfig, volumes: Volumes, seen: IntArray) -> Records:
-    unit, is_flush = config.unit_bytes, records["op"] == FLUSH
-    start = records["offset_bytes"]
-    end = start + records["size_bytes"]
-    # A trim that grew would take data that the host has kept.
-    grows = (records["op"] != TRIM) & (config.partial == "grow")
-    first = np.where(grows, start, start + unit - 1) // unit * unit
-    last = np.where(grows, end + unit - 1, end) // unit * unit
-    size = np.where(is_flush, 0, last - first)
-    if size.max() > LARGEST_SIZE_BYTES:
-        raise SsdgymError(
-            f"transform align: units of {unit} bytes make a request larger than 2 GiB; choose a smaller unit."
-        )
-    records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
-    return records[(size > 0) | is_flush]
-
-
-def _aligned_volumes(config: AlignConfig, volumes: Volumes) -> Volumes:
-    unit = config.unit_bytes
-    return replace(volumes, end_bytes=tuple(-(-end // unit) * unit for end in volumes.end_bytes))
-
-
-def _scale_space(records: Records, config: ScaleSpaceConfig, volumes: Volumes, seen: IntArray) -> Records:
-    first = _regions(config, volumes)[0][records["volume"]]
-    start = records["offset_bytes"]
-    end = _moved(start + records["size_bytes"], first, config)
-    records["offset_bytes"] = _moved(start, first, config)
-    # A request that reaches over regions that are left out is as long as what is left of it.
-    records["size_bytes"] = end - records["offset_bytes"]
-    is_flush = records["op"] == FLUSH
-    numbers = seen[FLUSH] + np.cumsum(is_flush) - 1
-    # Of the flushes the first of every `factor` is kept, as of the others.
-    return records[(records["size_bytes"] > 0) | (is_flush & (numbers % config.factor == 0))]
-
-
-def _smaller_volumes(config: ScaleSpaceConfig, volumes: Volumes) -> Volumes:
-    first, regions = _regions(config, volumes)
-    kept = _kept_before(first + regions, config) - _kept_before(first, config)
-    return replace(volumes, end_bytes=tuple((kept * int(config.region_bytes)).tolist()))
-
-
-def _regions(config: ScaleSpaceConfig, volumes: Volumes) -> tuple[IntArray, IntArray]:
-    """Return the number of the first region of each volume, and how many it has, shape (volumes,)."""
-    regions = np.array([-(-end // int(config.region_bytes)) for end in volumes.end_bytes])
-    # Volumes that lie over each other lose the same regions.
-    return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
-
-
-def _moved(places: IntArray, first_region: IntArray, config: ScaleSpaceConfig) -> IntArray:
-    """Return how many bytes of its volume that are kept lie below each place, shape (n,)."""
-    region_bytes = int(config.region_bytes)
-    regions = first_region + places // region_bytes
-    is_kept = regions % config.factor == _chosen(regions // config.factor, config)
-    below = _kept_before(regions, config) - _kept_before(first_region, config)
-    return below * region_bytes + np.where(is_kept, places % region_bytes, 0)
-
-
-def _kept_before(regions: IntArray, config: ScaleSpaceConfig) -> IntArray:
-    """Return how many regions are kept of those before each, shape (n,)."""
-    groups = regions // config.factor
-    return groups + (regions % config.factor > _chosen(groups, config))
-
-
-def _chosen(groups: IntArray, config: ScaleSpaceConfig) -> IntArray:
-    """Return the number of the region that is kept of each group, shape (n,)."""
-    return (mixed(mixed(groups) ^ _key(config.seed)) % np.uint64(config.factor)).astype(np.int64)
-
-
-@lru_cache(maxsize=8)
-def _key(seed: int) -> np.uint64:
-    return np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-
-
-_RECORDS_OF: dict[str, Callable[[Records, Any, Volumes, IntArray], Records]] = {
-    "volumes": _keep_volumes,
-    "only": _keep_operations,
-    "head": _keep_head,
-    "scale_time": _scale_time,
-    "scale_space": _scale_space,
-    "align": _align,
-    "sort": lambda records, config, volumes, seen: records,
-}
-_VOLUMES_OF: dict[str, Callable[[Any, Volumes], Volumes]] = {
-    "volumes": _kept_volumes,
-    "scale_space": _smaller_volumes,
-    "align": _aligned_volumes,
-}
 
 
 class _Sorted:
@@ -287,26 +290,22 @@ class Transformed:
         self._steps: list[tuple[TransformConfig, Volumes, IntArray]] = []
         for config in configs:
             self._steps.append((config, self.volumes, np.zeros(len(OP_NAMES), np.int64)))
-            if change := _VOLUMES_OF.get(config.kind):
-                self.volumes = change(config, self.volumes)
+            self.volumes = config.volumes_of(self.volumes)
 
     def chunk(self) -> Records:
         """See `RecordSource`."""
-        while not self._is_over() and len(records := self._source.chunk()):
+        while not any(config.is_over(seen) for config, _, seen in self._steps):
+            records = self._source.chunk()
+            if not len(records):
+                break
             for config, volumes, seen in self._steps:
                 if len(records):
                     now = np.bincount(records["op"], minlength=len(OP_NAMES))
-                    records = _RECORDS_OF[config.kind](records, config, volumes, seen)
+                    records = config.records_of(records, volumes, seen)
                     seen += now
             if len(records):
                 return records
         return NO_RECORDS
-
-    def _is_over(self) -> bool:
-        return any(
-            isinstance(config, HeadConfig) and seen.sum() >= config.requests
-            for config, _, seen in self._steps
-        )
 
 
 _ADAPTER: TypeAdapter[TransformConfig] = TypeAdapter(AnyTransformConfig)

@@ -145,11 +145,13 @@ def test_a_format_without_a_name_is_read_by_its_columns(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", list(NAMELESS)[3:])
 def test_an_unknown_format_is_refused_with_an_example_that_can_be_given(name: str, tmp_path: Path) -> None:
-    _, line, around = NAMELESS[name]
+    columns, line, around = NAMELESS[name]
     path = file_of(tmp_path, line, *around)
     said = refusal(path)
     assert "name one, or the columns of the file, for example --columns '" in said
     example = said.partition("--columns '")[2].partition("'")[0]
+    time = next(word for word in columns.split() if word.startswith("time"))
+    assert example.split().index("time:s") == columns.split().index(time)
     load_workload({"path": str(path), "columns": example})
 
 

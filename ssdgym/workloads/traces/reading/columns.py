@@ -240,9 +240,9 @@ def example(line: str, following: str = "") -> str:
         line: the first line, perhaps a heading.
         following: the line after it.
     """
-    fields, heading = _fields(line), []
-    if following and not re.search("[0-9]", line) and len(_fields(following)) == len(fields):
-        fields, heading = _fields(following), fields
+    fields, heading = fields_of(line), []
+    if following and not re.search("[0-9]", line) and len(fields_of(following)) == len(fields):
+        fields, heading = fields_of(following), fields
     found = {
         name: number
         for name, pattern in _HEADINGS.items()
@@ -252,7 +252,7 @@ def example(line: str, following: str = "") -> str:
     if "op" not in found:
         ops = [number for number, field in enumerate(fields) if _LOOKS_LIKE_OP.fullmatch(field)]
         found.update(dict.fromkeys(["op"] if ops else [], ops[-1] if ops else 0))
-    numbers = [n for n, field in enumerate(fields) if re.fullmatch(r"[0-9.]+:?", field)]
+    numbers = [n for n, field in enumerate(fields) if re.fullmatch(r"[0-9]+(\.[0-9]*)?:?", field)]
     free = iter([n for n in numbers if n not in found.values()])
     decimal = next((n for n in numbers if "." in fields[n] and n not in found.values()), None)
     if "time" not in found and decimal is not None:
@@ -270,6 +270,8 @@ def example(line: str, following: str = "") -> str:
     return " ".join([*words, *(text for name, text in fixed.items() if name not in found)])
 
 
-def _fields(line: str) -> list[str]:
-    mark = next((mark for mark in ",;|" if mark in line), None)
-    return [field.strip(" \t\"'") for field in line.split(mark)]
+def fields_of(line: str) -> list[str]:
+    """Return the fields of a line, split at whichever separator gives most of them."""
+    line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
+    splits = [line.split(mark) for mark in (",", ";", "|", None)]
+    return [field.strip(" \t\"'") for field in max(splits, key=len)]
