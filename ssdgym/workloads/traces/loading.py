@@ -24,7 +24,7 @@ from ssdgym.workloads.traces.files import find_traces
 from ssdgym.workloads.traces.formats.blkparse import BLKPARSE, Events
 from ssdgym.workloads.traces.merging import merged
 from ssdgym.workloads.traces.reading.columns import parse_columns
-from ssdgym.workloads.traces.reading.doubts import Doubts
+from ssdgym.workloads.traces.reading.doubts import Doubts, time_text
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, RecordCursor, Records, Volumes, cast
@@ -46,7 +46,7 @@ class Understood(TypedDict):
 
     Attributes:
         columns: of a text format, with their units.
-        first_request: in words.
+        first_request: in words, with its time by the clock of the file.
         passed_over: lines that are no requests, and what was split, by what they are.
         doubts: why its figures may make no sense.
         others: other formats that the file fits as well, if there are any.
@@ -219,7 +219,7 @@ def _write(
         "sha256": digest.hexdigest(),
         "understood": Understood(
             columns=columns,
-            first_request=doubts.first,
+            first_request=f"{doubts.first}, {time_text(bad.first_ns or 0)}",
             passed_over=dict(bad.passed),
             doubts=doubted,
             others=doubts.others,

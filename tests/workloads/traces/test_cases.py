@@ -311,9 +311,9 @@ def test_what_was_understood_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = file_of(tmp_path, line, "# by hand")
     assert main(["trace", "info", str(path), "--columns", columns]) == 0
     said = capsys.readouterr().out
-    _, op, at, size = REQUESTS[0]
+    time, op, at, size = REQUESTS[0]
     assert f"read as columns: {columns}\n" in said
-    offset = f"{at / 2**20:.1f} MiB of volume 0"
+    offset = f"{at / 2**20:.1f} MiB of volume 0, {time / 10**6:.3f} ms"
     assert f"first request: {('read', 'write')[op]} {size // 1024} KiB at {offset}" in said
     assert "beside requests: comment: 1" in said
 

@@ -98,6 +98,14 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def time_text(time_ns: int) -> str:
+    """Return nanoseconds in the largest unit, up to seconds, that leaves a number of at least one."""
+    for unit, scale in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if abs(time_ns) >= scale:
+            return f"{round(time_ns / scale, 3):,} {unit}"
+    return f"{time_ns} ns"
+
+
 def _in_words(record: Records, names: tuple[str, ...]) -> str:
     op = OP_NAMES[record["op"]]
     if record["op"] == FLUSH:
