@@ -42,6 +42,15 @@ def test_fit__writes_a_synthetic_trace_that_can_be_looked_at(
     assert found["synthetic"]["name"] == "made"
 
 
+def test_fit__of_a_file_of_no_known_format__goes_by_its_columns(
+    trace: Path, printed: Callable[..., Any]
+) -> None:
+    figures = printed("trace", "fit", trace)[0]["figures"]
+    trace.write_text("".join(f"x;{line.replace(',', ';')}\n" for line in trace.read_text().splitlines()))
+    columns = "- time:100ns host disk op offset:B size:B -"
+    assert printed("trace", "fit", trace, "--columns", columns)[0]["figures"] == figures
+
+
 def test_fit__markdown_has_three_rows_for_each_trace(trace: Path, run: Run) -> None:
     lines = run(["trace", "fit", trace, "--markdown"]).out.splitlines()
     assert len(lines) == 5 and all(line.count("|") == lines[0].count("|") for line in lines)
