@@ -62,14 +62,14 @@ def count_invalid(dev, ppn):
 
 
 @inlined
-def invalidate(dev, clock, ppn):
-    """Invalidate a page that has been overwritten or trimmed."""
+def invalidate(dev, clock, lpn, ppn):
+    """Invalidate a page that held a logical page which has been overwritten or trimmed."""
     params = dev.params[0]
     record = dev.block[block_of(params, sub_block_of(params, ppn))]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
     count_invalid(dev, ppn)
-    page_event(dev, INVALIDATED, np.int64(record.plane), np.int64(dev.physical[ppn].lpn), ppn, np.int64(-1))
+    page_event(dev, INVALIDATED, np.int64(record.plane), lpn, ppn, np.int64(-1))
 
 
 @inlined

@@ -119,7 +119,7 @@ def replace_page(dev, lpn, version):
     control, logical = dev.control[0], dev.logical[lpn]
     if dev.params[0].targets and control.replaced_lpn == 0 and version > logical.version and logical.ppn >= 0:
         control.replaced_lpn = lpn + 1
-        invalidate(dev, control.clock, np.int64(logical.ppn))
+        invalidate(dev, control.clock, lpn, np.int64(logical.ppn))
 
 
 @kernel

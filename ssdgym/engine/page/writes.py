@@ -57,7 +57,7 @@ def host_program(dev, plane, target, lpn, version):
     if newest:
         old = np.int64(logical.ppn)
         if old >= 0 and control.replaced_lpn == 0:
-            invalidate(dev, control.clock, old)
+            invalidate(dev, control.clock, lpn, old)
         control.replaced_lpn = 0
         count_valid(dev, plane)
     ppn = np.int64(place_page(dev, plane, target, lpn, version, False))
@@ -95,7 +95,7 @@ def forget(dev, lpn):
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
-        invalidate(dev, dev.control[0].clock, old)
+        invalidate(dev, dev.control[0].clock, lpn, old)
         logical.ppn = -1
         page_event(dev, TRIMMED, plane_of(dev.params[0], old), lpn, old, np.int64(-1))
     logical.version += dev.in_flight[lpn] + 1

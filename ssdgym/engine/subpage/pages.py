@@ -161,8 +161,11 @@ def wake_collection(dev, plane):
 
 
 @inlined
-def forget_slot(dev, slot):
-    """Invalidate a slot whose sector has been written elsewhere or trimmed."""
+def forget(dev, lpn):
+    """Invalidate the slot of a sector that is written elsewhere or trimmed, and unmap it, if it is mapped."""
+    slot = np.int64(dev.logical[lpn].ppn)
+    if slot < 0:
+        return
     page = page_of(dev, slot)
     dev.page_valid[page] -= 1
     block = block_of_page(dev, page)
@@ -172,16 +175,8 @@ def forget_slot(dev, slot):
         if held.valid == 0:
             wake_collection(dev, plane_of_page(dev, page))
     elif dev.subpage[0].unit_slots == 1 or dev.page_valid[page] == 0:
-        invalidate(dev, dev.control[0].clock, unit_of(dev, slot))
-
-
-@inlined
-def forget(dev, lpn):
-    """Unmap a sector, if it is mapped."""
-    slot = np.int64(dev.logical[lpn].ppn)
-    if slot >= 0:
-        forget_slot(dev, slot)
-        dev.logical[lpn].ppn = -1
+        invalidate(dev, dev.control[0].clock, lpn, unit_of(dev, slot))
+    dev.logical[lpn].ppn = -1
 
 
 @inlined
