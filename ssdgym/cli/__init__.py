@@ -120,7 +120,7 @@ def _as_interrupt(number: signal.Signals) -> Iterator[list[int]]:
 def _run(arguments: Sequence[str] | None) -> int:
     usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
-        status = _command()(args=arguments, prog_name="ssdgym", standalone_mode=False)
+        status = _command_tree()(args=arguments, prog_name="ssdgym", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _refuse(error.format_message())
@@ -139,7 +139,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 @cache
-def _command() -> Callable[..., Any]:
+def _command_tree() -> Callable[..., Any]:
     """Return the command tree, which takes a tenth of a second to build."""
     return typer.main.get_command(app)
 

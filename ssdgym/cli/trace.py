@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ssdgym.workloads.traces.distributions import Distribution
     from ssdgym.workloads.traces.recorded import PlayedConfig
-    from ssdgym.workloads.traces.statistics import Deviation, RecordSummary
+    from ssdgym.workloads.traces.statistics import RecordSummary
 
 
 #: Volumes named one by one; a trace may have thousands.
@@ -74,11 +74,15 @@ def size_table(summary: RecordSummary) -> Table:
     return table_of(["request size"], ["reads", "writes"], rows)
 
 
-def comparison_table(compared: Sequence[Deviation]) -> Table:
+def comparison_table(facts: dict[str, Any]) -> Table:
     """Return what a synthetic trace generates beside what is published of the trace."""
     rows = (
-        [item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %"]
-        for item in compared
+        [
+            item["column"],
+            *(_number(item[key]) for key in ("generated", "published")),
+            f"{item['deviation_percent']:+.2f} %",
+        ]
+        for item in facts["published"]
     )
     return table_of(["column"], ["generated", "published", "deviation"], rows)
 
@@ -237,7 +241,7 @@ def info(
     """
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
-    from ssdgym.workloads.traces.statistics import assumed_fields, deviations, summarize, trace_facts
+    from ssdgym.workloads.traces.statistics import summarize, trace_facts
 
     config = recorded(
         source,
@@ -257,7 +261,6 @@ def info(
     if not summary.requests:
         raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
     facts = trace_facts(config, summary)
-    compared = deviations(config, summary)
     if plot is not None:
         from ssdgym.experiments.report.trace import trace_figure
 
@@ -270,9 +273,9 @@ def info(
         print(line)
     for table in (facts_table(facts), distribution_table(facts), size_table(summary)):
         console().print(table)
-    if compared:
-        console().print(comparison_table(compared))
-    for field, reason in assumed_fields(config).items():
+    if facts.get("published"):
+        console().print(comparison_table(facts))
+    for field, reason in facts.get("assumed", {}).items():
         print(f"Assumed, not published: {field}: {reason}")
     if plot is not None:
         print(plot)

@@ -271,7 +271,8 @@ def test_ftl__reads_numbers_and_words_and_sorts_by_name() -> None:
 
 def test_warning__is_one_line_without_a_place_in_the_code() -> None:
     code = (
-        "import warnings; from ssdgym import cli; cli.app = lambda **_: warnings.warn('a\\nb'); cli.main([])"
+        "import warnings; from ssdgym import cli\n"
+        "cli._command_tree = lambda: lambda **_: warnings.warn('a\\nb')\ncli.main([])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stderr == "ssdgym: a b\n"

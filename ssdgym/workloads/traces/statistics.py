@@ -221,44 +221,24 @@ def _continued(records: Records, ends: IntArray) -> int:
     return int(np.count_nonzero(records["offset_bytes"] == expected))
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """A published figure beside the generated one.
-
-    Attributes:
-        column: its name.
-        generated, published: values in the same unit, which the name gives.
-    """
-
-    column: str
-    generated: float
-    published: float
-
-    @property
-    def percent(self) -> float:
-        """How far the generated value is from the published one, in % of the latter."""
-        return 100 * (self.generated - self.published) / self.published
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        return {**asdict(self), "deviation_percent": self.percent}
-
-
 def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
     """Return the facts of a trace or synthetic trace, for JSON."""
     facts = {**config.origin(), **summary.as_dict()}
     if config.is_drawn:
-        facts["published"] = [item.as_dict() for item in deviations(config, summary)]
-        facts["assumed"] = assumed_fields(config)
+        facts["published"] = _deviations(config, summary)
+        facts["assumed"] = dict(getattr(config, "assumed", {}))
     return facts
 
 
-def deviations(config: PlayedConfig, summary: RecordSummary) -> list[Deviation]:
-    """Compare a synthetic trace with the published figures of its trace; a trace has none."""
-    columns = config.published() if config.is_whole else {}
-    return [Deviation(column, getattr(summary, column), value) for column, value in columns.items()]
-
-
-def assumed_fields(config: PlayedConfig) -> dict[str, str]:
-    """Return the assumed fields of a synthetic trace, each with the reason for its value."""
-    return dict(getattr(config, "assumed", {}))
+def _deviations(config: PlayedConfig, summary: RecordSummary) -> list[dict[str, Any]]:
+    """Return what a synthetic trace generates beside the published figures of its trace; a trace has none."""
+    published = config.published() if config.is_whole else {}
+    return [
+        {
+            "column": column,
+            "generated": getattr(summary, column),
+            "published": value,
+            "deviation_percent": 100 * (getattr(summary, column) - value) / value,
+        }
+        for column, value in published.items()
+    ]

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.record import Records
-from ssdgym.workloads.traces.statistics import Deviation, RecordSummary, summarize
+from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from tests.workloads.traces.sources import PAGE, ArraySource, make_records, record_arrays
 
 MADE = make_records(
@@ -115,13 +115,3 @@ def test_summary__agrees_with_a_slow_count(records: Records) -> None:
     assert found.exact_unique_bytes_written == len(written)
     assert found.skew.writes.tolist() == sorted(pages[WRITE].values(), reverse=True)
     assert found.duration_ns == latest - records["time_ns"][0]
-
-
-def test_deviation__is_in_percent_of_the_published_value() -> None:
-    assert Deviation("writes", generated=102, published=100).percent == pytest.approx(2.0)
-    assert Deviation("bytes_read", generated=3.0, published=4.0).as_dict() == {
-        "column": "bytes_read",
-        "generated": 3.0,
-        "published": 4.0,
-        "deviation_percent": -25.0,
-    }

@@ -1,21 +1,93 @@
-"""`ssdgym bench --against`: two revisions are measured in turns, each by its own sources."""
+"""`ssdgym bench`: all of the work is timed, tables show it, and two revisions run their own sources."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from ssdgym.bench import against
+from ssdgym import bench
 from ssdgym.cli import WRONG_INPUT, main
+from ssdgym.cli.bench import BEGIN, END, HEADINGS, write_table
+from ssdgym.errors import SsdgymError
+from tests.docs import pages
+
+PAGES = [page for page in pages.PAGES if f"\n{BEGIN}\n" in page.read_text(encoding="utf-8")]
+FOUND = pd.DataFrame(
+    [("much", "pages/s", 12_345_678, 12e6, 13e6, 0.257), ("start", "s", 0.8134, 0.8, 0.9, float("nan"))],
+    columns=["name", "unit", "median", "low", "high", "share"],
+)
+TABLE = f"""
+| {" | ".join(HEADINGS)} |
+| --- | ---: | ---: | ---: | ---: |
+| much | 12,300,000 pages/s | 12,000,000 | 13,000,000 | 0.26 |
+| start | 0.81 s | 0.80 | 0.90 | - |
+
+"""
+
+
+def test_work__is_done_once_for_every_request_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REQUESTS", "TRACE_LINES"):
+        monkeypatch.setattr(bench, name, 3_000)
+    trace = bench.make_trace(tmp_path)
+    assert bench.yardstick()() == bench.parsing(trace)() == bench.playing(trace)() == 3_000
+
+
+@pytest.mark.slow
+def test_measure_all__has_every_rate_beside_the_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (
+        ("REQUESTS", 20_000),
+        ("SINGLE_STEPS", 50),
+        ("VECTOR_STEPS", 10),
+        ("TRACE_LINES", 2_000),
+    ):
+        monkeypatch.setattr(bench, name, count)
+    announced: list[str] = []
+    found = bench.measure_all(1, start=False, announce=announced.append)
+    assert announced == found["name"].tolist() == list(bench.rates(Path()))
+    assert (found["low"] <= found["median"]).all() and (found["share"] > 0).all()
+
+
+def test_write_table__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    for _ in range(2):
+        write_table(page, FOUND)
+        assert page.read_text() == f"before\n\n{BEGIN}\n{TABLE}{END}\n\nafter\n"
+
+
+def test_write_table__without_marks__refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{END}\n{BEGIN}\n")
+    with pytest.raises(SsdgymError, match="needs the lines"):
+        write_table(page, FOUND)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page__shows_a_table_of_measurements(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = text[text.index(BEGIN) + len(BEGIN) : text.index(END)].splitlines()
+    assert shown[:2] == ["", ""] and shown[2:4] == TABLE.splitlines()[1:3] and shown[-1] == ""
+    number = r"[\d,]+(\.\d+)?"
+    row = re.compile(rf"\| (.*) \| {number} [\w /]+ \| {number} \| {number} \| ({number}|-) \|")
+    names = [match[1] for line in shown[4:-1] if (match := row.fullmatch(line))]
+    assert len(names) == len(shown[4:-1]) > 0
+    assert set(names) <= {*bench.rates(Path()), *(f"{start}, to the first step" for start in bench.STARTS)}
+
+
+# Two revisions.
 
 #: Stands for the sources of a revision: reports a measurement that all have, and one of its own.
 PROGRAM = """
 import json, sys
 from ssdgym.agents import RATE
 assert sys.argv[1:] == ["bench", "--repeats", "1", "--no-start", "--json"]
-print(json.dumps([{"name": name, "value": RATE, "unit": "s"} for name in ("it", f"only {RATE}")]))
+print(json.dumps([{"name": name, "median": RATE, "unit": "s"} for name in ("it", f"only {RATE}")]))
 """
 
 
@@ -34,7 +106,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "agents" / "__init__.py").write_text(f"RATE = {rate}")
         commit(tmp_path, rate)
     (package / "agents").symlink_to(tmp_path / "agents")
-    monkeypatch.setattr(against, "_PACKAGE", package)
+    monkeypatch.setattr(bench, "_PACKAGE", package)
     return tmp_path
 
 
@@ -54,10 +126,10 @@ def commit(folder: Path, tag: str) -> None:
 
 def test_measure_against__each_revision_runs_its_own_sources_and_leaves_no_worktree(repository: Path) -> None:
     said: list[str] = []
-    (found,) = against.measure_against("rate-2", 2, start=False, announce=said.append)
-    assert (found.name, found.other.median, found.own.median, found.ratio.median) == ("it", 2, 6, 3)
-    assert found.is_slower  # it takes 6 s in place of 2
-    assert not found._replace(unit="requests/s").is_slower
+    found = bench.measure_against("rate-2", 2, start=False, announce=said.append)
+    (row,) = found.to_dict("records")
+    assert (row["name"], row["other"], row["own"], row["median"]) == ("it", 2, 6, 3)
+    assert row["slower"]  # it takes 6 s in place of 2
     turns = ["rate-2, turn 1 of 2", "the sources here, turn 1 of 2"]
     assert said[:2] == turns and len(said) == 6
     assert said[4:] == ["nothing to compare with: only 2", "nothing to compare with: only 6"]
@@ -96,7 +168,7 @@ def test_command__a_revision_that_cannot_be_measured__refused(
 def test_command__no_repository__refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(against, "_PACKAGE", tmp_path / "ssdgym")
+    monkeypatch.setattr(bench, "_PACKAGE", tmp_path / "ssdgym")
     assert "is of no git repository" in refusal(capsys, "--against", "main")
 
 
@@ -106,6 +178,5 @@ def test_command__sources_that_fail__refused(repository: Path, capsys: pytest.Ca
     assert "the sources here cannot be measured (RuntimeError: broken)" in said
 
 
-def test_command__options_of_other_measurements__refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "leave the other options out" in refusal(capsys, "--against", "main", "--policies")
-    assert "leave it out" in refusal(capsys, "--update", "README.md", "--families")
+def test_command__two_tables_at_once__refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "give one of them" in refusal(capsys, "--against", "main", "--update", "README.md")

@@ -1,0 +1,386 @@
+"""Measure how fast the engine, environments, traces and their start are, here and at another revision.
+
+Each rate is measured in turns with a yardstick, a kernel that only touches the memory of a host write: the
+share of the yardstick can be compared between machines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pandas as pd
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.loading import Source
+from ssdgym.engine.core.kernel import entry
+from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+from ssdgym.requests import READ, WRITE
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.workloads import open_workload, page_writes
+from ssdgym.workloads.generators.patterns import UniformConfig
+from ssdgym.workloads.traces.loading import stored
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.record import RECORD, Volumes
+from ssdgym.workloads.traces.replay import play, survey
+from ssdgym.workloads.traces.writing import writable_format
+
+#: Does some work, and returns how many operations that were.
+Work = Callable[[], int]
+Announce = Callable[[str], None]
+
+ENVIRONMENT = "ssdgym/EraseVictim-v0"
+REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
+STARTS = ("cold compile", "warm start")
+_DEVICES = 64
+#: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
+_POLICIES = (
+    ("speedupgc-64l-small", "baseline", 100_000),
+    ("speedupgc-64l-small", "speedupgc", 100_000),
+    ("subftl-tlc-small", "default", 100_000),
+    ("pen-vnand-small", "default", 5_000),
+)
+_SPACE_BYTES, _PAGE_BYTES = 4 << 30, 4096
+#: Imports, makes the environment and takes one step, as a user's script would at its start.
+_FIRST_STEP = (
+    f"import gymnasium, ssdgym.envs\nenv = gymnasium.make({ENVIRONMENT!r}, disable_env_checker=True)\n"
+    "observation, _ = env.reset(seed=0)\nenv.step(int(observation['action_mask'].argmax()))\n"
+)
+
+
+def measure_all(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
+    """Measure everything; `start` adds a cold compile and warm starts, in processes of their own.
+
+    Returns:
+        A row for each measurement: name, unit, median, low, high, and share, the rate over the yardstick's.
+    """
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
+        for name, (unit, prepare) in rates(Path(folder)).items():
+            announce(name)
+            work, touches = prepare(), yardstick()
+            work(), touches()
+            pairs = [(_rate(work), _rate(touches)) for _ in range(repeats)]
+            rows += [{"name": name, "unit": unit, "value": own, "yardstick": other} for own, other in pairs]
+        for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
+            announce(name)
+            for _ in range(times):
+                seconds = _seconds_to_first_step(folder)
+                rows.append({"name": f"{name}, to the first step", "unit": "s", "value": seconds})
+    found = pd.DataFrame(rows).groupby(["name", "unit"], sort=False)
+    table = _spread(found["value"])
+    table["share"] = table["median"] / found["yardstick"].median()
+    return table.reset_index()
+
+
+def _spread(values: Any) -> pd.DataFrame:
+    """Return median, low and high of grouped values."""
+    return values.agg(median="median", low="min", high="max")
+
+
+def _rate(work: Work) -> float:
+    started = time.perf_counter()
+    operations = work()
+    return operations / (time.perf_counter() - started)
+
+
+def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
+    """Return the unit of each rate and what prepares its work, by name; the trace lies in the folder."""
+    tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
+    small = partial(_device, "none", blocks_per_plane=1000)
+    large = partial(_device, "none", blocks_per_plane=23_020, pages_per_block=128)
+    dies = partial(_device, "event", channels=2, chips_per_channel=2, blocks_per_plane=250)
+    untimed = partial(_vector_steps, ftl={"timing": "none"})
+    found: dict[str, tuple[str, Callable[[], Work]]] = {
+        "untimed host writes, 1,000 blocks x 64 pages, 7 % spare": ("host pages/s", lambda: _runs(small())),
+        "untimed host writes, 23,020 blocks x 128 pages, 7 % spare": (
+            "host pages/s",
+            lambda: _runs(large(), laps=2),
+        ),
+        **{
+            f"event-driven requests, 4 dies, half reads, {spare} % spare": (
+                "requests/s",
+                partial(lambda spare: _runs(dies(spare / 100), read_fraction=0.5), spare),
+            )
+            for spare in (28, 7)
+        },
+        "single environment": ("decisions/s", _single_steps),
+        tiny: ("decisions/s", _tiny_steps),
+        f"{tiny}, one thread": ("decisions/s", partial(_tiny_steps, threads=1)),
+        f"{default}, 16 candidates": ("decisions/s", untimed),
+        f"{default}, 16 candidates, one thread": ("decisions/s", partial(untimed, threads=1)),
+        f"{_DEVICES} devices, streams of Placement-v0": (
+            "decisions/s",
+            partial(_vector_steps, "ssdgym/Placement-v0"),
+        ),
+        "MSR trace parsed": ("lines/s", lambda: parsing(make_trace(folder))),
+        "parsed trace played on the pages of a device": ("requests/s", lambda: playing(make_trace(folder))),
+    }
+    for name, policy, count in _POLICIES:
+        for timing in ("none", "event"):
+            device = {"base": name, "ftl.timing": timing}
+            work = partial(_runs, device, 0.2, laps=1, policy=policy, count=count)
+            found[f"{name}, policy {policy}, timing {timing}"] = ("requests/s", work)
+    return found
+
+
+def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
+    """Return a device of blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
+    return load_device(
+        {
+            "name": "bench",
+            "geometry": {"pages_per_block": 64, "page_size_bytes": _PAGE_BYTES, **geometry},
+            "capacity": {"over_provisioning": over_provisioning},
+            "timing": {
+                "read_ns": 50_000,
+                "program_ns": 600_000,
+                "erase_ns": 3_000_000,
+                "transfer_ns_per_byte": 2.5,
+            },
+            "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
+        }
+    )
+
+
+def _runs(
+    source: Source, read_fraction: float = 0, laps: int = 0, policy: str = "greedy", count: int | None = None
+) -> Work:
+    """Play the same uniform requests again and again on a device that was filled before.
+
+    Args:
+        source: the device.
+        read_fraction: share of the requests that read.
+        laps: how often all pages are overwritten before; addresses then move on with each repeat, as a device
+            of more pages than requests would otherwise keep pages that are never written.
+        policy: of the device.
+        count: requests of each repeat.
+    """
+    device = load_device(source)
+    simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
+    pages = device.logical_pages
+    config = UniformConfig(requests=count or REQUESTS, read_fraction=read_fraction)
+    stream = open_workload(config, logical_pages=pages, page_size=device.host_unit_bytes, seed=0)
+    requests = stream.take(count or REQUESTS)
+    simulator.run(page_writes(np.arange(pages)))
+
+    def work() -> int:
+        if laps:
+            requests["lpn"] = (requests["lpn"] + pages // 3) % pages
+        simulator.feed(requests)
+        simulator.advance()
+        return len(requests)
+
+    for _ in range(max(laps * pages // len(requests), 1)):
+        work()
+    return work
+
+
+def yardstick() -> Work:
+    """Return the kernel that touches memory once for each host write, without any decision."""
+    logical = np.zeros(59_813, np.dtype([("ppn", "i4"), ("version", "i4")]))
+    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
+    pages = np.random.default_rng(0).integers(len(logical), size=REQUESTS)
+    return lambda: _touch_memory(logical, physical, pages)
+
+
+@entry
+def _touch_memory(logical, physical, pages):  # type: ignore[no-untyped-def]
+    ppn = 0
+    for lpn in pages:
+        record = logical[lpn]
+        physical[record.ppn].lpn = -1
+        record.ppn = ppn
+        record.version += 1
+        physical[ppn].lpn = lpn
+        physical[ppn].version = record.version
+        ppn += 1
+        if ppn == physical.shape[0]:
+            ppn = 0
+    return pages.shape[0]
+
+
+def _single_steps() -> Work:
+    environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
+    observation, _ = environment.reset(seed=0)
+
+    def work() -> int:
+        nonlocal observation
+        for _ in range(SINGLE_STEPS):
+            action = int(observation["action_mask"].argmax())
+            observation, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                observation, _ = environment.reset()
+        return SINGLE_STEPS
+
+    return work
+
+
+def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
+    environments = gymnasium.make_vec(
+        environment, num_envs=_DEVICES, vectorization_mode="vector_entry_point", **arguments
+    )
+    environments.reset(seed=0)
+    # Candidate 0, the pick of the first proposer, may always be chosen, as may stream 0.
+    actions = np.zeros(_DEVICES, np.int64)
+
+    def work() -> int:
+        for _ in range(VECTOR_STEPS):
+            environments.step(actions)
+        return VECTOR_STEPS * _DEVICES
+
+    return work
+
+
+def _tiny_steps(**arguments: Any) -> Work:
+    return _vector_steps(
+        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+        workload="uniform",
+        candidates=8,
+        proposers=("greedy", "cost_benefit", "fifo"),
+        **arguments,
+    )
+
+
+def make_trace(folder: Path) -> Path:
+    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB, unless it is there."""
+    path = folder / "trace.csv"
+    if path.exists():
+        return path
+    rng = np.random.default_rng(0)
+    records = np.zeros(TRACE_LINES, RECORD)
+    records["time_ns"] = np.arange(TRACE_LINES) * 1000
+    records["offset_bytes"] = rng.integers(0, _SPACE_BYTES // _PAGE_BYTES, TRACE_LINES) * _PAGE_BYTES
+    records["size_bytes"] = _PAGE_BYTES
+    records["op"] = np.where(rng.random(TRACE_LINES) < 0.5, READ, WRITE)
+    with path.open("wb") as file:
+        writable_format("msr").write(file, [records], Volumes(("hm_0",), (_SPACE_BYTES,)))
+    return path
+
+
+def parsing(trace: Path) -> Work:
+    """Return what parses a trace from its first byte to its last, without the cache."""
+    return lambda: sum(map(len, writable_format("msr").read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
+
+
+def playing(trace: Path) -> Work:
+    """Return what turns parsed records into requests on the pages of a device."""
+    known = stored(trace, file_hash(trace), writable_format("msr"), 0, trace.parent)
+    found = survey(known.open(), _PAGE_BYTES)
+
+    def work() -> int:
+        stream = play(
+            known.open(),
+            compact=found.compact,
+            loops=1,
+            logical_pages=found.pages,
+            page_size=_PAGE_BYTES,
+            report=dict,
+        )
+        return len(stream.take(TRACE_LINES))
+
+    return work
+
+
+def _seconds_to_first_step(cache: str) -> float:
+    started = time.perf_counter()
+    environment = {**os.environ, "SSDGYM_CACHE_DIR": cache}
+    _run([sys.executable, "-c", _FIRST_STEP], "bench: a fresh process could not take a step", env=environment)
+    return time.perf_counter() - started
+
+
+def _run(command: Sequence[str], failure: str, **options: Any) -> str:
+    """Return what a command prints; raise an error that begins with `failure` if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode:
+        raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
+    return done.stdout.strip()
+
+
+# Two revisions.
+
+_PACKAGE = Path(__file__).parent
+#: Folders at the top of the repository that are installed inside the package.
+_INSIDE = ("agents", "baselines", "configs")
+
+
+def measure_against(revision: str, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
+    """Measure the sources that run and another revision in turns.
+
+    Both use the virtual environment of this process; each run is a process of its own, `ssdgym bench --json`.
+
+    Returns:
+        A row for each measurement that both have: name, unit, medians of both, median, low and high of the
+        ratio of the sources that run to the other revision in the same turn, and whether they were slower in
+        every turn.
+    """
+    rows = []
+    with _checked_out(revision) as tree:
+        for turn in range(turns):
+            for name, folder in ((revision, tree), ("the sources here", _PACKAGE.parent)):
+                announce(f"{name}, turn {turn + 1} of {turns}")
+                side = "other" if folder == tree else "own"
+                rows += [{**row, "turn": turn, "side": side} for row in _measured(folder, name, start=start)]
+    both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="value")
+    for missing in both[both.isna().any(axis=1)].index.unique("name"):
+        announce(f"nothing to compare with: {missing}")
+    both = both.dropna().assign(ratio=lambda found: found["own"] / found["other"])
+    found = both.groupby(["name", "unit"], sort=False)
+    table = found[["other", "own"]].median().join(_spread(found["ratio"])).reset_index()
+    table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
+    return table
+
+
+@contextmanager
+def _checked_out(revision: str) -> Iterator[Path]:
+    """Check a revision of the repository whose sources run out, in a worktree that is gone afterwards."""
+    tree, title = _PACKAGE.parent, f"--against {revision}"
+    git = ["git", "-C", str(tree)]
+    try:
+        top = _run([*git, "rev-parse", "--show-toplevel"], f"{title}: {_PACKAGE} is of no git repository")
+    except FileNotFoundError as error:
+        raise SsdgymError("--against: git is not installed; install it.") from error
+    if Path(top).resolve() != tree.resolve():
+        raise SsdgymError(f"{title}: {_PACKAGE} is of no git repository; run it from a clone of ssdgym.")
+    name = ["rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"]
+    commit = _run([*git, *name], f"{title}: the repository {tree} has no such revision; see `git log`")
+    _run(
+        [*git, "cat-file", "-e", f"{commit}:ssdgym/cli/bench.py"],
+        f"{title}: it has no `ssdgym bench`; choose a later revision",
+    )
+    with tempfile.TemporaryDirectory(prefix="ssdgym-against-") as folder:
+        other = Path(folder) / "tree"
+        _run([*git, "worktree", "add", "--detach", str(other), commit], f"{title}: it cannot be checked out")
+        try:
+            for inside in _INSIDE:
+                # Otherwise those of the installed sources would be found.
+                (other / "ssdgym" / inside).symlink_to(other / inside)
+            yield other
+        finally:
+            _run([*git, "worktree", "remove", "--force", str(other)], f"{title}: {other} cannot be removed")
+
+
+def _measured(tree: Path, name: str, *, start: bool) -> list[dict[str, Any]]:
+    """Return the measurements of one run: of each its name, its unit and its median as value."""
+    options = ["--repeats", "1", "--start" if start else "--no-start", "--json"]
+    printed = _run(
+        [sys.executable, "-m", "ssdgym", "bench", *options],
+        f"--against: {name} cannot be measured",
+        cwd=tree,  # where -m finds the sources first
+        env={**os.environ, "PYTHONPATH": str(tree)},
+    )
+    return [
+        {"name": row["name"], "unit": row["unit"], "value": row.get("median", row.get("value"))}
+        for row in json.loads(printed)
+    ]

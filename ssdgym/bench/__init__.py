@@ -1,1 +1,0 @@
-"""Benchmarks of the simulator itself: what a machine does in a second."""
