@@ -16,7 +16,7 @@ from ssdgym.policy import available_policies
 from tests.docs.pages import README, TUTORIAL, fenced
 
 #: What makes the environment, and takes minutes: continuous integration does the first for every test.
-INSTALLS = re.compile(r"^(python3 -m venv|pip install|ssdgym demo$)")
+INSTALLS = re.compile(r"^(python3 -m venv|pip install|(ssdgym|make) demo$|make test$)")
 #: A block that begins with the name of a file goes into it, and prints nothing.
 FILE = re.compile(r"# (\w+\.py)\n")
 
