@@ -38,8 +38,10 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     environment to say; the rest of this page holds for all of them.
 
     ## Action Space
-    `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen; any other
-    action raises `ssdgym.errors.SsdgymError` and changes nothing. `action_masks()` returns the mask as bool.
+    `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen. The argument
+    `invalid` says what any other action does: `"error"` raises `ssdgym.errors.SsdgymError` and changes
+    nothing; `"replace"` takes the next candidate that may be chosen; `"penalty"` does that and takes 1 off
+    the reward. `action_masks()` returns the mask as bool.
 
     ## Observation Space
     `Dict`, all finite:
@@ -105,6 +107,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     | `preconditioning_seed` | int | `0` | of what preconditioning draws |
     | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
     | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
+    | `invalid` | str | `"error"` | what an action outside the mask does: see Action Space |
 
     ## Vectorized environment
     `gym.make_vec` makes the native one, `DecisionVectorEnv`: the same arguments, many devices in one compiled
@@ -136,7 +139,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         **arguments: Any,
     ) -> None:
         check_render_mode(render_mode, viewers)
-        self._show(Episodes(self.options_type(**arguments), 1), 0, render_mode, viewers)
+        self._show(Episodes(self.options_type.of(arguments), 1), 0, render_mode, viewers)
 
     @classmethod
     def of(cls, episodes: Episodes, render_mode: str | None, viewers: Mapping[str, Viewer]) -> list[Self]:
@@ -175,12 +178,17 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
         Args:
             seed: of the episode; None draws the next one.
-            options: not used.
+            options: `workload` is played in this episode in place of those of the environment; a name, path,
+                mapping, model, array or function.
 
         Returns:
             The observation and the info of the first decision.
+
+        Raises:
+            SsdgymError: there is another option, or the workload does not fit.
         """
-        self.episodes.start([self._number], [self.draw_seed(seed)])
+        workload = self.episodes.workload_of(options)
+        self.episodes.start([self._number], [self.draw_seed(seed)], workload)
         self.chosen = None
         return self.observation(), self.info()
 
@@ -208,7 +216,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self._choose(action)
         episodes.step(self._which)
         if offered is not None:
-            self.chosen = offered[action]
+            self.chosen = offered[episodes.actions[i]]
         over = episodes.any_ended and bool(episodes.ended[i])
         died = over and bool(episodes.died[i])
         info = self.info(stepped=True)

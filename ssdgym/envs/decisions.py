@@ -9,8 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -316,6 +317,9 @@ def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     return rule.label if fits else "another proposer"
 
 
+#: What an action outside the mask does: it is refused, replaced, or replaced and costs 1 of reward.
+Invalid = Literal["error", "replace", "penalty"]
+INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
 #: What happens where a workload ends before the episode does.
 AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
@@ -343,6 +347,7 @@ class Options(ABC):
     preconditioning_seed: int = 0
     features: str | Sequence[str] = "default"
     reward: str | Mapping[str, Any] | None = None
+    invalid: Invalid = "error"
 
     default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0}
     default_reward: ClassVar[str | Mapping[str, Any]] = "plain"
@@ -361,8 +366,24 @@ class Options(ABC):
                 "uniform or workload."
             )
         seed_number(self.preconditioning_seed, "preconditioning_seed")
-        if self.at_end not in AT_END:
-            raise SsdgymError(f"at_end must be {' or '.join(AT_END)}, not {shown(self.at_end)}.")
+        for name, known in (("at_end", AT_END), ("invalid", INVALID)):
+            if getattr(self, name) not in known:
+                raise SsdgymError(f"{name} must be {' or '.join(known)}, not {shown(getattr(self, name))}.")
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return the options that keyword arguments give.
+
+        Raises:
+            SsdgymError: the environment has no such argument.
+        """
+        names = [field.name for field in fields(cls)]
+        unknown = next((name for name in arguments if name not in names), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, names, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}."
+            raise SsdgymError(f"the environment has no argument {unknown}; {advice}")
+        return cls(**arguments)
 
     @property
     def how_preconditioned(self) -> PreconditioningConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.types import Observation
 from ssdgym.unread import Unread
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.stream import check_addresses
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
@@ -66,6 +68,8 @@ class Episodes:
     def __init__(self, options: Options, count: int, threads: int | None = None) -> None:
         self.options = options
         self.workloads = load_workloads(options.workload)
+        #: The first so many are drawn from; those behind them were given to a reset.
+        self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
             raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
@@ -83,7 +87,7 @@ class Episodes:
         self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
         #: Scales by (place among the kinds, workload), measured once.
         self._scales: dict[tuple[int, int], Scale] = {}
-        self._check_pace()
+        self._check_pace(self.workloads)
         self._threads = threads_for(count) if threads is None else threads
         self.batches = self._make_batches()
         self._places = {int(i): (batch, k) for batch in self.batches for k, i in enumerate(batch.numbers)}
@@ -129,11 +133,11 @@ class Episodes:
         vars(self).update(state)
         self._connect()
 
-    def _check_pace(self) -> None:
+    def _check_pace(self, workloads: Sequence[WorkloadConfig]) -> None:
         """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
         timed_terms = self.reward.timed_terms
         open_loop = any(device.ftl.queue_depth == 0 for device in self.devices)
-        paceless = [w.kind for w in self.workloads if not w.has_pace]
+        paceless = [w.kind for w in workloads if not w.has_pace]
         if timed_terms and open_loop and paceless:
             raise SsdgymError(
                 f"objective.{timed_terms[0]} means nothing where the requests of workload {paceless[0]} "
@@ -196,7 +200,31 @@ class Episodes:
 
     # -- episodes
 
-    def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
+    def workload_of(self, options: Mapping[str, Any] | None, *others: str) -> int | None:
+        """Return the number of the workload that options of a reset name; None if they name none.
+
+        Args:
+            options: of the reset.
+            others: options that the caller reads.
+
+        Raises:
+            SsdgymError: there is another option, or the workload does not fit a device.
+        """
+        given = options or {}
+        known = ("workload", *others)
+        if unknown := [name for name in given if name not in known]:
+            raise SsdgymError(f"reset has no option {unknown[0]!r}; it has {' and '.join(known)}.")
+        if given.get("workload") is None:
+            return None
+        (workload,) = load_workloads([given["workload"]])
+        if workload not in self.workloads:
+            for device in self.devices:
+                check_addresses(workload, device)
+            self._check_pace([workload])
+            self.workloads.append(workload)
+        return self.workloads.index(workload)
+
+    def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
         """Begin an episode in devices `which`, each of its own seed, and run it to its first decision.
 
         An episode is a function of its seed: the workload's draws, the choice among several workloads, and
@@ -206,13 +234,12 @@ class Episodes:
             SsdgymError: a workload does not fit the device.
         """
         for i, seed in zip(which, seeds, strict=True):
-            self._begin(i, seed)
+            self._begin(i, seed, self._draw_workload(seed) if workload is None else workload)
         self._run(np.asarray(which, np.int64), rewarded=False)
         self.ended[which] = False
         self.any_ended = bool(self.ended.any())
 
-    def _begin(self, i: int, seed: int) -> None:
-        number = self._draw_workload(seed)
+    def _begin(self, i: int, seed: int, number: int) -> None:
         batch, k = self._places[i]
         batch.place(k, self._precondition(i, number), seed)
         if self.credits is not None:
@@ -226,9 +253,9 @@ class Episodes:
 
     def _draw_workload(self, seed: int) -> int:
         """Return the number of the workload that the episode of a seed plays."""
-        if len(self.workloads) == 1:
+        if self._drawn_workloads == 1:
             return 0
-        return int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
+        return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
         """Return the start of a device under a workload, made once, as a row of its batch."""
@@ -264,15 +291,10 @@ class Episodes:
             which: int64 (m,), the devices that take part. The others stand still and are rewarded with 0.
 
         Raises:
-            SsdgymError: an action is no valid candidate; nothing has happened then.
+            SsdgymError: an action is no valid candidate, and `invalid` is error; nothing has happened then.
         """
         i = int(self.batches[0].first_invalid(which))
-        if i >= 0:
-            allowed = np.flatnonzero(self.view.mask[i]).tolist()
-            raise SsdgymError(
-                f"action {self.actions[i]} of environment {i} is outside the action mask; choose one of "
-                f"{allowed}."
-            )
+        replaced = [] if i < 0 else self._replace_invalid(which, i)
         if self.credits is not None:
             self.credits.clear()
         reward = self.reward
@@ -283,6 +305,24 @@ class Episodes:
             reward.take(self._totals)
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
+        if self.options.invalid == "penalty":
+            reward.rewards[replaced] -= 1
+
+    def _replace_invalid(self, which: np.ndarray, first: int) -> list[int]:
+        """Take the next candidate that may be chosen for each action that may not; return whose they were."""
+        if self.options.invalid == "error":
+            allowed = np.flatnonzero(self.view.mask[first]).tolist()
+            raise SsdgymError(
+                f"action {self.actions[first]} of environment {first} is outside the action mask; choose one "
+                f"of {allowed}, use an algorithm with masks (MaskablePPO), or set invalid to replace."
+            )
+        replaced = []
+        while first >= 0:
+            valid = np.flatnonzero(self.view.mask[first])
+            self.actions[first] = valid[np.searchsorted(valid, self.actions[first]) % len(valid)]
+            replaced.append(first)
+            first = int(self.batches[0].first_invalid(which))
+        return replaced
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
         """Advance devices to their next decision or to the end of their episode, and reward them."""

@@ -114,7 +114,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             )
         check_render_mode(render_mode, viewers)
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
-        self.episodes = Episodes(self.options_type(**arguments), num_envs, threads)
+        self.episodes = Episodes(self.options_type.of(arguments), num_envs, threads)
         self.num_envs = num_envs
         self.envs = self.env_type.of(self.episodes, render_mode, viewers)
         self.single_observation_space = self.envs[0].observation_space
@@ -138,7 +138,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         Args:
             seed: a number seeds environment `i` with `seed + i`; or one for each, None to draw the next.
             options: `reset_mask`, bool (n,), names the environments that begin one; the others stay as they
-                are and have no info.
+                are and have no info. `workload` is played in these episodes, as of the single environment.
 
         Returns:
             The observations and the infos of the first decisions.
@@ -149,7 +149,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         seeds, mask = seeds_of(seed, self.num_envs), reset_mask_of(options, self.num_envs)
         if not self._begun and not mask.all():
             raise SsdgymError("reset was given a reset_mask before any episode has begun; reset all first.")
-        self._start(_numbers(mask), seeds)
+        self._start(_numbers(mask), seeds, self.episodes.workload_of(options, "reset_mask"))
         self._begun = True
         return self._observation(), _only(mask, self._info(mask))
 
@@ -176,7 +176,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         episodes.step(episodes.all if rest is None else np.flatnonzero(~rest))
         if offered is not None:
             sets, erases = offered
-            self._note_choices(sets, actions, erases if rest is None else erases & ~rest)
+            self._note_choices(sets, episodes.actions, erases if rest is None else erases & ~rest)
         rewards, terms = episodes.reward.rewards.copy(), episodes.reward.terms.copy()
         if rest is None and not episodes.any_ended:
             present = self._all.copy()
@@ -286,11 +286,17 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             )
         return over
 
-    def _start(self, which: Sequence[int], seeds: Sequence[int | None] | None = None) -> None:
+    def _start(
+        self,
+        which: Sequence[int],
+        seeds: Sequence[int | None] | None = None,
+        workload: int | None = None,
+    ) -> None:
         """Begin an episode in some environments, with their seeds or with drawn ones."""
         envs = [self.envs[i] for i in which]
         given = [None if seeds is None else seeds[i] for i in which]
-        self.episodes.start(which, [env.draw_seed(seed) for env, seed in zip(envs, given, strict=True)])
+        drawn = [env.draw_seed(seed) for env, seed in zip(envs, given, strict=True)]
+        self.episodes.start(which, drawn, workload)
         for env in envs:
             env.chosen = None
 

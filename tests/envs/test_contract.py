@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN, PPO
 
 from ssdgym.envs import vectorized
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -195,6 +196,19 @@ def test_maskable_ppo__learns_a_little_on_a_vector(name: str) -> None:
     assert masks.shape == (2, env.action_space.n)
     action, _ = model.predict(env.reset(), action_masks=np.stack(env.env_method("action_masks")))
     assert np.take_along_axis(env.vector_env.action_masks(), action[:, None], 1).all()
+
+
+@each_environment
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [(PPO, {"n_steps": 16, "batch_size": 16, "n_epochs": 1}), (DQN, {"learning_starts": 8, "batch_size": 8})],
+)
+def test_algorithms_without_masks__learn_a_little_where_invalid_actions_are_replaced(
+    name: str, algorithm: Any, settings: dict[str, int]
+) -> None:
+    env = ENVIRONMENTS[name](**options(name, horizon=40), invalid="replace")
+    model = algorithm("MultiInputPolicy", env, seed=0, **settings).learn(32)
+    assert model.num_timesteps == 32
 
 
 @pytest.mark.parametrize("name", [*ENVIRONMENTS][:5])

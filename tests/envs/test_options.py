@@ -18,6 +18,7 @@ from ssdgym.envs import (
     ParallelEraseVectorEnv,
     erase_victim,
 )
+from ssdgym.errors import SsdgymError
 
 PAIRS = [(EraseVictimEnv, EraseVictimVectorEnv), (ParallelEraseEnv, ParallelEraseVectorEnv)]
 #: What the page of every environment has; the others are said once, on that of `DecisionEnv`.
@@ -68,5 +69,5 @@ def test_decision_arguments__are_those_that_not_every_environment_has() -> None:
 
 
 def test_arguments__unknown__refused_by_name() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'horizn'"):
+    with pytest.raises(SsdgymError, match=r"no argument horizn; did you mean horizon\?"):
         EraseVictimEnv(horizn=5)
