@@ -15,6 +15,7 @@ import csv
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -34,8 +35,10 @@ class Args:
     """The settings of a run; each is an option of the command line."""
 
     env_id: str = "ssdgym/EraseVictim-v0"
-    workload: str = "zipf99"
-    timing: str = "none"  # "none" only counts; objectives in time need "event"
+    workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
+    timing: str = (
+        ""  # of the FTL; if empty "none" for EraseVictim-v0, which only counts, else the device's own
+    )
     horizon: int = 65_536  # host pages of an episode: long, so that the agent lives in the state it makes
     seed: int = 1
     cpu_seconds: float = 100.0  # ends after so much CPU time of the process
@@ -150,6 +153,13 @@ def load(path: str) -> LearnedAgent:
     return LearnedAgent(network)
 
 
+def arguments(args: Args) -> dict[str, Any]:
+    """Return the arguments of the environment; those left empty are its own."""
+    timing = args.timing or ("none" if args.env_id == Args.env_id else "")
+    given = {"workload": args.workload, "ftl": timing and {"timing": timing}, "horizon": args.horizon}
+    return {name: value for name, value in given.items() if value}
+
+
 def train(args: Args) -> Path:
     """Train, and write the weights, and beside them a table of the updates; return the weights' file."""
     torch.manual_seed(args.seed)
@@ -158,10 +168,8 @@ def train(args: Args) -> Path:
         args.env_id,
         num_envs=args.num_envs,
         vectorization_mode="vector_entry_point",
-        ftl={"timing": args.timing},
-        workload=args.workload,
-        horizon=args.horizon,
-        features=FEATURES,
+        features=FEATURES if args.env_id == Args.env_id else "default",
+        **arguments(args),
     )
     observation, info = envs.reset(seed=1000 * args.seed)
     candidates = envs.single_observation_space["candidates"].shape

@@ -29,9 +29,11 @@ class Args:
 
     policy: str = "set"  # or "flat": Stable-Baselines3's own network
     env_id: str = "ssdgym/EraseVictim-v0"
-    workload: str = "zipf99"
+    workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
     horizon: int = 8192  # host pages of an episode
-    timing: str = "none"  # "none" only counts and is fastest; ParallelErase needs "event"
+    timing: str = (
+        ""  # of the FTL; if empty "none" for EraseVictim-v0, which only counts, else the device's own
+    )
     seed: int = 1
     total_timesteps: int = 196_608
     num_envs: int = 8
@@ -54,6 +56,13 @@ def make_model(args: Args, envs: gym.vector.VectorEnv) -> MaskablePPO:
     return MaskablePPO(ScorerActorCriticPolicy, env, **common)
 
 
+def arguments(args: Args) -> dict[str, Any]:
+    """Return the arguments of the environment; those left empty are its own."""
+    timing = args.timing or ("none" if args.env_id == Args.env_id else "")
+    given = {"workload": args.workload, "ftl": timing and {"timing": timing}, "horizon": args.horizon}
+    return {name: value for name, value in given.items() if value}
+
+
 def train(args: Args) -> str:
     """Train, and save; return the path of the zip."""
     torch.set_num_threads(1)  # the network is small; threads would only wait for each other
@@ -61,9 +70,7 @@ def train(args: Args) -> str:
         args.env_id,
         num_envs=args.num_envs,
         vectorization_mode="vector_entry_point",
-        ftl={"timing": args.timing},
-        workload=args.workload,
-        horizon=args.horizon,
+        **arguments(args),
     )
     model = make_model(args, envs)
     began = time.process_time()

@@ -19,6 +19,7 @@ from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.cli import main
 from tests.docs.pages import PINNED
+from tests.envs.cases import ENVIRONMENTS
 
 pytest.importorskip("sb3_contrib")
 torch = pytest.importorskip("torch")
@@ -77,6 +78,16 @@ def test_sb3_stock__what_it_trains__can_be_evaluated(
     command = f"evaluate --agent {out} --trust --environment {env_id} --device {device} --policy greedy"
     command += " --workload zipf99 --seeds 1-2 --host-pages 300 --warmup 0 --workers 1"
     assert main(command.split()) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_scripts__train_on_every_environment(name: str) -> None:
+    few = {"env_id": f"ssdgym/{name}-v0", "num_envs": 2, "horizon": 256, "total_timesteps": 64}
+    train("ppo_cleanrl", **few, num_steps=32, out="a.safetensors")
+    stock = import_module("sb3_stock")
+    assert Path(stock.train(stock.Args(**few, out="agent.zip"))).exists()
+    assert Path("a.safetensors").exists()
 
 
 def test_learning_curves__evaluates_the_agents_of_both_scripts(
