@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -50,7 +51,8 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
     runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
-    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder.
+    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder. claims.csv has
+    the claims of all its figures, and in the folder of a figure those of this one.
 
     Examples:
 
@@ -81,11 +83,11 @@ def reproduce(
             progress_note(f"figure {one.figure} is left out, some of its runs failed", quiet=as_json)
             continue
         samples = [point.with_result(found[repr(point.run)]) for point in own]
-        report, checked = _report(
+        report, own_panels = _report(
             one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json
         )
         reports.append(report)
-        panels += [(one, number, claims) for number, claims in checked]
+        panels += own_panels
     write_bytes(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
     costs = cost_lines(list(found.values()))
     if as_json:
@@ -119,8 +121,8 @@ def _report(
     folder: Path,
     *,
     quiet: bool,
-) -> tuple[dict[str, Any], list[tuple[str, list[CheckedClaim]]]]:
-    """Write a figure's results, table, picture and claims, print them; return them for JSON, and the claims.
+) -> tuple[dict[str, Any], list[tuple[FigureConfig, str, list[CheckedClaim]]]]:
+    """Write a figure's results, tables, picture and claims, print them; return them for JSON, and the claims.
 
     The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
@@ -128,6 +130,7 @@ def _report(
     from ssdgym.experiments.papers.report import (
         assumed_lines,
         claim_lines,
+        claims_table,
         diagrams_of,
         draw,
         markdown,
@@ -155,6 +158,8 @@ def _report(
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         shares = written_lines(samples) if figure.least_writes is not None else []
         print("\n".join(["", *shares, *played_lines(results), *assumed_lines(results), *files]))
-    numbered = [(figure.number_of(diagram.panel), checked) for diagram, checked in panels]
-    claims = [{"panel": number, **one.as_dict()} for number, checked in numbered for one in checked]
+    numbered = [(figure, figure.number_of(diagram.panel), checked) for diagram, checked in panels]
+    table = claims_table(numbered)
+    write_bytes(folder / "claims.csv", table.to_csv(index=False).encode())
+    claims = json.loads(table.to_json(orient="records"))
     return {"figure": figure.figure, "claims": claims, "files": files}, numbered

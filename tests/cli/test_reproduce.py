@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import Run
@@ -28,6 +30,10 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(tmp_path: Path, ru
         line for line in first.out.splitlines() if not line.startswith("memory of the")
     ]
     assert "6 of 6 runs are finished already" in again.err
+    claims = pd.read_csv(tmp_path / "out" / "figure3" / "claims.csv")
+    (figure,) = json.loads(run([*command, "--json"]).out)["figures"]
+    assert [claim["measured"] for claim in figure["claims"]] == claims["measured"].tolist()
+    assert claims["per_workload"].str.startswith("fin1 -").all()
 
 
 def test_workload__no_figure_plays_it__refused(refusal: Callable[..., str]) -> None:

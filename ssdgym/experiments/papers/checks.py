@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -101,25 +100,6 @@ class CheckedClaim:
         others += [f"{name} {number:.2f} times" for name, number in self.means.items()]
         part += f" ({'; '.join(others)})" if others else ""
         return self.shown + part
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON; limits of an interval that one seed does not give are null."""
-        return {
-            **self.claim.model_dump(mode="json"),
-            "workloads": list(self.workloads),
-            "measured": [
-                {name: None if np.isnan(x) else x for name, x in estimate._asdict().items()}
-                for estimate in self.measured
-            ],
-            "means": dict(self.means),
-            "per_workload": self.per_workload,
-            "verdict": self.verdict,
-            "chosen": self.chosen,
-            "carrier": self.carrier,
-            "elsewhere": dict(self.elsewhere),
-            "left_out": list(self.left_out),
-            "unmeasured": dict(self.unmeasured),
-        }
 
 
 def check_claims(

@@ -194,6 +194,7 @@ def _points_on(
     points = []
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
+        drawn = seeds[:1] if variant in figure.also_at else seeds
         length = _length(scale.lengths.get(name), _under("run.", changes))
         other = changes.pop("device", None)
         synthetic = changes.pop("synthetic", figure.synthetic).format(name)
@@ -227,7 +228,7 @@ def _points_on(
                             ),
                             exact=not draws(figure, played),
                         )
-                        for seed in (seeds if draws(figure, played) else (1,))
+                        for seed in (drawn if draws(figure, played) else (1,))
                     ]
     return points
 

@@ -70,7 +70,8 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
 
     Returns:
         One row per claim. `ours` says that the paper does not say it; `value`, `low` and `high` are the first
-        number that it is judged by, with its interval, empty where nothing was measured.
+        number that it is judged by, with its interval, empty where nothing was measured; `per_workload` has
+        the mean over all comparisons on each workload.
     """
     rows = []
     for figure, number, checked in panels:
@@ -87,11 +88,29 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
                     "claimed": one.claim.describe(),
                     **first._asdict(),
                     "measured": one.measured_text,
+                    "per_workload": "; ".join(
+                        f"{name} {mean:{one.style}}" for name, mean in one.per_workload.items()
+                    ),
                     "verdict": one.verdict,
                     "why": one.verdict_text,
                 }
             )
     return pd.DataFrame(rows)
+
+
+def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of claims with what was measured of the same ones otherwise, such as by another version.
+
+    Args:
+        claims: as of `claims_table`, or read from `claims.csv`.
+        others: such tables, by the ending of their new columns: `measured_NAME` and `verdict_NAME`, empty
+            where such a table has no claim in the same words.
+    """
+    key = ["paper", "figure", "claim", "claimed"]
+    for name, other in others.items():
+        told = other[[*key, "measured", "verdict"]].drop_duplicates()
+        claims = claims.merge(told, "left", key, suffixes=("", f"_{name}"), validate="one_to_one")
+    return claims
 
 
 def markdown(

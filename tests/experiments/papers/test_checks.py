@@ -27,7 +27,7 @@ def test_changes_are_paired_by_seed_and_summed_up_as_claimed(statistic: str, exp
 def test_a_claim_can_be_about_some_workloads() -> None:
     (checked,) = check(MEASURED, claim("change", workloads=("b",)))
     assert checked.measured[0].value == pytest.approx(-0.8)
-    assert checked.as_dict()["workloads"] == ["b"]
+    assert checked.workloads == ("b",)
     assert checked.claimed == 1
 
 

@@ -137,6 +137,15 @@ def test_runs__seeds_are_given__only_what_draws_has_them(traces: Path) -> None:
     ]
 
 
+def test_runs__at_variants_without_verdicts__are_of_the_first_seed() -> None:
+    (figure,) = figures("subftl", "8")
+    points = points_of(figure, scale_of(figure, "small"), None, seeds=(4, 5))
+    seeds = {point.place.variant: set() for point in points}
+    for point in points:
+        seeds[point.place.variant].add(point.run.seed)
+    assert seeds == {"stated": {4, 5}, "longer": {4}, "longest": {4}}
+
+
 def test_repeat__measures_the_time_after_the_first_collection(traces: Path) -> None:
     run = runs_of(tiny_figure(), SMALL, traces)[0]
     result = run_policy(run)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ssdgym.experiments.papers.checks import check_claims
 from ssdgym.experiments.papers.diagrams import Bars
 from ssdgym.experiments.papers.report import (
     assumed_lines,
+    beside,
     claim_lines,
     claims_table,
     cost_lines,
@@ -50,11 +52,23 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     (row,) = claims_table([(figure, "7", [finding])]).to_dict("records")
     assert (row["paper"], row["claim"], row["ours"]) == ("a paper", "greedy writes less", False)
     assert (row["value"], row["verdict"]) == (change, finding.verdict)
+    assert row["per_workload"] == f"made {change:+.1%}"
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
     assert draw(figure, [bars], tmp_path / "figure.png").stat().st_size > 5000
     assert cost_lines(results)[0].startswith("time of made: ")
     assert "for 2 runs" in cost_lines(results)[0]
+
+
+def test_claims__beside_those_of_others__by_their_words() -> None:
+    words = {"paper": "a paper", "figure": "1", "claimed": "lower", "verdict": "holds"}
+    now = pd.DataFrame([{**words, "claim": claim, "measured": "-1 %"} for claim in ("less", "more")])
+    before = pd.DataFrame([{**words, "claim": "less", "measured": "-2 %"}])
+    table = beside(now, before=before)
+    assert table["measured"].tolist() == ["-1 %"] * 2
+    assert table["measured_before"].tolist() == ["-2 %", pytest.approx(float("nan"), nan_ok=True)]
+    with pytest.raises(pd.errors.MergeError):
+        beside(now, before=pd.concat([before, before.assign(verdict="does not hold")]))
 
 
 def test_variants_are_a_second_axis__in_runs_tables_and_pictures(traces: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_largest_change_is_chosen_on_half_of_the_seeds_and_tested_on_the_oth
     (largest,) = check(LUCKY, claim("change", statistic="maximum"))
     assert largest.measured[0].value == pytest.approx(-0.2)
     assert largest.verdict_text == "direction holds (on a, chosen on other seeds)"
-    assert largest.as_dict()["chosen"] == "a, chosen on other seeds"
+    assert largest.chosen == "a, chosen on other seeds"
     (smallest,) = check(LUCKY, claim("change", statistic="minimum"))
     assert smallest.measured[0].value == pytest.approx(-0.3)
     assert smallest.verdict_text == "holds within a factor two (on b, chosen on other seeds)"
@@ -166,7 +166,6 @@ def test_a_claim_that_holds_by_itself_says_so_where_it_holds() -> None:
     (holds,) = check(MEASURED, claim("change", holds_by=reason))
     assert holds.verdict_text == "holds within a factor two (by arithmetic: half of two is one)"
     assert claim_lines("1", [holds])[0].endswith(f" | {holds.verdict_text}")
-    assert holds.as_dict()["holds_by"] == reason
     (fails,) = check(MEASURED, claim("change", change=0.6, holds_by=reason))
     assert fails.verdict_text == "does not hold"
 
@@ -205,7 +204,7 @@ def test_a_number_and_a_limit_that_one_trace_carries_do_not_hold_either() -> Non
     claims = claim("change", change=-0.2), claim("limit", limit=-0.1), claim("change", statistic="median")
     change, limit, median = check(found, *claims, workloads=tuple("abc"))
     assert change.verdict_text == limit.verdict_text == "carried by c"
-    assert (change.as_dict()["verdict"], change.as_dict()["carrier"]) == ("carried by one trace", "c")
+    assert (change.verdict, change.carrier) == ("carried by one trace", "c")
     assert (median.verdict, median.carrier) == ("does not hold", "")
 
 
@@ -254,5 +253,5 @@ def test_what_is_measured_at_other_variants_stands_beside_the_verdict() -> None:
         **variants,
     )
     assert own.measured_text == "-10.0% [-10.0%, -10.0%] (long warm-up: -50.0%)"
-    assert own.as_dict()["elsewhere"] == {"long warm-up": pytest.approx(-0.5)}
+    assert own.elsewhere == {"long warm-up": pytest.approx(-0.5)}
     assert named.measured_text == "-50.0% [-50.0%, -50.0%]"

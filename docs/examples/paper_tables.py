@@ -1,0 +1,158 @@
+"""Write the tables of the pages on papers from what `ssdgym reproduce` has measured.
+
+`python paper_tables.py results/small --paper results/paper --before results/before` reads `PAPER/*/claims.csv`
+in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before and now, and what moved
+it. Then it writes the tables in `docs/reproductions/claims` whose rows `rows.yaml` names. Without a folder it
+only does that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from ssdgym.experiments.papers.report import beside
+
+DOCS = Path(__file__).parents[1]
+PAPERS = ("subftl", "speedupgc", "ippbe", "pen", "block-size")
+COLUMNS = {
+    "paper": "paper",
+    "figure": "figure",
+    "claim": "claim",
+    "by": "by",
+    "claimed": "claimed",
+    "measured": "measured, scale `small`",
+    "measured_paper": "scale `paper`",
+    "verdict_before": "verdict before",
+    "why": "verdict now",
+    "cause": "moved by",
+}
+#: What lies between the verdicts before and now, by paper and figure, where they differ.
+CAUSES = {
+    r"subftl .*": "placement by length, the printed rule of the region",
+    r"speedupgc samples.*": "a condition on the input; reads written first",
+    r"speedupgc .*": "all 14 hours, by a condition on the input; played 2 to 9 times; reads written first",
+    r"ippbe .*": "one die in each chip, as printed",
+    r"pen 13a": "the mean of the bars as drawn",
+    r"block-size .*": "blocks emptied in one go",
+}
+#: Claims that had other words before: these, by those before.
+REWORDED = {
+    "the baseline has 2.67 times the write amplification of PEN, on average": (
+        "write amplification is reduced 2.67 times, on average: to 0.375 of the baseline's",
+        "-62.5%",
+    ),
+}
+_NEW = "not claimed in these words"
+#: The last words of what was measured: the same at other variants, or by other means.
+_ELSEWHERE = re.compile(r" \((?!without )([^()]+: [^()]+)\)$")
+
+
+def claims_in(folder: Path) -> pd.DataFrame:
+    """Return the claims of all papers that were measured into a folder.
+
+    Args:
+        folder: with a folder for each paper, `--out` of `ssdgym reproduce`.
+    """
+    files = [file for paper in PAPERS for file in sorted((folder / paper).glob("*/claims.csv"))]
+    return pd.concat([pd.read_csv(file, dtype={"figure": str}) for file in files], ignore_index=True)
+
+
+def every_claim(now: pd.DataFrame, before: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
+    """Return every claim: what is measured at both scales, the verdict before and now, and what moved it.
+
+    Args:
+        now: the claims, at scale `small`.
+        before: those of the version before.
+        paper: those measured at scale `paper`.
+    """
+    reworded = before["claim"].map(REWORDED)
+    before = before.assign(
+        claim=reworded.str[0].fillna(before["claim"]), claimed=reworded.str[1].fillna(before["claimed"])
+    )
+    table = beside(now, before=before, paper=paper)
+    table["by"] = table["ours"].map({True: "ours", False: "paper"})
+    table["cause"] = [
+        "" if row.verdict == row.verdict_before or pd.isna(row.verdict_before) else _cause(row)
+        for row in table.itertuples()
+    ]
+    table["verdict_before"] = table["verdict_before"].fillna(_NEW)
+    return table[list(COLUMNS)].fillna("").rename(columns=COLUMNS)
+
+
+def _cause(row: Any) -> str:
+    return next(why for pattern, why in CAUSES.items() if re.fullmatch(pattern, f"{row.paper} {row.figure}"))
+
+
+def table_of(claims: pd.DataFrame, name: str, spec: dict[str, Any]) -> list[list[str]]:
+    """Return a table of a page, its headings first; a column without anything is left out.
+
+    Args:
+        claims: as of `every_claim`.
+        name: of the table, which begins with the paper.
+        spec: of the table in `rows.yaml`.
+    """
+    others = spec.get("beside", {})
+    of_paper = claims[claims["paper"] == name.removesuffix("-measured")]
+    rows = [
+        [label, *_cells(_claim(of_paper, *words.split(": ", 1)), others)]
+        for label, words in spec["rows"].items()
+    ]
+    scales = ("scale `small`", *others.values(), "scale `paper`")
+    head = [spec["heading"], "claimed", *scales, "verdict before", "verdict"]
+    kept = [index for index in range(len(head)) if any(row[index] for row in rows)]
+    return [[row[index] for index in kept] for row in [head, *rows]]
+
+
+def _claim(claims: pd.DataFrame, figure: str, words: str) -> pd.Series:
+    found = claims[(claims["figure"] == figure) & claims["claim"].str.contains(words, regex=False)]
+    assert len(found) == 1, f"{figure}: {len(found)} claims have the words '{words}'; give those of one"
+    return found.iloc[0]
+
+
+def _cells(claim: pd.Series, others: dict[str, str]) -> Iterator[str]:
+    measured = claim["measured, scale `small`"]
+    elsewhere = _ELSEWHERE.search(measured)
+    values = dict(part.split(": ", 1) for part in elsewhere[1].split("; ")) if elsewhere else {}
+    yield claim["claimed"]
+    yield _ELSEWHERE.sub("", measured)
+    yield from (values.get(name, "") for name in others)
+    yield _ELSEWHERE.sub("", claim["scale `paper`"]).replace(" (no interval)", "")
+    yield _stressed(claim["verdict before"])
+    yield _stressed(claim["verdict now"])
+
+
+def _stressed(verdict: str) -> str:
+    """Return a verdict without its reason; in bold one that a claim does not survive."""
+    short = re.split(r"[:(]", verdict)[0].strip().removeprefix("holds ")
+    return f"**{short}**" if short.startswith(("does not hold", "carried")) else short
+
+
+def main() -> None:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("small", type=Path, nargs="?", help="folder of what was measured at scale small")
+    parser.add_argument("--paper", type=Path, help="folder of what was measured at scale paper")
+    parser.add_argument("--before", type=Path, help="folder of what the version before measured")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the pages")
+    chosen = parser.parse_args()
+    path = chosen.docs / "tables" / "paper-claims.csv"
+    if chosen.small:
+        every_claim(*map(claims_in, (chosen.small, chosen.before, chosen.paper))).to_csv(path, index=False)
+    claims = pd.read_csv(path, dtype=str, keep_default_na=False)
+    folder = chosen.docs / "reproductions" / "claims"
+    for name, spec in yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8")).items():
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(table_of(claims, name, spec))
+    print(claims.groupby("paper")["verdict now"].count().to_string())
+
+
+if __name__ == "__main__":
+    main()
