@@ -1,9 +1,9 @@
 """Write the tables of the pages on papers from what `ssdgym reproduce` has measured.
 
-`python paper_tables.py results/small --paper results/paper --before results/before` reads `PAPER/*/claims.csv`
-in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before and now, and what moved
-it. Then it writes the tables in `docs/reproductions/claims` whose rows `rows.yaml` names. Without a folder it
-only does that.
+`python paper_tables.py results/small --paper results/paper --before results/before` reads
+`PAPER/*/claims.csv` in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before
+and now, and what moved it. Then it writes the tables in `docs/reproductions/claims` whose rows `rows.yaml` has.
+Without a folder it only does that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -51,8 +50,8 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
     runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
-    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder. claims.csv has
-    the claims of all its figures, and in the folder of a figure those of this one.
+    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder. claims.csv
+    has the claims as a table, in the folder of each figure, too.
 
     Examples:
 
@@ -83,11 +82,9 @@ def reproduce(
             progress_note(f"figure {one.figure} is left out, some of its runs failed", quiet=as_json)
             continue
         samples = [point.with_result(found[repr(point.run)]) for point in own]
-        report, own_panels = _report(
-            one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json
-        )
+        report, checked = _report(one, (scale, amount), samples, folder, quiet=as_json)
         reports.append(report)
-        panels += own_panels
+        panels += checked
     write_bytes(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
     costs = cost_lines(list(found.values()))
     if as_json:
@@ -142,6 +139,7 @@ def _report(
     from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_bytes
 
+    folder /= f"figure{figure.figure}"
     results = [sample.result for sample in samples]
     diagrams = diagrams_of(figure, samples)
     panels = [(diagram, check_claims(figure, diagram.panel, samples, scale[0])) for diagram in diagrams]
@@ -161,5 +159,5 @@ def _report(
     numbered = [(figure, figure.number_of(diagram.panel), checked) for diagram, checked in panels]
     table = claims_table(numbered)
     write_bytes(folder / "claims.csv", table.to_csv(index=False).encode())
-    claims = json.loads(table.to_json(orient="records"))
+    claims = table.astype(object).where(table.notna(), None).to_dict("records")
     return {"figure": figure.figure, "claims": claims, "files": files}, numbered

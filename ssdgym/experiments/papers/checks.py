@@ -231,12 +231,8 @@ def _columns(
 def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
     """Return the workloads that have next to nothing to divide by, held against the median of the others."""
     bases = {name: min(one.base for one in own) for name, own in columns.items()}
-    found = []
-    for name, base in bases.items():
-        others = [other for workload, other in bases.items() if workload != name]
-        if others and base < NEAR_ZERO * np.median(others):
-            found.append(name)
-    return tuple(found)
+    of_others = {name: [bases[one] for one in bases if one != name] for name in bases}
+    return tuple(name for name, own in of_others.items() if own and bases[name] < NEAR_ZERO * np.median(own))
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:

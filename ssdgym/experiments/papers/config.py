@@ -182,8 +182,8 @@ class FigureConfig(Config):
     )
     also_at: Texts = Field(
         (),
-        description="Variants at which claims that name none are measured, too, on the first seed and without "
-        "a verdict: what it depends on.",
+        description="Variants at which claims that name none are measured, too, with the first seed and no "
+        "verdict: what it depends on.",
     )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
