@@ -2,8 +2,8 @@
 
 `python paper_tables.py results/small --paper results/paper --before results/before` reads
 `PAPER/*/claims.csv` in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before
-and now, and what moved it. Then it writes the tables in `docs/reproductions/claims` whose rows `rows.yaml` has.
-Without a folder it only does that.
+and now, and what moved it. Then it writes the tables in `docs/reproductions/claims`, with the rows that
+`rows.yaml` names. Without a folder it only does that.
 """
 
 from __future__ import annotations
@@ -73,10 +73,9 @@ def every_claim(now: pd.DataFrame, before: pd.DataFrame, paper: pd.DataFrame) ->
         before: those of the version before.
         paper: those measured at scale `paper`.
     """
-    reworded = before["claim"].map(REWORDED)
-    before = before.assign(
-        claim=reworded.str[0].fillna(before["claim"]), claimed=reworded.str[1].fillna(before["claimed"])
-    )
+    before = before.copy()
+    for said, words in REWORDED.items():
+        before.loc[before["claim"] == said, ["claim", "claimed"]] = words
     table = beside(now, before=before, paper=paper)
     table["by"] = table["ours"].map({True: "ours", False: "paper"})
     table["cause"] = [

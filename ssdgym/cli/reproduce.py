@@ -27,6 +27,9 @@ def reproduce(
     figure: Annotated[
         str | None, typer.Option(help="Only the figure of this number, or one of its panels.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also the figures that only add to what the paper says.")
+    ] = False,
     scale: Annotated[
         Literal["smoke", "small", "paper"], typer.Option(help="How much of the experiment is run.")
     ] = "small",
@@ -69,7 +72,9 @@ def reproduce(
 
     if volumes is not None and traces is None:
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
-    chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure, workload or ())]
+    named = every or figure or workload
+    found_figures = [one for one in figures(paper, figure, workload or ()) if named or one.is_of_the_paper]
+    chosen = [(one, scale_of(one, scale)) for one in found_figures]
     if workload:
         chosen = [(one, amount.model_copy(update={"workloads": tuple(workload)})) for one, amount in chosen]
     folder = out or Path("results/reproduce") / paper / scale
@@ -104,7 +109,9 @@ def _run(
     """Run what is not in the folder yet; runs that several figures share are made once."""
     from ssdgym.experiments.runs.grid import Grid
 
-    different = {repr(run): run for run in runs}
+    # One after the other those that play the same requests, which are drawn once for them.
+    ordered = sorted(runs, key=lambda run: (repr(run.workload), run.seed))
+    different = {repr(run): run for run in ordered}
     report = run_stored(Grid.of(list(different.values())), folder, workers, quiet=quiet)
     failed = {repr(failure.run) for failure in report.failures}
     finished = [name for name in different if name not in failed]

@@ -212,6 +212,11 @@ class FigureConfig(Config):
     )
 
     @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the paper says anything about it."""
+        return any(not claim.is_ours for panel in self.panels for claim in panel.claims)
+
+    @property
     def bars(self) -> Texts:
         """Names of the series."""
         match self.series:

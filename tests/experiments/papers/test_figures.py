@@ -54,6 +54,11 @@ def test_figures__of_a_workload__only_those_that_play_it() -> None:
         figures("pen", None, ["hm_0", "w92"])
 
 
+def test_figures__of_which_the_paper_says_nothing__are_ours() -> None:
+    ours = [one.figure for one in figures("subftl") if not one.is_of_the_paper]
+    assert ours == ["depth", "footprint"]
+
+
 def test_departures__what_a_figure_adds_to_those_of_its_paper() -> None:
     (figure,) = figures("block-size", "1")
     assert figure.departures[-1].startswith("traces whose victims hold no valid page on blocks of 1 MiB")
