@@ -50,6 +50,11 @@ REWORDED = {
         "-62.5%",
     ),
 }
+#: Hours of SpeedupGC with the statistics of another one, which is not shown.
+_TWINS = {
+    name: f"{name} (and {twin})"
+    for name, twin in (("2016021619-LUN2", "vdi_03"), ("2016021719-LUN0", "vdi_01"))
+}
 _NEW = "not claimed in these words"
 #: The last words of what was measured: the same at other variants, or by other means.
 _ELSEWHERE = re.compile(r" \((?!without )([^()]+: [^()]+)\)$")
@@ -110,6 +115,35 @@ def table_of(claims: pd.DataFrame, name: str, spec: dict[str, Any]) -> list[list
     return [[row[index] for index in kept] for row in [head, *rows]]
 
 
+def hours(claims: pd.DataFrame, folder: Path) -> list[list[str]]:
+    """Return SpeedupGC's changes against GSM hour by hour, its headings first, and whether the hour judges.
+
+    Args:
+        claims: as of `claims_in`.
+        folder: of what was measured at scale `small`.
+    """
+    report = (folder / "speedupgc" / "figure8" / "figure8.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"^- host pages written per spare page on (\S+): (\S+)$", report, re.MULTILINE))
+    of_gsm = claims[claims["claim"].str.contains("against GSM|writes less than GSM")]
+    changes = [
+        dict(each.split(" ", 1) for each in row.per_workload.split("; "))
+        for figure in ("8a", "9", "10", "11")
+        for row in of_gsm[of_gsm["figure"] == figure].itertuples()
+    ]
+    rows = [
+        [
+            _TWINS.get(name, name),
+            share,
+            "yes" if float(share) >= 1 else "no",
+            *(own.get(name, "") for own in changes),
+        ]
+        for name, share in written.items()
+    ]
+    parts = ("GC operation", "reads", "writes", "write amplification")
+    head = ["hour", "written per spare page", "judges", *(name for part in parts for name in (part, "kept"))]
+    return [head, *rows]
+
+
 def _claim(claims: pd.DataFrame, figure: str, words: str) -> pd.Series:
     found = claims[(claims["figure"] == figure) & claims["claim"].str.contains(words, regex=False)]
     assert len(found) == 1, f"{figure}: {len(found)} claims have the words '{words}'; give those of one"
@@ -134,6 +168,11 @@ def _stressed(verdict: str) -> str:
     return f"**{short}**" if short.startswith(("does not hold", "carried")) else short
 
 
+def _write(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
 def main() -> None:
     """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -143,13 +182,14 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the pages")
     chosen = parser.parse_args()
     path = chosen.docs / "tables" / "paper-claims.csv"
-    if chosen.small:
-        every_claim(*map(claims_in, (chosen.small, chosen.before, chosen.paper))).to_csv(path, index=False)
-    claims = pd.read_csv(path, dtype=str, keep_default_na=False)
     folder = chosen.docs / "reproductions" / "claims"
+    if chosen.small:
+        now = claims_in(chosen.small)
+        every_claim(now, claims_in(chosen.before), claims_in(chosen.paper)).to_csv(path, index=False)
+        _write(folder / "speedupgc-hours.csv", hours(now, chosen.small))
+    claims = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name, spec in yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8")).items():
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(table_of(claims, name, spec))
+        _write(folder / f"{name}.csv", table_of(claims, name, spec))
     print(claims.groupby("paper")["verdict now"].count().to_string())
 
 

@@ -60,8 +60,6 @@ def reproduce(
 
         ssdgym reproduce speedupgc --figure 12a
 
-        ssdgym reproduce block-size --figure 3 --scale small
-
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
 
         ssdgym reproduce pen --scale paper --figure 13 --workload prn_1 --seeds 1-3

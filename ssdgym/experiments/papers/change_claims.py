@@ -188,10 +188,8 @@ class TrendClaim(Claim):
 
     def find(self, compared: Compared) -> Found:
         """Return the mean change from the first variant to the last, and the verdict on all steps."""
-        side, steps = (
-            side_of(self.direction),
-            len(compared.workloads) // len(set(compared.workloads.tolist())),
-        )
+        side = side_of(self.direction)
+        steps = len(compared.workloads) // len(set(compared.workloads.tolist()))
         last = slice(steps - 1, None, steps)
         whole = Compared(
             compared.scores[:, last], compared.workloads[last], (), compared.weights[last], compared.exact

@@ -25,11 +25,6 @@ from ssdgym.experiments.statistics import Estimate
 
 #: A trace is left out of a mean of ratios if it has less to divide by than this share of the others' median.
 NEAR_ZERO = 0.01
-#: How it reads that a claim holds without saying much.
-_HOLDS_BY = {"arithmetic": "by arithmetic", "construction": "by construction", "vacuity": "vacuously"}
-_NO_VERDICT: Verdict = "not comparable"
-_NOT_MEASURED: Verdict = "not measured"
-_CARRIED: Verdict = "carried by one trace"
 
 
 @dataclass(frozen=True)
@@ -70,18 +65,18 @@ class CheckedClaim:
     @property
     def verdict_text(self) -> str:
         """The verdict, the comparison that was chosen for it, and why there is none or it says little."""
-        if self.verdict == _NO_VERDICT and self.claim.not_comparable is not None:
+        if self.verdict == "not comparable" and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
-        if self.verdict == _NOT_MEASURED and self.unmeasured:
+        if self.verdict == "not measured" and self.unmeasured:
             name, why = next(iter(self.unmeasured.items()))
             where = f"on no trace, such as {name}: " if len(self.unmeasured) > 1 else ""
             return f"{self.verdict}: {where}{why}"
-        if self.verdict == _CARRIED:
+        if self.verdict == "carried by one trace":
             return f"carried by {self.carrier}"
         notes = [f"on {self.chosen}"] if self.chosen else []
         reason = self.claim.holds_by
         if reason is not None and self.verdict.startswith(("holds", "direction holds")):
-            notes.append(f"{_HOLDS_BY[reason.kind]}: {reason.why}")
+            notes.append(f"by {reason.kind}: {reason.why}")
         return f"{self.verdict} ({'; '.join(notes)})" if notes else self.verdict
 
     @property
@@ -94,7 +89,7 @@ class CheckedClaim:
         if self.left_out:
             names = ", ".join(self.left_out)
             part += f" (without {names}: less than {NEAR_ZERO:.0%} of the others to divide by)"
-        if self.unmeasured and self.verdict != _NOT_MEASURED:
+        if self.unmeasured and self.verdict != "not measured":
             part += f" (without {', '.join(self.unmeasured)}: not measured there)"
         others = [f"{name}: {number:{self.style}}" for name, number in self.elsewhere.items()]
         others += [f"{name} {number:.2f} times" for name, number in self.means.items()]
@@ -152,22 +147,22 @@ def _check(
     workloads = tuple(dict.fromkeys(compared.workloads.tolist()))
     found = claim.find(compared) if len(compared.scores) else None
     if found is None:
-        return CheckedClaim(claim, (), claimed, (), {}, _NOT_MEASURED, left_out=left_out)
-    verdict = _NOT_MEASURED if set(workloads) <= set(unmeasured) else found.verdict
+        return CheckedClaim(claim, (), claimed, (), {}, "not measured", left_out=left_out)
+    verdict = "not measured" if set(workloads) <= set(unmeasured) else found.verdict
     return CheckedClaim(
         claim,
         workloads,
         claimed,
         found.measured,
         {name: float(compared.scores[:, compared.workloads == name].mean()) for name in workloads},
-        verdict if comparable else _NO_VERDICT,
+        verdict if comparable else "not comparable",
         found.text,
         found.style,
         means=_other_means(judged) if isinstance(claim, ChangeClaim) and claim.other_means else {},
         chosen=f"{found.chosen}, chosen on other seeds"
         if found.chosen and len(compared.scores) > 1
         else found.chosen,
-        carrier=found.carrier if verdict == _CARRIED else "",
+        carrier=found.carrier if verdict == "carried by one trace" else "",
         left_out=left_out,
         unmeasured=unmeasured,
     )

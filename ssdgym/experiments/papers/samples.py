@@ -82,13 +82,10 @@ def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> 
 def _value_of(result: Result, metric: str) -> float | None:
     """Return a metric, or one over another; `None` where it was not measured."""
     name, _, divisor = metric.partition(PER)
-    if not result.measured(name):
+    if not all(result.measured(one) for one in (name, divisor) if one):
         return None
-    if not divisor:
-        return result.metric(name)
-    if not result.measured(divisor) or not result.metric(divisor):
-        return None
-    return result.metric(name) / result.metric(divisor)
+    below = result.metric(divisor) if divisor else 1
+    return result.metric(name) / below if below else None
 
 
 def relative(values: Values, base: str, variant: str = "") -> Values:
