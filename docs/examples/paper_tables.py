@@ -55,7 +55,7 @@ _TWINS = {
     name: f"{name} (and {twin})"
     for name, twin in (("2016021619-LUN2", "vdi_03"), ("2016021719-LUN0", "vdi_01"))
 }
-_NEW = "not claimed in these words"
+_NEW = "none"
 #: The last words of what was measured: the same at other variants, or by other means.
 _ELSEWHERE = re.compile(r" \((?!without )([^()]+: [^()]+)\)$")
 
@@ -93,6 +93,31 @@ def every_claim(now: pd.DataFrame, before: pd.DataFrame, paper: pd.DataFrame) ->
 
 def _cause(row: Any) -> str:
     return next(why for pattern, why in CAUSES.items() if re.fullmatch(pattern, f"{row.paper} {row.figure}"))
+
+
+def counts(claims: pd.DataFrame) -> list[list[str]]:
+    """Return how many claims of each paper come out, before and now, its headings first; none of ours.
+
+    Args:
+        claims: as of `every_claim`.
+    """
+    parts = {
+        "come out": "holds|direction",
+        "do not": "does not|negligible|carried",
+        "no verdict": "no|one|too",
+    }
+    columns = {"before": "verdict before", "now": "verdict now"}
+    head = ["paper", "claims", *(f"{part}, {when}" for part in parts for when in columns)]
+    rows = [
+        [paper, str(len(own))]
+        + [
+            str(own[column].str.match(pattern).sum())
+            for pattern in parts.values()
+            for column in columns.values()
+        ]
+        for paper, own in claims[claims["by"] == "paper"].groupby("paper", sort=False)
+    ]
+    return [head, *rows]
 
 
 def table_of(claims: pd.DataFrame, name: str, spec: dict[str, Any]) -> list[list[str]]:
@@ -190,7 +215,7 @@ def main() -> None:
     claims = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name, spec in yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8")).items():
         _write(folder / f"{name}.csv", table_of(claims, name, spec))
-    print(claims.groupby("paper")["verdict now"].count().to_string())
+    _write(chosen.docs / "tables" / "paper-verdicts.csv", counts(claims))
 
 
 if __name__ == "__main__":

@@ -108,8 +108,8 @@ def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
     """
     key = ["paper", "figure", "claim", "claimed"]
     for name, other in others.items():
-        told = other[[*key, "measured", "verdict"]].drop_duplicates()
-        claims = claims.merge(told, "left", key, suffixes=("", f"_{name}"), validate="one_to_one")
+        found = other[[*key, "measured", "verdict"]].drop_duplicates()
+        claims = claims.merge(found, "left", key, suffixes=("", f"_{name}"), validate="one_to_one")
     return claims
 
 
