@@ -41,6 +41,7 @@ CAUSES = {
     r"speedupgc .*": "all 14 hours, by a condition on the input; played 2 to 9 times; reads written first",
     r"ippbe .*": "one die in each chip, as printed",
     r"pen 13a": "the mean of the bars as drawn",
+    r"pen 14.*": "three to five traces in the sweep, before all twelve",
     r"block-size .*": "blocks emptied in one go",
 }
 #: Claims that had other words before: these, by those before.
