@@ -62,8 +62,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     ## Rewards
     The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
     of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term,
-    which is a reward of several objectives; a term of weight 0 is shown there and does not count. The argument
-    `reward` says how the cost becomes a reward:
+    which is a reward of several objectives; a term of weight 0 is shown there and does not count. The
+    argument `reward` says how the cost becomes a reward:
 
     | `reward` | reward |
     |---|---|
