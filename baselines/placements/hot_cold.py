@@ -48,10 +48,8 @@ def hot_cold(view, plane, lpn, source, parameters):
 @hot_cold.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    first = was_first_write(view, lpn, old_page, page)
-    count_hot(view, 0 if first or hotness_group(view, 0, lpn) == 0 else 1)
-    if not first:
-        count_update(view, 0, lpn)
+    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, 0, lpn)[0]
+    count_hot(view, 1 if group > 0 else 0)
 
 
 @hot_cold.on("attached")

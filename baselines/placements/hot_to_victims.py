@@ -15,7 +15,6 @@ from ssdgym.baselines.placements.hotness import (
     count_hot,
     count_update,
     group_once_counted,
-    hotness_group,
     is_first_write,
     table_bytes,
     table_words,
@@ -84,11 +83,8 @@ def hot_to_victims(view, plane, lpn, source, parameters):
 @hot_to_victims.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    if was_first_write(view, lpn, old_page, page):
-        count_hot(view, 0)
-    else:
-        count_update(view, 0, lpn)
-        count_hot(view, 1 if hotness_group(view, 0, lpn) > 0 else 0)
+    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, 0, lpn)[1]
+    count_hot(view, 1 if group > 0 else 0)
 
 
 @kernel

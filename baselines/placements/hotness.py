@@ -82,20 +82,26 @@ def was_first_write(view, lpn, old_page, page):
 
 @kernel
 def count_update(view, first, lpn):
-    """Count a write of a page by the host, and halve all counters when the period is over."""
+    """Count a write of a page by the host; return its hotness groups before and after.
+
+    All counters are halved when the period is over.
+    """
     params, memory = view.params[0], view.memory[0]
-    hashed = mix(GOLDEN * np.uint64(lpn + 1))
+    hashed, degree = mix(GOLDEN * np.uint64(lpn + 1)), np.int64(_SATURATED)
     for row in range(params.hashes):
         counter = _counter(params, row, hashed)
         word, shift = first + counter // _PER_WORD, 4 * (counter % _PER_WORD)
         held = np.int64(view.table[word])
+        degree = min(degree, (held >> shift) & _SATURATED)
         if (held >> shift) & _SATURATED < _SATURATED:
             view.table[word] = held + (1 << shift)
+    before, after = degree, min(degree + 1, _SATURATED)
     memory.updates += 1
     if memory.updates == params.decay_period:
-        memory.updates = 0
+        memory.updates, after = 0, after >> 1
         for word in range(first, first + (params.hashes * params.counters + _PER_WORD - 1) // _PER_WORD):
             view.table[word] = (np.int64(view.table[word]) >> 1) & _LOWER_BITS
+    return _group_of(params, before), _group_of(params, after)
 
 
 @kernel

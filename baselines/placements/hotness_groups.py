@@ -309,11 +309,8 @@ def _programmed(view, plane, page, valid):
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write, and reclassify the block."""
     table = _table(view)
-    if was_first_write(view, lpn, old_page, page):
-        count_hot(view, 0)
-    else:
-        count_update(view, table, lpn)
-        count_hot(view, 1 if hotness_group(view, table, lpn) > 0 else 0)
+    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, table, lpn)[1]
+    count_hot(view, 1 if group > 0 else 0)
     _programmed(view, plane, page, view.logical[lpn].ppn == page)
 
 
