@@ -163,6 +163,7 @@ COMMON = {"control", "counters", "params", "page_memory", "block_memory", "strea
 EXCEPTIONS = {
     ("blocks/index.py", "plane.round_leader"): "makes empty devices",
     ("entries.py", "logical.ppn"): "likewise",
+    ("loop.py", "in_flight.*"): "promises a version that a family programs",
     ("page/family.py", "*"): "likewise",
     ("subpage/family.py", "*"): "likewise",
     ("block/family.py", "*"): "likewise",
@@ -278,15 +279,15 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 14_721,
-    "ssdgym.simulator": 3_585,
+    "ssdgym.engine": 14_355,
+    "ssdgym.simulator": 3_542,
     "ssdgym.policy": 2_500,
-    "ssdgym.config": 2_171,
-    "ssdgym.baselines": 6_432,
+    "ssdgym.config": 2_151,
+    "ssdgym.baselines": 6_429,
     "ssdgym.agents": 5_095,
     "ssdgym.experiments": 9_569,
     "ssdgym.workloads": 8_685,
-    "ssdgym.envs": 6_350,
+    "ssdgym.envs": 6_351,
     "ssdgym.cli": 3_436,
     "ssdgym": 1_153,  # the modules beside the packages
 }

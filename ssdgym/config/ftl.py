@@ -72,8 +72,8 @@ def ssdsim(
 
     No switch for: SSDsim's collection holds the channel for all moves of a round, and the chip until the
     erase is over; without advanced commands it works by the chip; command and address cycles take time; its
-    next block is the next number with free pages, here the one that has waited longest. Set elsewhere: its
-    write buffer (`write_buffer_pages`), `preconditioning: reads`, `volumes: overlay`.
+    next block is the next number with free pages, here the one that has waited longest; its write buffer. Set
+    elsewhere: `preconditioning: reads`, `volumes: overlay`.
 
     Args:
         allocation: when a write is bound to its die.

@@ -16,7 +16,7 @@ class GcConfig(Config):
 
     alternatives = {
         ("idle", "background_fraction"): (),
-        ("free_blocks", "free_fraction"): ("barrier_blocks", "barrier_fraction"),
+        ("free_blocks", "free_fraction"): (),
     }
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
@@ -24,8 +24,6 @@ class GcConfig(Config):
         None, gt=0, lt=1, description="threshold: share of a plane's pages free"
     )
     free_blocks: int | None = Field(None, ge=1, description="threshold: blocks in a plane's pool")
-    barrier_fraction: float | None = Field(None, gt=0, lt=1, description="barrier, default the threshold")
-    barrier_blocks: int | None = Field(None, ge=1, description="barrier, default the threshold")
     background_fraction: float | None = Field(
         None, gt=0, lt=1, description="idle dies collect planes with a smaller share of free pages"
     )
@@ -59,16 +57,6 @@ class GcConfig(Config):
             raise ValueError("has grain round, which has neither idle nor preemptible; leave them out")
         if self.grain == GcGrain.ROUND and self.background_fraction is None:
             raise ValueError("has grain round, which is of background_fraction; give that or leave it out")
-        for barrier, threshold, unit in (
-            (self.barrier_fraction, self.free_fraction, "fraction"),
-            (self.barrier_blocks, self.free_blocks, "blocks"),
-        ):
-            if barrier is None:
-                continue
-            if threshold is None:
-                raise ValueError(f"gives barrier_{unit} without the threshold free_{unit}")
-            if barrier < threshold:
-                raise ValueError(f"barrier_{unit} = {barrier} must not be below free_{unit} = {threshold}")
         return self
 
 

@@ -84,14 +84,6 @@ class PageFtl(FtlConfig):
         description="waiting reads of equal page numbers are read together in planes of one die; needs "
         "multi_plane, and time",
     )
-    # SSDsim has one, which holds what was used last.
-    write_buffer_pages: int = Field(
-        0,
-        ge=0,
-        le=MAX_PAGES,
-        description="pages of the host that the controller holds before they are written to flash, of which "
-        "the one written longest ago goes first; 0: none",
-    )
     counts_warm_pages: bool = Field(
         False,
         description="relocated pages whose data was written before the measurement are counted, in "

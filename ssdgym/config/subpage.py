@@ -19,7 +19,7 @@ _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
 _OF_REGIONS = ("region_share", "region_blocks")
 _OF_SUBFTL = ("rule", "collect_blocks", "advance", "wear_gap", "evict_after_days", "retention_days")
 #: Fields of `gc` that these FTLs have.
-_GC_FIELDS = ("mode", "free_blocks", "barrier_blocks", "priority")
+_GC_FIELDS = ("mode", "free_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
 _RETENTION_DAYS = 30
 #: Longest times, in days.

@@ -13,8 +13,8 @@ owns it. Tests hold both.
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds.
-  Owns `logical`, `in_flight`, `buffer`, `entry`, `entry_of`, `noted_version`,
+* `page`: the page-mapping family: its arrays, host pages, GC rounds.
+  Owns `logical`, `in_flight`, `noted_version`,
   `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
   `plane.collecting` and `plane.round_*`.

@@ -15,6 +15,7 @@ def wears_out(dev, block, mask):
         if has(mask, s):
             sub = block * np.int64(params.sub_blocks) + s
             ends |= dev.sub_block[sub].erases >= dev.endurance[sub].last
+    dev.life[0].has_worn |= ends
     return ends
 
 
@@ -24,7 +25,9 @@ def strain(dev, sub):
     endurance = dev.endurance[sub]
     endurance.first -= 1
     endurance.last -= 1
-    return dev.sub_block[sub].erases >= endurance.last
+    ends = dev.sub_block[sub].erases >= endurance.last
+    dev.life[0].has_worn |= ends
+    return ends
 
 
 @inlined
@@ -38,8 +41,8 @@ def count_retired(dev):
 
 @inlined
 def has_lost(dev):
-    """Return whether blocks are retired."""
-    return dev.life[0].retired_blocks > 0
+    """Return whether a block is worn, or retired already."""
+    return dev.life[0].has_worn != 0
 
 
 @inlined

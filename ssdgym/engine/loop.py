@@ -7,6 +7,7 @@ transaction, an idle die takes the next command, and the clock goes on to the ne
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane
+from ssdgym.engine.cells import forget_page
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
@@ -28,6 +29,7 @@ from ssdgym.engine.time.events import (
 )
 from ssdgym.engine.time.transactions import (
     arrived,
+    is_partial,
     next_request,
     note_parts,
     page_done,
@@ -53,20 +55,16 @@ def part_pages(dev, request):
     return np.int64(1)
 
 
-@operation(optional=True)
-def serve_read(dev, lpn):
-    """Serve a read of a page that a write buffer holds, and count it; return whether one does."""
-    return False
-
-
 @operation
 def host_read(dev, lpn):
     """Read a mapped page of the host from flash."""
 
 
-@operation
+@operation(optional=True)
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
+    forget_page(dev, lpn_of(dev, request))
+    dev.counters[0].host_pages_trimmed += 1
 
 
 # -- without time
@@ -102,8 +100,6 @@ def do_read(dev, request):
     """Read the next page of a request."""
     lpn = lpn_of(dev, request)
     dev.counters[0].host_reads += 1
-    if serve_read(dev, lpn):
-        return
     if dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
     else:
@@ -177,6 +173,7 @@ def start_next(dev, requests):
     control = dev.control[0]
     if not arrived(dev.params[0], control, requests[control.cursor]):
         return np.int64(AGAIN)
+    prefetch_ahead(dev, requests)
     start_request(dev, requests[control.cursor])
     return np.int64(OK)
 
@@ -191,9 +188,24 @@ def queue_write(dev, number):
     """Queue the write of a transaction to the die that it is bound to, if it is."""
 
 
-@operation
+@operation(optional=True)
 def admit_write(dev, request):
-    """Admit the next page of a write; return OK, AGAIN, a decision that is due, or an error."""
+    """Admit the next page of a write; return OK, AGAIN, a decision that is due, or an error.
+
+    One in part of a page that is mapped, and of which no version is on its way, is read first.
+    """
+    control, lpn = dev.control[0], lpn_of(dev, request)
+    control.admitted_pages += 1
+    mapped = dev.logical[lpn].ppn >= 0 and dev.in_flight[lpn] == 0
+    read_first = is_partial(request, control.offset) and mapped
+    dev.in_flight[lpn] += 1
+    version = dev.logical[lpn].version + dev.in_flight[lpn]
+    number = take_transaction(dev, lpn, version, control.slot, read_first)
+    if read_first:
+        queue_read(dev, number)
+    else:
+        queue_write(dev, number)
+    return np.int64(OK)
 
 
 @operation(optional=True)
@@ -201,9 +213,7 @@ def admit_read(dev, request):
     """Admit the next page of a read."""
     lpn, slot = lpn_of(dev, request), np.int64(dev.control[0].slot)
     dev.counters[0].host_reads += 1
-    if serve_read(dev, lpn):
-        page_done(dev, slot)
-    elif dev.in_flight[lpn] > 0:
+    if dev.in_flight[lpn] > 0:
         dev.counters[0].queue_hits += 1
         page_done(dev, slot)
     elif dev.logical[lpn].ppn < 0:
@@ -214,17 +224,9 @@ def admit_read(dev, request):
 
 
 @operation(optional=True)
-def admit_flush(dev):
-    """Admit the next page that a flush writes back from a write buffer."""
-
-
-@operation(optional=True)
 def admit_page(dev, request):
     """Admit the next page of the started request; return OK, AGAIN, a decision that is due, or an error."""
     control = dev.control[0]
-    if request.op == FLUSH:
-        admit_flush(dev)
-        return np.int64(OK)
     pages = np.int64(part_pages(dev, request))
     if request.op == WRITE:
         status = np.int64(admit_write(dev, request))

@@ -77,6 +77,10 @@ _ITEMS = PolicyView(
     memory=np.uint8,
     table=np.uint8,
 )
+#: Whose memory and view there are: that of the victim rule, the placement (and trackers), the rule for idle
+#: dies, the rules for allocation and levelling.
+ROLES = ("victim", "place", "idle", "wear")
+VICTIM, PLACEMENT, IDLE_RULE, WEAR_RULES = range(4)
 #: numba's type of the view, for compiling rules.
 VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
 
@@ -84,22 +88,28 @@ VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
 def view_maker(arrays: Arrays) -> Any:
     """Make the kernel that returns the view of a rule on devices of a family; nothing is copied.
 
-    It is called with (batch, number of the device, and the bytes at which the memory of the rule begins in
-    each array). Arrays that the family does not have are empty ones, which lie in memory as those of others.
+    It is called with (batch, number of the device, number of the rule's role). Arrays that the family does
+    not have are empty ones, which lie in memory as those of others.
     """
     kept: tuple[str, ...] = arrays.state._fields  # type: ignore[attr-defined]
-    starts = {name: f", {part}:" for name, part in MEMORY_FIELDS.items()}
+    starts = {name: f", start[{k}]:" for k, name in enumerate(MEMORY_FIELDS)}
     namespace: dict[str, Any] = {"__name__": __name__, "PolicyView": PolicyView}
     rows = []
     for name, items in _ITEMS._asdict().items():
         namespace[f"no_{name}"] = np.zeros(0, items)
         rows.append(f"state.{name}[i{starts.get(name, '')}]" if name in kept else f"no_{name}")
     exec(
-        "def view_of(state, i, page, block, stream, device, table):\n"
+        "def view_of(state, i, role):\n"
+        "    start = state.params[i, 0].memory_at[role]\n"
         f"    return PolicyView({', '.join(rows)})\n",
         namespace,
     )
     return inlined(namespace["view_of"])
+
+
+def memory_start(state: State, i: int, array: str, role: str) -> int:
+    """Return the byte of an array at which the memory of a rule begins."""
+    return int(state.params["memory_at"][i, 0, ROLES.index(role), [*MEMORY_FIELDS].index(array)])
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
@@ -109,7 +119,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         state: the batch.
         i: number of the device in it.
         memory: records the rule keeps.
-        role: whose memory it is, `victim`, `place` or `idle`.
+        role: whose memory it is, one of ROLES.
 
     Returns:
         Record arrays that share memory with the device, read-only but for the rule's own records.
@@ -122,7 +132,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         part = MEMORY_FIELDS.get(name)
         record = None if part is None else getattr(memory, part)
         if record is not None:
-            array = array[int(state.params[f"{role}_{part}"][i, 0]) :]
+            array = array[memory_start(state, i, name, role) :]
             length = lengths.get(name, len(array) // record.itemsize)
             array = array[: length * record.itemsize].view(record)
         arrays[name] = array[: lengths.get(name)].view(np.recarray)

@@ -65,7 +65,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     _check_times(device)
     geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, PARAMS)
-    values: dict[str, float] = {
+    values: dict[str, Any] = {
         "seed": seed,
         "logical_pages": device.logical_pages,
         "channels": geometry.channels,

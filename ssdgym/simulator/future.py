@@ -94,11 +94,6 @@ def check_order(device: DeviceConfig, who: str) -> None:
             f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "
             "ftl.timing to none."
         )
-    if getattr(device.ftl, "write_buffer_pages", 0):
-        raise SsdgymError(
-            f"device {device.name}: {who} uses the order in which the host writes, and pages leave the "
-            "write buffer in another; set ftl.write_buffer_pages to 0."
-        )
 
 
 def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -102,16 +102,10 @@ def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
 
 
 def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
-    """Return the pages of the request in admission that the device has not taken yet.
-
-    A flush in admission takes those that the write buffer holds.
-    """
+    """Return the pages of the request in admission that the device has not taken yet."""
     control = state.control[i, 0]
-    slot = control["slot"]
-    if slot < 0:
+    if control["slot"] < 0:
         return 0
-    if state.slot["op"][i, slot] == FLUSH:
-        return int(state.buffer["held"][i, 0])
     return int(requests[control["cursor"]]["pages"] - control["offset"])
 
 
@@ -131,8 +125,8 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
             control["slot"] = -1
             return
         slot["remaining"] = 0
-        control["outstanding"] -= slot["op"] != FLUSH
-        control["outstanding_writes"] -= slot["op"] in (WRITE, FLUSH)
+        control["outstanding"] -= 1
+        control["outstanding_writes"] -= slot["op"] == WRITE
         slot["next"] = control["free_slot"]
         control["free_slot"] = control["slot"]
         control["slot"] = -1

@@ -5,16 +5,11 @@ from __future__ import annotations
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import MemoryBytes
 from ssdgym.config.page import PageFtl
+from ssdgym.engine.core.handle import MEMORY_FIELDS
 from ssdgym.errors import SsdgymError
 
 #: The engine's array of each part of a rule's memory.
-ARRAYS = {
-    "page": "page_memory",
-    "block": "block_memory",
-    "stream": "stream_memory",
-    "device": "memory",
-    "table": "table",
-}
+ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
 #: The memory of a rule, and that of a device in a batch, begins at multiples of so many bytes.
 _ALIGNED = 64
 
@@ -37,19 +32,13 @@ def _segments(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
     return {part: -(-size // _ALIGNED) * _ALIGNED for part, size in _bytes_of(device, rule).items()}
 
 
-def memory_fields(device: DeviceConfig) -> dict[str, int]:
-    """Return where the memory of each rule begins, by the fields of PARAMS."""
-    needs = PageFtl.of(device.ftl).needs
-    place = _segments(device, needs.victim)
-    victim = place if needs.shared else dict.fromkeys(place, 0)
-    idle = {part: place[part] + size for part, size in _segments(device, needs.place).items()}
-    wear = {part: idle[part] + size for part, size in _segments(device, needs.idle).items()}
-    return {
-        **{f"victim_{part}": start for part, start in victim.items()},
-        **{f"place_{part}": start for part, start in place.items()},
-        **{f"idle_{part}": start for part, start in idle.items()},
-        **{f"wear_{part}": start for part, start in wear.items()},
-    }
+def memory_at(device: DeviceConfig) -> list[list[int]]:
+    """Return the bytes at which the memory of each rule begins, as the field of PARAMS has it."""
+    needs, starts = PageFtl.of(device.ftl).needs, [[0] * len(ARRAYS)]
+    for rule in _kept(device)[:-1]:
+        sizes = _segments(device, rule)
+        starts.append([start + sizes[part] for start, part in zip(starts[-1], ARRAYS, strict=True)])
+    return [starts[1] if needs.shared else starts[0], *starts[1:]]
 
 
 def _kept(device: DeviceConfig) -> list[MemoryBytes]:

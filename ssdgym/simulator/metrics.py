@@ -11,7 +11,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.transactions import bin_middles
-from ssdgym.requests import FLUSH, READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.cells import lifetime_metrics, note_programmed
 from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
@@ -102,7 +102,7 @@ def reset_metrics(state: State, i: int) -> None:
     family_of_state(state).reset_metrics(state, i)
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]
-    under_way = np.flatnonzero((slots["remaining"] > 0) & (slots["op"] != FLUSH))
+    under_way = np.flatnonzero(slots["remaining"] > 0)
     under_way = under_way[np.argsort(slots["serial"][under_way])]
     slots["serial"][under_way] = np.arange(len(under_way))
     control["serial"] = len(under_way)

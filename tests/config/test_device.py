@@ -123,12 +123,6 @@ def test_field__out_of_range__named_with_its_bound_and_value(field: str, value: 
         ),
         ("ftl.gc.free_fraction", 0.1, "field ftl.gc must give exactly one of free_fraction and free_blocks"),
         ("ftl.gc.free_blocks", None, "field ftl.gc must give exactly one of free_fraction and free_blocks"),
-        ("ftl.gc.barrier_blocks", 1, "field ftl.gc barrier_blocks = 1 must not be below free_blocks = 2"),
-        (
-            "ftl.gc.barrier_fraction",
-            0.1,
-            "field ftl.gc gives barrier_fraction without the threshold free_fraction",
-        ),
         (
             "capacity.logical_pages",
             100,

@@ -23,7 +23,7 @@ ALIGNED = {**JOINING, "ftl.multi_plane_rows": "aligned", "ftl.allocation": "late
         {**JOINING, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4},
         ALIGNED,
         {**ALIGNED, "ftl.allocation": "dynamic"},
-        {"ftl.write_buffer_pages": 64, "ftl.counts_warm_pages": True, "ftl.timing": "none"},
+        {"ftl.counts_warm_pages": True, "ftl.timing": "none"},
     ],
 )
 def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> None:
@@ -48,7 +48,6 @@ def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> Non
             {**ALIGNED, "geometry.sub_blocks_per_block": 2},
             "aligned needs blocks that are written from one end to the other",
         ),
-        ({"ftl.write_buffer_pages": -1}, "write_buffer_pages must be greater than or equal to 0"),
     ],
 )
 def test_switches__that_do_not__are_refused(fields: dict[str, Any], message: str) -> None:
@@ -58,4 +57,4 @@ def test_switches__that_do_not__are_refused(fields: dict[str, Any], message: str
 
 def test_switches__of_a_device_that_names_none__are_off() -> None:
     ftl = load_device("demo").ftl
-    assert (ftl.multi_plane_rows, ftl.write_buffer_pages, ftl.counts_warm_pages) == ("any", 0, False)
+    assert (ftl.multi_plane_rows, ftl.counts_warm_pages) == ("any", False)

@@ -14,7 +14,7 @@ from tests.engine.devices import device
 
 @pytest.fixture
 def config() -> DeviceConfig:
-    gc = {"mode": "per_write", "free_fraction": 0.1, "barrier_fraction": 0.2, "priority": "after_reads"}
+    gc = {"mode": "per_write", "free_fraction": 0.1, "priority": "after_reads"}
     return device(ftl={"timing": "event", "placement": "single", "queue_depth": 7, "gc": gc})
 
 
@@ -55,14 +55,13 @@ def test_with_ftl__fields__change_only_those(config: DeviceConfig) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"free_blocks": 4}, {"free_blocks": 4, "free_fraction": None, "barrier_fraction": None}),
-        ({"free_fraction": 0.3}, {"free_fraction": 0.3, "barrier_fraction": None}),
-        ({"barrier_fraction": 0.4}, {"barrier_fraction": 0.4}),
+        ({"free_blocks": 4}, {"free_blocks": 4, "free_fraction": None}),
+        ({"free_fraction": 0.3}, {"free_fraction": 0.3}),
         ({"priority": "first"}, {"priority": "first"}),
     ],
-    ids=["threshold in blocks", "another threshold", "barrier", "priority"],
+    ids=["threshold in blocks", "another threshold", "priority"],
 )
-def test_with_ftl__gc_fields__a_new_threshold_drops_the_old_one_and_its_barrier(
+def test_with_ftl__gc_fields__a_new_threshold_drops_the_old_one(
     changes: dict[str, Any], expected: dict[str, Any], config: DeviceConfig
 ) -> None:
     merged = with_ftl(config, {"gc": changes}).ftl.gc
@@ -78,10 +77,6 @@ def test_with_ftl__gc_fields__a_new_threshold_drops_the_old_one_and_its_barrier(
         (
             {"gc": {"free_blocks": -1}},
             "device small: field ftl.gc.free_blocks must be greater than or equal to 1",
-        ),
-        (
-            {"gc": {"barrier_blocks": 3}},
-            "field ftl.gc gives barrier_blocks without the threshold free_blocks",
         ),
         ({"timing": "none", "gc": {"background_fraction": 0.4}}, "timing none has no idle time"),
     ],

@@ -35,7 +35,6 @@ OPEN_SUB_BLOCKS = "an open sub-block is full or its block is not marked open"
 OPEN_BLOCKS = "more blocks are open than streams exist"
 STREAMS = "the blocks or pages of a stream are miscounted"
 RETIRED_BLOCKS = "the retired blocks are miscounted"
-HELD_PAGES = "the pages that the write buffer holds are miscounted or listed wrongly"
 PAGE_COUNTS = "the valid slots or the programs of a flash page are miscounted"
 REGION_PAGES = "a page of a region holds more than the last subpage, or more than its passes"
 REGION_BLOCKS = "the blocks of a region are miscounted or have a wrong role"
@@ -173,8 +172,6 @@ def _page_faults(d: Device) -> Iterator[str]:
         yield from _open_faults(d, plane)
         yield from _stream_faults(d, plane, valid.sum(axis=1))
         yield from _list_faults(d, plane)
-    if params["buffer_pages"]:
-        yield from _held_faults(d)
     if params["endures"] and (d.block["status"] & RETIRED != 0).sum() != d.life["retired_blocks"][0]:
         yield RETIRED_BLOCKS
 
@@ -233,20 +230,6 @@ def _stream_faults(d: Device, plane: int, valid: np.ndarray) -> Iterator[str]:
         (record[name] != of).any() for name, of in zip(("blocks", "valid", "closed_sum"), found, strict=True)
     ):
         yield STREAMS
-
-
-def _held_faults(d: Device) -> Iterator[str]:
-    buffer, places = d.buffer[0], int(d.params["buffer_pages"][0])
-    held = _chain(d.entry, buffer["head"], buffer["tail"], "next", "previous")
-    if held is None or (d.entry_of[d.entry["lpn"][held]] != held).any():
-        yield HELD_PAGES
-        return
-    free, unused = 0, int(buffer["free"])
-    while unused < places and free <= places:
-        free, unused = free + 1, int(d.entry["next"][unused])
-    mapped = (d.entry_of[: d.params["logical_pages"][0]] >= 0).sum()
-    if not len(held) == buffer["held"] == mapped == places - free:
-        yield HELD_PAGES
 
 
 # -- the sub-page family

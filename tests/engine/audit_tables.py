@@ -14,7 +14,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.records import INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
 from ssdgym.engine.decisions import ERASE, PLACE
-from ssdgym.engine.view import PolicyView, view_arrays
+from ssdgym.engine.view import PolicyView, memory_start, view_arrays
 from ssdgym.policy.registry import rules_on
 from ssdgym.simulator import Simulator
 from tests.engine.audit import Device
@@ -47,7 +47,7 @@ def writable_view(state: State, memory: Memory, role: str = "place") -> PolicyVi
         array = getattr(state, name)[0]
         record = getattr(memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
         if record is not None:
-            array = array[int(state.params[f"{role}_{MEMORY_FIELDS[name]}"][0, 0]) :]
+            array = array[memory_start(state, 0, name, role) :]
             array = array[: len(array) // record.itemsize * record.itemsize].view(record)
         arrays[name] = array
     return PolicyView(**arrays)

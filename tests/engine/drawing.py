@@ -110,7 +110,6 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
             for name, most in LEVELLINGS.get(fixed.get("levelling", ""), {}).items()
         },
         allocation=allocation,
-        write_buffer_pages=one("write_buffer_pages", [0, 0, 0, 1, 2, 7]),
         counts_warm_pages=one("counts_warm_pages", [False, True]),
         multi_plane_writes=writes_join,
         multi_plane_rows=rows,
@@ -122,7 +121,6 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
         threshold_pages=None if in_blocks else threshold,
         threshold_blocks=threshold if in_blocks else None,
-        barrier=draw(st.none() | st.just(threshold + 1)),
         background_pages=background,
         idle=one("idle", [None, *IDLE_RULES]) if timing == "event" and background is None else None,
         idle_blocks=draw(st.integers(1, blocks)),
@@ -144,9 +142,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(one_of([most, max(most - 1, 1), max(most // 2, 1)]))
-    held = min(config.write_buffer_pages, pages - 1)  # some of them have to leave for others
     least = max(pages // draw(one_of([2, 8])), 1) if cells else 1
-    return replace(config, logical_pages=pages, write_buffer_pages=held, least_capacity=least)
+    return replace(config, logical_pages=pages, least_capacity=least)
 
 
 @st.composite

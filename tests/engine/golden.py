@@ -119,7 +119,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "barrier/event": (
         "cost_benefit+sep_gc",
         {},
-        {"timing": "event", "gc": {"mode": "barrier", "free_fraction": 0.15, "barrier_fraction": 0.2}},
+        {"timing": "event", "gc": {"mode": "barrier", "free_fraction": 0.2}},
     ),
     "copyback/event": (
         "greedy",
@@ -160,8 +160,6 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             "allocation": "late",
         },
     ),
-    "write_buffer/none": ("greedy", {}, {"timing": "none", "write_buffer_pages": 24}),
-    "write_buffer/event": ("greedy", {}, {"timing": "event", "write_buffer_pages": 24}),
     # Readings of SpeedupGC.
     "kept_blocks/none": (
         "speedupgc",

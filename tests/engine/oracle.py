@@ -106,7 +106,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
         # Half a page less is rounded up to the whole page again, whatever the division does.
         return None if pages is None else (pages - 0.5) / plane_pages
 
-    in_blocks = c.threshold_blocks is not None
     # Layers of one page, so that isolation can take any number of pages.
     layers = c.pages_per_sub_block + (ISOLATION_LAYERS if c.isolation == "hardware" else 0)
     return described(
@@ -133,7 +132,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "pad_limit": c.pad_limit,
                 "multi_plane_reads": c.multi_plane_reads,
                 "write_completes": c.write_completes,
-                "write_buffer_pages": c.write_buffer_pages,
                 "counts_warm_pages": c.counts_warm_pages,
                 "hotness": {
                     "hashes": c.hashes,
@@ -147,8 +145,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                     "mode": c.gc_mode,
                     "free_fraction": fraction(c.threshold_pages),
                     "free_blocks": c.threshold_blocks,
-                    "barrier_fraction": None if in_blocks else fraction(c.barrier),
-                    "barrier_blocks": c.barrier if in_blocks else None,
                     **({"background_fraction": fraction(c.background_pages)} if c.idle is None else {}),
                     **({} if c.idle is None else {"idle": idle_label(c)}),
                     "preemptible": c.preemptible,
@@ -271,7 +267,6 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         ],
         "leaders": state.plane[0]["round_leader"].tolist(),
         "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
-        "buffer": _held_pages(sim),
         **export_of_life(sim),
         **export_of_level_life(sim),
         "hotness": _counters(sim),
@@ -308,15 +303,6 @@ def pairs_of(sim: Simulator, plane: int) -> list[Pair]:
         return []
     jobs = sim.state.round_pairs[0, plane * MOST_PAIRS : plane * MOST_PAIRS + leading["round_count"]]
     return [(int(job["block"]), int(job["mask"])) for job in jobs]
-
-
-def _held_pages(sim: Simulator) -> list[tuple[int, bool]]:
-    """Pages in the write buffer from the front, and whether they are partial."""
-    if sim.device.ftl.write_buffer_pages == 0:
-        return []
-    entry = sim.state.entry[0]
-    found = reversed(walk(entry, sim.state.buffer[0, 0]["head"], "next"))
-    return [(int(entry[k]["lpn"]), bool(entry[k]["partial"])) for k in found]
 
 
 def _counters(sim: Simulator) -> list[int]:
@@ -390,10 +376,6 @@ def assert_same(sim: Simulator, reference: Reference) -> None:
     theirs["indexed"] = sorted(b for ages in theirs["ages"] for b in ages)
     theirs["physical"] = [tuple(p) for p in theirs["physical"]]
     counters["gc_invocations"] = counters.pop("rounds")
-    if reference.config.write_buffer_pages:
-        counters["buffered_pages"] = len(theirs["buffer"])
-    else:  # there are no metrics of it
-        assert counters.pop("buffer_absorbed") == counters.pop("buffer_reads") == 0
     assert_same_in(sim, reference, engine_export(sim), theirs, counters)
     check_best_sets(sim, reference)
     of_planes = sim.state.stream["overflow_pages"][0].reshape(-1, MAX_STREAMS)

@@ -68,7 +68,6 @@ def device_config(c: SubpageConfig) -> DeviceConfig:
                 "gc": {
                     "mode": c.gc_mode,
                     "free_blocks": c.threshold_blocks,
-                    "barrier_blocks": c.barrier,
                     "priority": c.gc_priority,
                 },
                 **of_region,
@@ -88,13 +87,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
     kind, n = one("kind", KINDS), draw(one_of([2, 4, 8]))
     region = draw(st.integers(3, 6)) if kind in (SECTOR_LOG, SUBFTL) else 0
     threshold = draw(st.integers(1, 3))
-    barrier = draw(st.none() | st.just(threshold + 1))
     durations, transfer_ns = one_of([0, 1, 3, 10, 50]), draw(one_of([0, 1, 8]))
     program_ns = draw(durations)
     days = one_of([1, 2, 5, 30])
     advance = one("advance", ["always", "never"])
     cells = draw(cells_that_wear_out()) if fixed.get("wears_out") else {}
-    kept = max(threshold, barrier or 0, 2 + bool(cells))
+    kept = max(threshold, 2 + bool(cells))
     config = SubpageConfig(
         **cells,
         kind=kind,
@@ -106,7 +104,6 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         region_blocks=region,
         blocks_per_plane=kept + draw(st.integers(2, 4)) + region,
         threshold_blocks=threshold,
-        barrier=barrier,
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         logical_pages=n,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ssdgym.engine.core.status import IDLE_DECISION, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS
 from ssdgym.engine.entries import advance, apply
+from ssdgym.engine.view import memory_start
 from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
@@ -60,7 +61,7 @@ def test_idle_hazard_for_thousands_of_idle_times__agrees_with_the_reference() ->
     assert_same(sim, reference)
     rule = reference.loop.idle_rule  # type: ignore[attr-defined]
     assert isinstance(rule, IdleHazard)
-    start = int(sim.state.params["idle_device"][0, 0])
+    start = memory_start(sim.state, 0, "memory", "idle")
     counts = sim.state.memory[0, start : start + 8 * rule.CLASSES].view("f8")
     assert counts.tolist() == rule.counts
     assert any(count % 1 for count in rule.counts), "an odd count has been halved"

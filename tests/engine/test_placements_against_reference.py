@@ -77,7 +77,7 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
 @QUICK
 def test_engine__oracle_placements__agrees_with_the_reference(placement: str, data: st.DataObject) -> None:
     parameters = {"nc": 2} if placement in ("oracle_host", "oracle_gc") else {}
-    drawn = data.draw(configs(placement=placement, timing="none", write_buffer_pages=0))
+    drawn = data.draw(configs(placement=placement, timing="none"))
     config = replace(drawn, parameters=parameters)
     requests = data.draw(request_lists(config.logical_pages, 300))
     sim = Simulator(device_config(config), policy="cost_benefit", seed=config.seed, recording=RECORDING)

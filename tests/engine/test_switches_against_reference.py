@@ -27,7 +27,6 @@ SWITCHES: dict[str, Choices] = {
     "round": {**TIMED, "gc_grain": ["round"], "preemptible": [False]},
     "pad": {**TIMED, **JOINED, "multi_plane_rows": ["pad"]},
     "reads": {**TIMED, **PARALLEL, "multi_plane_reads": [True]},
-    "buffer": {**MOSTLY_TIMED, "write_buffer_pages": [1, 2, 3, 8, 20]},
     "aligned": {
         **JOINED,
         "multi_plane_rows": ["aligned"],
@@ -37,7 +36,7 @@ SWITCHES: dict[str, Choices] = {
     "warm": {"counts_warm_pages": [True]},
 }
 #: Those of interest once garbage is collected, which takes a while on its own.
-COLLECTING = {"buffer", "aligned", "warm"}
+COLLECTING = {"aligned", "warm"}
 #: Those that can be on at the same time.
 TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned"})
 #: Of placements by hotness, on sub-blocks.
@@ -104,10 +103,9 @@ def test_engine__several_switches__agrees_with_the_reference(examples: int) -> N
     explore(examples, check)
 
 
-@pytest.mark.parametrize("switch", ["pad", "buffer"])
 @with_examples(50, thorough=None)
-def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, examples: int) -> None:
-    how: Choices = {**SWITCHES[switch], "placement": sorted(RULE_PARAMETERS)}
+def test_engine__padded_under_placement_rules__agrees_with_the_reference(examples: int) -> None:
+    how: Choices = {**SWITCHES["pad"], "placement": sorted(RULE_PARAMETERS)}
     explore(examples, lambda data: agrees("greedy", data, **drawn(data, how)))
 
 

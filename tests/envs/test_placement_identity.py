@@ -90,13 +90,6 @@ def test_dynamic_allocation__compiled_and_played__the_same_device() -> None:
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("per", ["page", "request"])
-def test_write_buffer__compiled_and_played__the_same_device(per: str, timing: str) -> None:
-    model = spacious(timing, "sep_gc", 2, write_buffer_pages=12)
-    assert_same_device(arguments(device=model, per=per))
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
 def test_host_pages_to_the_streams_of_the_placement__the_device_of_the_plain_run(timing: str) -> None:
     env = assert_same_device(arguments(timing, "dac", pages="host"))
     plain = Simulator(spacious(timing, "dac", 2), policy=VICTIMS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine.view import memory_start
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy, tracker
 from ssdgym.simulator import Simulator
@@ -101,7 +102,7 @@ def test_idle_rule__of_a_user__with_memory_and_hooks() -> None:
     sim = Simulator(timed(), policy="cost_benefit+sep_gc+counting")
     sim.run(mixed_requests(2000, sim.logical_pages, gap_ns=4000))
     record = np.dtype([("asked", "i8"), ("ns", "i8")], align=True)
-    start = int(sim.state.params["idle_device"][0, 0])
+    start = memory_start(sim.state, 0, "memory", "idle")
     asked, ns = sim.state.memory[0, start : start + record.itemsize].view(record)[0]
     assert asked > 100
     assert 0 < ns < 2 * sim.now_ns, "two dies"
@@ -125,7 +126,7 @@ def test_tracker__hears_of_idle_dies() -> None:
     )
     sim = Simulator(config, policy="greedy+threshold")
     sim.run(mixed_requests(2000, sim.logical_pages, gap_ns=4000))
-    start = int(sim.state.params["place_device"][0, 0])
+    start = memory_start(sim.state, 0, "memory", "place")
     answers, ns = sim.state.memory[0, start : start + 16].view("i8")
     assert answers > 100
     assert 0 < ns < 2 * sim.now_ns, "two dies"

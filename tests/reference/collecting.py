@@ -37,7 +37,7 @@ class Collecting(Blocks):
         if not fits:
             raise ValueError(
                 f"{c.logical_pages} logical pages do not fit into {c.planes} planes of {c.max_valid_pages} "
-                "valid pages each; lower logical_pages, the threshold or the barrier"
+                "valid pages each; lower logical_pages or the threshold"
             )
 
     def unusable_blocks(self, plane: int) -> list[int]:
@@ -114,7 +114,7 @@ class Collecting(Blocks):
         """Whether the plane's foreground GC has not reached its goal yet."""
         if self.life.is_overfull(plane):
             return False
-        short = self.config.gc_mode == "barrier" and self._is_short(plane, self.config.stop)
+        short = self.config.gc_mode == "barrier" and self._is_short(plane, self.config.threshold)
         return short or self.is_on_floor(plane)
 
     def wants_background_gc(self, plane: int, limit: float) -> bool:

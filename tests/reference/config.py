@@ -37,7 +37,7 @@ BY_HOTNESS = (*SCATTERING, "hot_cold")
 
 @dataclass(frozen=True)
 class ReferenceConfig:
-    """One device. Thresholds and the barrier share a unit: pages of a plane, or blocks of its pool."""
+    """One device. Its threshold is in pages of a plane, or in blocks of its pool."""
 
     channels: int = 1
     chips_per_channel: int = 1
@@ -63,7 +63,6 @@ class ReferenceConfig:
     hotness_counts: str = "writes"  # or "updates"
     hotness_scatter: str = "page"  # or "block", with hotness_groups
     allocation: str = "static"  # or "dynamic" or "late"
-    write_buffer_pages: int = 0
     counts_warm_pages: bool = False
     multi_plane_writes: bool = False
     multi_plane_rows: str = "any"  # or "aligned" or "pad"
@@ -73,7 +72,6 @@ class ReferenceConfig:
     gc_mode: str = "barrier"  # or "per_write"
     threshold_pages: int | None = None
     threshold_blocks: int | None = None
-    barrier: int | None = None  # in the threshold's unit; None: the threshold
     background_pages: int | None = None
     idle: str | None = None  # a rule of idle.py, in place of background_pages
     idle_blocks: int = 4  # what its planes have fewer free pages than
@@ -228,17 +226,11 @@ class ReferenceConfig:
         return limit
 
     @cached_property
-    def stop(self) -> int:
-        """The level that ends a `barrier` episode."""
-        return self.threshold if self.barrier is None else self.barrier
-
-    @cached_property
     def max_valid_pages(self) -> int:
         """V_max: the most valid pages of a plane that still leave a victim."""
         unit = 1 if self.threshold_blocks is None else self.pages_per_block
         reserve = max(
             self.threshold * unit,
-            self.stop * unit,
             self.background_pages or 0,
             self.floor * self.pages_per_block,
         )

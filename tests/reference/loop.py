@@ -1,4 +1,4 @@
-"""What both clocks of the reference share: requests, the input, the write buffer, and parts of latencies."""
+"""What both clocks of the reference share: requests, the input, and parts of latencies."""
 
 from __future__ import annotations
 
@@ -63,45 +63,6 @@ class Waits:
         return [parts for (of_op, _), parts in self.parts.items() if of_op == op]
 
 
-@dataclass(eq=False)
-class Held:
-    """A page of the host; partial if its old content has to be read before it is programmed."""
-
-    lpn: int
-    is_partial: bool
-
-
-class WriteBuffer:
-    """So many pages at most; the most recently written is in front."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.pages: deque[Held] = deque()
-
-    def holds(self, lpn: int) -> bool:
-        return any(held.lpn == lpn for held in self.pages)
-
-    def absorb(self, lpn: int, is_partial: bool) -> None:
-        """Overwrite a page that is held: a part of it leaves it as it was, all of it makes it whole."""
-        held = next(held for held in self.pages if held.lpn == lpn)
-        held.is_partial = held.is_partial and is_partial
-        self.pages.remove(held)
-        self.pages.appendleft(held)
-
-    def put(self, lpn: int, is_partial: bool) -> Held | None:
-        """Hold another page; returns the one that had to leave for it."""
-        evicted = self.evict() if len(self.pages) == self.size else None
-        self.pages.appendleft(Held(lpn, is_partial))
-        return evicted
-
-    def evict(self) -> Held:
-        return self.pages.pop()
-
-    def drop(self, lpn: int) -> None:
-        """Forget the page, if it is held."""
-        self.pages = deque(held for held in self.pages if held.lpn != lpn)
-
-
 READ, WRITE, TRIM, FLUSH = range(4)
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
 
@@ -136,12 +97,6 @@ class Page(Transaction):
     is_partial: bool
     version: int = 0  # of a write: what it programs
     reads_first: bool = False  # a partial write whose old page has not been read yet
-    is_evicted: bool = False  # a page that was held, in the place of one of the request
-
-    @property
-    def told(self) -> Told:
-        """What is said of it to who places it: of a page that was held, itself alone."""
-        return Told(self.lpn, 1) if self.is_evicted else self.request
 
 
 class Loop:
@@ -159,8 +114,6 @@ class Loop:
         self.now = 0
         self.est = [0] * self.config.dies
         self.die_cursor = 0
-        self.held = WriteBuffer(self.config.write_buffer_pages)
-        device.holders.append(self.drop_held)
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
@@ -168,12 +121,6 @@ class Loop:
     def check_life(self) -> None:
         if self.device.life.over:
             raise EndOfLife
-
-    def drop_held(self, lpn: int) -> None:
-        """Forget the page, if it is held; a flush that has none left to write begins anew."""
-        self.held.drop(lpn)
-        if self.input and self.input[0].op == FLUSH:
-            self.input[0].begun &= bool(self.held.pages)
 
     def begin_request(self, request: Request) -> None:
         """Take the request into admission, if it is not in it yet."""
@@ -202,21 +149,6 @@ class Loop:
         self.written_pages_admitted += request.op == WRITE
         self.counters["host_reads"] += request.op == READ
         return page
-
-    def through_buffer(self, page: Page) -> Page | None:
-        """Hold the page of a write; returns what goes to flash for it: itself where nothing is held."""
-        if self.held.size == 0:
-            return page
-        if self.held.holds(page.lpn):
-            self.held.absorb(page.lpn, page.is_partial)
-            self.counters["buffer_absorbed"] += 1
-            return None
-        evicted = self.held.put(page.lpn, page.is_partial)
-        return None if evicted is None else self.evicted(evicted, page.request)
-
-    def evicted(self, held: Held, request: Request) -> Page:
-        """What a page that leaves the buffer is to the request for which it leaves."""
-        return Page(request, held.lpn, held.is_partial, is_evicted=True)
 
     def reads_first(self, page: Page) -> bool:
         return (

@@ -21,8 +21,6 @@ class UntimedLoop(Loop):
             elif (plane := self.short_plane()) is not None:
                 self.device.foreground[plane] = True
                 self.counters["gc_episodes"] += 1
-            elif self.input[0].op == FLUSH and self.held.pages:
-                self.write(self.evicted(self.held.evict(), self.input[0]))
             elif self.input[0].op == FLUSH:
                 self.input.popleft()
             else:
@@ -52,13 +50,9 @@ class UntimedLoop(Loop):
 
     def carry_out(self, page: Page) -> None:
         if page.request.op == TRIM:
-            self.held.drop(page.lpn)
             self.device.trim(page.lpn)
         elif page.request.op == WRITE:
-            if (leaving := self.through_buffer(page)) is not None:
-                self.write(leaving)
-        elif self.held.holds(page.lpn):
-            self.counters["buffer_reads"] += 1
+            self.write(page)
         elif self.device.is_mapped(page.lpn):
             self.device.read_flash(page.lpn)
         else:
@@ -66,24 +60,16 @@ class UntimedLoop(Loop):
 
     def short_plane(self) -> int | None:
         """The plane that has to be collected before it takes what is programmed next."""
-        if not self.device.life.wears:
+        request = self.input[0]
+        if not self.device.life.wears or request.op != WRITE:
             return None
-        lpn = self.next_to_program()
-        plane = None if lpn is None else self.plane_to_bind(lpn)
+        plane = self.plane_to_bind((request.lpn + request.admitted) % self.device.life.capacity)
         return plane if plane is not None and self.device.life.is_short(plane) else None
-
-    def next_to_program(self) -> int | None:
-        request, held = self.input[0], self.held
-        lpn = (request.lpn + request.admitted) % self.device.life.capacity
-        if request.op == WRITE and held.size == 0:
-            return lpn
-        evicts = request.op == WRITE and len(held.pages) == held.size and not held.holds(lpn)
-        return held.pages[-1].lpn if held.pages and (evicts or request.op == FLUSH) else None
 
     def write(self, page: Page) -> None:
         device, lpn = self.device, page.lpn
         plane = self.plane_to_bind(lpn)
-        device.request = page.told
+        device.request = page.request
         self.pass_cursors(plane)
         if self.reads_first(page):
             self.counters["rmw_reads"] += 1

@@ -84,10 +84,8 @@ def test_full_device__rounds_that_the_host_interrupts__never_out_of_space(
     [
         pytest.param({"free_fraction": 0.4}, "static", id="share of pages"),
         pytest.param({"free_blocks": 8}, "static", id="blocks"),
-        pytest.param({"free_blocks": 2, "barrier_blocks": 9}, "dynamic", id="barrier"),
-        pytest.param(
-            {"free_blocks": 2, "mode": "per_write", "barrier_blocks": 9}, "static", id="one round per write"
-        ),
+        pytest.param({"free_blocks": 9}, "dynamic", id="dynamic"),
+        pytest.param({"free_blocks": 9, "mode": "per_write"}, "static", id="one round per write"),
     ],
 )
 def test_threshold__a_full_device_cannot_reach__refused_at_construction(
@@ -98,7 +96,7 @@ def test_threshold__a_full_device_cannot_reach__refused_at_construction(
     assert str(caught.value).endswith("lower the threshold, or raise over_provisioning.")
 
 
-def test_threshold__background_gc__counts_like_a_barrier() -> None:
+def test_threshold__background_gc__counts_too() -> None:
     gc = {"free_blocks": 2, "background_fraction": 0.5}
     with pytest.raises(SsdgymError, match=r"field ftl\.gc"):
         Simulator(device(ftl={"timing": "event", "gc": gc}))

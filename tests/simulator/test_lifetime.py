@@ -13,7 +13,6 @@ from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE, ERASE_DECISION
 from ssdgym.policy.registry import registered_rules
 from ssdgym.policy.rules import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
-from ssdgym.requests import FLUSH
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.cells import drawn_limits
 from tests.engine.audit import NO_FAULT, first_fault
@@ -146,18 +145,6 @@ def test_every_policy__twenty_device_writes_after_the_first_retired_block(policy
         assert first_fault(sim.arrays, 0) == NO_FAULT
     assert written == 20 and sim.metrics()["lost_pages"] == 0
     assert "threshold=" not in policy or sim.metrics()["levelling_rounds"] > 0
-
-
-def test_flush__of_pages_that_the_device_gives_up_meanwhile__ends() -> None:
-    ftl = {"timing": "event", "write_buffer_pages": 16, "window_pages": 1}
-    sim = Simulator(device(ftl=ftl, cells=VARIANT))
-    sim.fill()
-    requests = random_writes(60_000, sim.logical_pages)
-    requests["op"][::13] = FLUSH
-    requests["pages"][::13] = 0
-    metrics = sim.run(requests)
-    assert metrics["end_of_life"] and metrics["lost_pages"] == 0
-    assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 @BOTH

@@ -15,7 +15,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, store_action
 from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import view_maker
+from ssdgym.engine.view import VICTIM, view_maker
 
 
 @kernel
@@ -52,7 +52,7 @@ _view_of = view_maker(ARRAYS)
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules see figures and hook nothing, and the view is for features."""
-    view = store_at(_view_of(state, i, 0, 0, 0, 0, 0), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view, view), address)
 
 
@@ -73,12 +73,10 @@ BLOCK_FAMILY = entries.add_family(
         entries.observe: observer_by_kind(ARRAYS),
         cells.forget_page: forget_page,
         loop.host_read: host.host_read,
-        loop.trim: host.trim,
         loop.do_work: host.do_work,
         loop.do_write: host.do_write,
         loop.queue_read: host.queue_read,
         loop.queue_write: host.queue_write,
-        loop.admit_write: host.admit_write,
         loop.dispatch_once: host.dispatch_die,
     },
 )

@@ -8,7 +8,6 @@ from ssdgym.engine.block.bundles import (
     first_erased,
     first_room,
     forget,
-    forget_page,
     free_slot,
     is_erased,
     locate,
@@ -44,7 +43,6 @@ from ssdgym.engine.time.transactions import (
     pop_write,
     push_read,
     push_write,
-    take_transaction,
     transaction_done,
 )
 
@@ -135,13 +133,6 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
     count_host_page(dev, plane)
     if dev.merging[0].spread:
         host_pays(dev, plane, bundle)
-
-
-@kernel
-def trim(dev, request):
-    """Forget the next page of a request, and whatever versions of it are on their way."""
-    forget_page(dev, lpn_of(dev, request))
-    dev.counters[0].host_pages_trimmed += 1
 
 
 @kernel
@@ -252,24 +243,6 @@ def queue_write(dev, number):
     mark_queued(dev, die_number, number)
     push_write(dev, dev.die[die_number], number)
     wake(dev, die_number)
-
-
-@inlined
-def admit_write(dev, request):
-    """Admit the next page of a write; one in part of a mapped page is read first."""
-    control = dev.control[0]
-    lpn = lpn_of(dev, request)
-    control.admitted_pages += 1
-    mapped = dev.logical[lpn].ppn >= 0 and dev.in_flight[lpn] == 0
-    read_first = is_partial(request, control.offset) and mapped
-    dev.in_flight[lpn] += 1
-    version = dev.logical[lpn].version + dev.in_flight[lpn]
-    number = take_transaction(dev, lpn, version, control.slot, read_first)
-    if read_first:
-        queue_read(dev, number)
-    else:
-        queue_write(dev, number)
-    return np.int64(OK)
 
 
 @inlined

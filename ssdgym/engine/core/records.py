@@ -74,7 +74,6 @@ PARAMS = np.dtype(
         ("early_writes", "u1"),  # host writes are done when their data is in the die
         ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
-        ("buffer_pages", "i4"),  # of the host that the write buffer holds; 0 = there is none
         ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
         ("counts_updates", "u1"),  # the hotness table counts no first write of a page
         ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full
@@ -83,31 +82,10 @@ PARAMS = np.dtype(
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
         ("least_invalid", "i4"),  # pages of a victim; fewer would not win what is programmed together
         ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
-        ("victim_page", "i8"),  # bytes at which the memory of the victim rule begins, by array ...
-        ("victim_block", "i8"),
-        ("victim_stream", "i8"),
-        ("victim_device", "i8"),
-        ("victim_table", "i8"),
-        ("place_page", "i8"),  # ... and that of the placement rule
-        ("place_block", "i8"),
-        ("place_stream", "i8"),
-        ("place_device", "i8"),
-        ("place_table", "i8"),
-        ("idle_page", "i8"),  # ... and that of the rule for idle dies
-        ("idle_block", "i8"),
-        ("idle_stream", "i8"),
-        ("idle_device", "i8"),
-        ("idle_table", "i8"),
-        ("wear_page", "i8"),  # ... and that of the rules for allocation and levelling
-        ("wear_block", "i8"),
-        ("wear_stream", "i8"),
-        ("wear_device", "i8"),
-        ("wear_table", "i8"),
+        # Bytes at which the memory of a rule begins in its arrays: by ROLES and MEMORY_FIELDS.
+        ("memory_at", "i8", (4, 5)),
         ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
-        (
-            "targets",
-            "u1",
-        ),  # the placement may name sub-blocks: replaced data is invalid before its call
+        ("targets", "u1"),  # the placement may name sub-blocks: replaced data is invalid before its call
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
         ("levels", "u1"),  # LEVELS | BY_LIMITS: rounds that follow others
@@ -142,7 +120,7 @@ CONTROL = np.dtype(
         (
             "decision_subject",
             "i8",
-        ),  # what it is about: a logical page, the one it is relocated from, a stream
+        ),  # about a logical page, the one it is relocated from, a stream
         ("answer", "i4"),  # given from outside and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
@@ -242,6 +220,7 @@ LIFE = np.dtype(
         ("first_lost_at", "i8"),  # ... and at which the first block was retired, or -1
         ("programmed", "i8"),  # pages programmed in this life before the last reset of the metrics
         ("retired_blocks", "i4"),
+        ("has_worn", "u1"),  # a block is worn, or retired already
         ("over", "u1"),
     ],
     align=True,

@@ -34,14 +34,13 @@ from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page import host, lifetime
-from ssdgym.engine.page.buffer import format_buffer, serve_read
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
-from ssdgym.engine.page.writes import forget, host_read, host_trim, is_written, prefetch_requests
+from ssdgym.engine.page.writes import forget, host_read, is_written, prefetch_requests
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import view_maker
+from ssdgym.engine.view import IDLE_RULE, PLACEMENT, VICTIM, WEAR_RULES, view_maker
 
 
 @inlined
@@ -55,7 +54,6 @@ def _format(dev):
         format_plane(dev, plane)
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             add_block(dev, plane, block)
-    format_buffer(dev)
     format_queues(dev)
 
 
@@ -81,58 +79,24 @@ _view_of = view_maker(ARRAYS)
 
 
 @inlined
+def _store_view(state, i, role, address):
+    """Store what the rule of a role sees behind the device; return its address."""
+    return store_at(_view_of(state, i, role), address + (role + 1) * STORED_BYTES)
+
+
+@inlined
 def _bind(state, i, rules, external, pairs, address):
-    params = state.params[i, 0]
-    victim = _view_of(
-        state,
-        i,
-        params.victim_page,
-        params.victim_block,
-        params.victim_stream,
-        params.victim_device,
-        params.victim_table,
-    )
-    view = store_at(victim, address + STORED_BYTES)
-    place_view = view
-    if params.placement != IN_STREAMS or rules.shape[0] > TRACKERS:
-        place = _view_of(
-            state,
-            i,
-            params.place_page,
-            params.place_block,
-            params.place_stream,
-            params.place_device,
-            params.place_table,
-        )
-        place_view = store_at(place, address + 2 * STORED_BYTES)
-    hooks = hooked_by(rules)
-    idle_view = view
+    hooks, view = hooked_by(rules), _store_view(state, i, VICTIM, address)
+    place_view = idle_view = wear_view = view
+    if state.params[i, 0].placement != IN_STREAMS or rules.shape[0] > TRACKERS:
+        place_view = _store_view(state, i, PLACEMENT, address)
     if rules[IDLE].choose != 0:
-        idle = _view_of(
-            state,
-            i,
-            params.idle_page,
-            params.idle_block,
-            params.idle_stream,
-            params.idle_device,
-            params.idle_table,
-        )
-        idle_view = store_at(idle, address + 3 * STORED_BYTES)
+        idle_view = _store_view(state, i, IDLE_RULE, address)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~ORACLE
-    wear_view = view
     if rules[ALLOCATE].choose != 0 or rules[LEVEL].choose != 0:
-        wear = _view_of(
-            state,
-            i,
-            params.wear_page,
-            params.wear_block,
-            params.wear_stream,
-            params.wear_device,
-            params.wear_table,
-        )
-        wear_view = store_at(wear, address + 4 * STORED_BYTES)
+        wear_view = _store_view(state, i, WEAR_RULES, address)
     if rules[ALLOCATE].choose != 0:
         hooks |= ALLOCATES
     decider = Decider(external, rules, pairs, hooks, view, place_view, idle_view, wear_view)
@@ -194,18 +158,12 @@ PAGE = entries.add_family(
         rounds.run_round: run_round,
         rounds.can_move: lifetime.can_move,
         rounds.settle: lifetime.settle,
-        loop.serve_read: serve_read,
         loop.host_read: host_read,
-        loop.trim: host_trim,
         loop.prefetch_ahead: prefetch_requests,
         loop.do_work: host.do_work,
         loop.do_write: host.do_write,
-        loop.do_flush: host.do_flush,
-        loop.start_next: host.start_next,
         loop.queue_read: queue_read,
         loop.queue_write: queue_write,
-        loop.admit_write: host.admit_write,
-        loop.admit_flush: host.admit_flush,
         loop.dispatch_once: dispatch_die,
     },
 )

@@ -11,30 +11,19 @@ from ssdgym.engine.core.records import IN_STREAMS, LEVELLING_DUE, LEVELLING_RUNS
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.loop import lpn_of
-from ssdgym.engine.page.buffer import drop_page, hold_page, is_held_in_part, oldest_page, page_to_evict
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.levelling import levels_next, start_levelling
 from ssdgym.engine.page.placement import (
     by_request,
     host_stream,
-    note_page,
     note_request,
     plane_for_host,
     replace_page,
     rule_of_host,
 )
-from ssdgym.engine.page.scheduler import queue_read, queue_write
-from ssdgym.engine.page.writes import host_program, host_read, prefetch_requests
+from ssdgym.engine.page.writes import host_program, host_read
 from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfinished_plane
-from ssdgym.engine.time.transactions import (
-    arrived,
-    is_partial,
-    page_done,
-    start_request,
-    take_flush_slot,
-    take_transaction,
-)
-from ssdgym.requests import FLUSH
+from ssdgym.engine.time.transactions import is_partial
 
 # -- without time
 
@@ -100,41 +89,15 @@ def _program(dev, lpn, partial):
     return np.int64(OK)
 
 
-@kernel
-def _program_held(dev, lpn):
-    """Let a page leave the write buffer, unless a decision about it is due first."""
-    note_page(dev, lpn)
-    status = np.int64(_program(dev, lpn, is_held_in_part(dev, lpn)))
-    if status == OK:
-        drop_page(dev, lpn)
-    return status
-
-
 @inlined
 def do_write(dev, request):
-    """Write the next page of a request, to flash or to the write buffer."""
+    """Write the next page of a request."""
     if dev.params[0].placement != IN_STREAMS or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
         note_request(dev, request)
-    lpn, partial = lpn_of(dev, request), is_partial(request, dev.control[0].offset)
-    status = np.int64(OK)
-    if dev.params[0].buffer_pages == 0:
-        status = _program(dev, lpn, partial)
-    else:
-        leaving = page_to_evict(dev, lpn)
-        if leaving >= 0:
-            status = np.int64(_program_held(dev, leaving))
-        if status == OK:
-            hold_page(dev, lpn, np.int64(partial))
+    status = _program(dev, lpn_of(dev, request), is_partial(request, dev.control[0].offset))
     if status == OK:
         dev.control[0].admitted_pages += 1
     return status
-
-
-@inlined
-def do_flush(dev):
-    """Let one page leave the write buffer; return whether the flush is over, and the status."""
-    leaving = oldest_page(dev)
-    return leaving < 0, np.int64(OK) if leaving < 0 else np.int64(_program_held(dev, leaving))
 
 
 @inlined
@@ -180,74 +143,3 @@ def _level(dev, plane):
         following = unfinished_plane(dev)
         dev.control[0].gc_plane = following if following >= 0 else _plane_to_follow(dev)
     return np.int64(END_OF_LIFE) if is_over(dev) else status
-
-
-# -- in time
-
-
-@inlined
-def _admit_for_flash(dev, lpn, partial):
-    """Admit a page for flash, for the request in admission."""
-    read_first = partial and dev.logical[lpn].ppn >= 0 and dev.in_flight[lpn] == 0
-    dev.in_flight[lpn] += 1
-    version = dev.logical[lpn].version + dev.in_flight[lpn]
-    transaction = take_transaction(dev, lpn, version, dev.control[0].slot, read_first)
-    if read_first:
-        queue_read(dev, transaction)
-    else:
-        queue_write(dev, transaction)
-
-
-@kernel
-def _admit_held(dev, lpn):
-    """Let a page leave the write buffer."""
-    partial = is_held_in_part(dev, lpn)
-    drop_page(dev, lpn)
-    _admit_for_flash(dev, lpn, partial)
-
-
-@inlined
-def admit_write(dev, request):
-    """Admit the next page of a write, for flash or to the write buffer."""
-    control = dev.control[0]
-    lpn, partial = lpn_of(dev, request), is_partial(request, control.offset)
-    control.admitted_pages += 1
-    if dev.params[0].buffer_pages == 0:
-        _admit_for_flash(dev, lpn, partial)
-        return np.int64(OK)
-    leaving = page_to_evict(dev, lpn)
-    if leaving >= 0:
-        _admit_held(dev, leaving)
-    hold_page(dev, lpn, np.int64(partial))
-    if leaving < 0:
-        page_done(dev, np.int64(control.slot))
-    return np.int64(OK)
-
-
-@inlined
-def admit_flush(dev):
-    """Let the next page of a flush leave the write buffer; behind the last one the flush itself starts."""
-    _admit_held(dev, oldest_page(dev))
-    if oldest_page(dev) < 0:
-        dev.control[0].slot = -1
-
-
-@kernel
-def _start_write_back(dev, request):
-    """Give a flush a slot for the pages that the write buffer holds; the flush itself starts after them."""
-    dev.control[0].slot = take_flush_slot(dev, request, dev.buffer[0].held)
-
-
-@inlined
-def start_next(dev, requests):
-    """Start the next request if it has arrived; a flush writes back what the buffer holds first."""
-    control = dev.control[0]
-    if not arrived(dev.params[0], control, requests[control.cursor]):
-        return np.int64(AGAIN)
-    prefetch_requests(dev, requests)
-    request = requests[control.cursor]
-    if request.op == FLUSH and oldest_page(dev) >= 0:
-        _start_write_back(dev, request)
-    else:
-        start_request(dev, request)
-    return np.int64(OK)

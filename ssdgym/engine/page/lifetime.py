@@ -15,8 +15,6 @@ from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
 from ssdgym.engine.page.collecting import moves_left
 from ssdgym.engine.rounds import give_up, set_pair
-from ssdgym.engine.time.transactions import pages_done
-from ssdgym.requests import FLUSH
 
 
 @inlined
@@ -85,25 +83,10 @@ def _supported(dev):
     return pages
 
 
-@inlined
-def _leave_flush(dev, dropped):
-    """Let the flush that is being admitted do without pages that have left the write buffer unwritten."""
-    control = dev.control[0]
-    slot = np.int64(control.slot)
-    if slot < 0 or dev.slot[slot].op != FLUSH:
-        return
-    pages_done(dev, slot, dropped)
-    if dev.buffer[0].held == 0:
-        control.slot = -1
-
-
 @kernel
 def settle(dev):
     """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
-    held = np.int64(dev.buffer[0].held)
     settle_for(dev, np.int64(_supported(dev)))
-    if dev.buffer[0].held < held:
-        _leave_flush(dev, held - dev.buffer[0].held)
 
 
 @inlined

@@ -33,24 +33,6 @@ def note_request(dev, request):
 
 
 @inlined
-def note_page(dev, lpn):
-    """Note a page that leaves the write buffer as a request of its own, for those who decide."""
-    control = dev.control[0]
-    control.request_lpn = lpn
-    control.request_pages = 1
-    control.request_hint = 0
-
-
-@inlined
-def note_written(dev, lpn, slot):
-    """Note what a page that is programmed next was written by: its request, or the write buffer."""
-    if dev.params[0].buffer_pages > 0:
-        note_page(dev, lpn)
-    else:
-        note_request(dev, slot)
-
-
-@inlined
 def rule_of_host(dev, plane, lpn):
     """Return the target the device's own placement has for a host page; changes nothing."""
     if dev.params[0].placement == IN_STREAMS:
@@ -88,7 +70,7 @@ def by_request(dev):
 
     Pages that leave a write buffer are of no request.
     """
-    return dev.decider.external & WHOLE_REQUESTS != 0 and dev.params[0].buffer_pages == 0
+    return dev.decider.external & WHOLE_REQUESTS != 0
 
 
 @inlined

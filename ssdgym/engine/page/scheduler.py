@@ -30,7 +30,7 @@ from ssdgym.engine.page.collecting import (
 )
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
-from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host, replace_page
+from ssdgym.engine.page.placement import by_request, host_stream, note_request, plane_for_host, replace_page
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
 from ssdgym.engine.time.events import (
@@ -174,7 +174,7 @@ def _start_write(dev, die_number, plane):
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
-    note_written(dev, lpn, slot)
+    note_request(dev, slot)
     replace_page(dev, lpn, np.int64(transaction.version))
     target = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if target < 0:

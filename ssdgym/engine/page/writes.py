@@ -21,10 +21,8 @@ from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.decisions import PLACE, TRIMMED, WRITTEN, is_external, page_event
 from ssdgym.engine.flash import check_page, plane_of
-from ssdgym.engine.loop import lpn_of
-from ssdgym.engine.page.buffer import drop_page
 from ssdgym.engine.page.collecting import takes_host_pages
-from ssdgym.engine.page.placement import note_written, place_page, rule_of_host
+from ssdgym.engine.page.placement import note_request, place_page, rule_of_host
 from ssdgym.engine.rounds import gc_needed, is_short
 from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
@@ -91,7 +89,6 @@ def is_written(dev, ppn):
 @kernel
 def forget(dev, lpn):
     """Forget a logical page, and whatever versions of it are on their way."""
-    drop_page(dev, lpn)
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
@@ -100,13 +97,6 @@ def forget(dev, lpn):
         page_event(dev, TRIMMED, plane_of(dev.params[0], old), lpn, old, np.int64(-1))
     logical.version += dev.in_flight[lpn] + 1
     dev.in_flight[lpn] = 0
-
-
-@inlined
-def host_trim(dev, request):
-    """Forget the next page of a request, and whatever versions of it are on their way."""
-    forget(dev, lpn_of(dev, request))
-    dev.counters[0].host_pages_trimmed += 1
 
 
 @inlined
@@ -202,7 +192,7 @@ def join_writes(dev, die_number, plane, row, first):
         if number < 0:
             return pages
         lpn = np.int64(dev.transaction[number].lpn)
-        note_written(dev, lpn, dev.slot[dev.transaction[number].slot])
+        note_request(dev, dev.slot[dev.transaction[number].slot])
         joined = _joining_plane(dev, die_number, members, lpn, row)
         if joined < 0:
             return pages

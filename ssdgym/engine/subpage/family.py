@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.scheduler import dispatch_die
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, bind_device
 from ssdgym.engine.subpage.writes import trim_part
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import view_maker
+from ssdgym.engine.view import VICTIM, view_maker
 
 
 @kernel
@@ -83,7 +83,7 @@ _view_of = view_maker(ARRAYS)
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules have no memory of their own."""
-    view = store_at(_view_of(state, i, 0, 0, 0, 0, 0), address + STORED_BYTES)
+    view = store_at(_view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view, view), address)
 
 

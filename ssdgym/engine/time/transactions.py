@@ -154,10 +154,7 @@ def pop_write(dev, queue):
 
 @inlined
 def take_slot(dev, request, arrival_ns):
-    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those.
-
-    A flush has one for what it writes back, which is no request of its own.
-    """
+    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
     control = dev.control[0]
     number = np.int64(control.free_slot)
     slot = dev.slot[number]
@@ -172,19 +169,9 @@ def take_slot(dev, request, arrival_ns):
     slot.service_ns = 0
     slot.gc_wait_ns = 0
     slot.serial = control.serial
-    if request.op != FLUSH:
-        control.serial += 1
-        control.outstanding += 1
-    if request.op == WRITE or request.op == FLUSH:
-        control.outstanding_writes += 1
-    return number
-
-
-@inlined
-def take_flush_slot(dev, request, pages):
-    """Give a flush a slot for so many pages that are written back for it."""
-    number = take_slot(dev, request, dev.control[0].now)
-    dev.slot[number].remaining = pages
+    control.serial += 1
+    control.outstanding += 1
+    control.outstanding_writes += request.op == WRITE
     return number
 
 
@@ -205,10 +192,8 @@ def pages_done(dev, slot_number, pages):
     if slot.op == READ or slot.op == WRITE:
         record_latency(dev, np.int64(slot.op), slot.serial, control.now - slot.arrival_ns)
         record_parts(dev, np.int64(slot.op), slot.service_ns, slot.gc_wait_ns)
-    if slot.op == WRITE or slot.op == FLUSH:
-        control.outstanding_writes -= 1
-    if slot.op != FLUSH:
-        control.outstanding -= 1
+    control.outstanding_writes -= slot.op == WRITE
+    control.outstanding -= 1
     slot.next = control.free_slot
     control.free_slot = slot_number
 

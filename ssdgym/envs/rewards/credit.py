@@ -13,6 +13,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import PLACE, RELOCATE
+from ssdgym.engine.view import memory_start
 from ssdgym.envs.batch import Batch
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy.page_credit import page_credit
@@ -77,7 +78,7 @@ def _records_of(batch: Batch) -> np.ndarray:
     """Return the record that the tracker keeps of each device, shape (m,), in the memory of the devices."""
     kept = next(rule.memory.device for rule in rules_on(batch.devices[0]) if rule.name == page_credit.name)
     assert kept is not None, "it keeps one"
-    start = int(batch.state.params["place_device"][0, 0])
+    start = memory_start(batch.state, 0, "memory", "place")
     return batch.state.memory[:, start : start + kept.itemsize].view(kept)[:, 0]
 
 

@@ -45,8 +45,8 @@ from ssdgym.simulator.families import (
 from ssdgym.simulator.memory import (
     constants_of,
     controller_bytes,
+    memory_at,
     memory_bytes,
-    memory_fields,
     memory_sizes,
 )
 
@@ -94,18 +94,16 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
     gc = ftl.gc
     floor = _floor_blocks(device) * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
-    low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
-    stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
-    stop_pool = max(low_pool, (gc.barrier_blocks or 0) * geometry.pages_per_block)
+    low_pool = max((gc.free_blocks or 0) * geometry.pages_per_block, floor)
     background_free = _pages(gc.background_fraction, geometry.plane_pages)
     open_pages = ftl.open_blocks * geometry.pages_per_block
-    kept = max(stop_free, background_free, stop_pool, floor)
+    kept = max(low_free, background_free, low_pool)
     barrier = gc.mode == "barrier"
     return Thresholds(
         low_free=low_free,
-        low_pool=max(low_pool, floor),
-        stop_free=stop_free if barrier else 0,
-        stop_pool=max(stop_pool, floor) if barrier else floor,
+        low_pool=low_pool,
+        stop_free=low_free if barrier else 0,
+        stop_pool=low_pool if barrier else floor,
         floor_pool=floor,
         background_free=background_free,
         valid_limit=geometry.plane_pages - kept - open_pages,
@@ -152,11 +150,6 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
     return 0 if fraction is None else math.ceil(fraction * plane_pages)
 
 
-def _buffer_metrics(buffer: np.ndarray) -> dict[str, int]:
-    counted = ("absorbed", "reads")
-    return {f"buffer_{name}": int(buffer[name]) for name in counted} | {"buffered_pages": int(buffer["held"])}
-
-
 def _counted_by_rule(state: State, i: int, device: DeviceConfig) -> dict[str, int]:
     """Return the metrics that the placement of a device counts, since the last reset."""
     rule = rules_on(device)[0]
@@ -190,12 +183,6 @@ class PageFamily(FamilyBuilder):
                 f"choose the placement sep_gc, not {ftl.placement}."
             )
         _check_cells(device)
-        held = ftl.write_buffer_pages
-        if held >= device.logical_pages:
-            raise SsdgymError(
-                f"device {device.name}: ftl.write_buffer_pages = {held} would hold all of its "
-                f"{device.logical_pages} logical pages, and nothing would be written; lower it."
-            )
         most = math.ceil(device.logical_pages / planes)
         fits = device.logical_pages < planes * valid_limit
         if device.ftl.allocation == "static":
@@ -208,7 +195,7 @@ class PageFamily(FamilyBuilder):
                 f"{remedy('the threshold')}"
             )
 
-    def params(self, device: DeviceConfig) -> dict[str, int]:
+    def params(self, device: DeviceConfig) -> dict[str, Any]:
         """Return thresholds, streams, placement, and what rules find there."""
         ftl, rule = PageFtl.of(device.ftl), _placement_of(device)
         last = STREAMS.get(ftl.placement, ftl.streams) - 1
@@ -222,7 +209,6 @@ class PageFamily(FamilyBuilder):
             "multi_plane_reads": ftl.multi_plane_reads,
             "pad_limit": ftl.pad_limit,
             "aligned_rows": ftl.multi_plane_rows == PlaneRows.ALIGNED,
-            "buffer_pages": ftl.write_buffer_pages,
             "counts_warm": ftl.counts_warm_pages,
             "counts_updates": ftl.hotness.counts.code,
             "keeps_blocks": ftl.hotness.scatter.code,
@@ -234,7 +220,7 @@ class PageFamily(FamilyBuilder):
             "levels": _rounds_beside_collection(device),
             "placement": _placed_by(rule),
             "targets": rule.targets,
-            **memory_fields(device),
+            "memory_at": memory_at(device),
             **constants_of(device),
             "reads_first": ftl.gc.priority.code,
         }
@@ -248,8 +234,6 @@ class PageFamily(FamilyBuilder):
             "round_pairs": geometry.planes * MAX_PAIRS,
             "open_sub_blocks": geometry.planes * MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
-            "buffer_pages": ftl.write_buffer_pages,
-            "buffered_pages": device.logical_pages if ftl.write_buffer_pages else 0,
             "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
             **memory_sizes(device),
         }
@@ -259,8 +243,7 @@ class PageFamily(FamilyBuilder):
 
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
-        write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
-        Of a levelling rule there are its rounds and the pages that these have moved.
+        levelling rule there are its rounds and the pages that these have moved.
         """
         kept = memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
@@ -276,7 +259,6 @@ class PageFamily(FamilyBuilder):
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
             "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
-            **(_buffer_metrics(state.buffer[i, 0]) if PageFtl.of(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
             "controller_table_bytes": controller_bytes(device),
             "policy_bytes_per_logical_page": kept / device.logical_pages,
@@ -288,7 +270,6 @@ class PageFamily(FamilyBuilder):
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
-        state.buffer["absorbed"][i] = state.buffer["reads"][i] = 0
         if state.params["counts_warm"][i, 0]:
             noted = state.noted_version[i]  # as long as the largest device needs that counts them
             noted[:] = state.logical["version"][i, : len(noted)]
@@ -322,6 +303,4 @@ class PageFamily(FamilyBuilder):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = PageFtl.of(device.ftl)
-        return (
-            max(_floor_blocks(device), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.open_blocks
-        )
+        return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + ftl.open_blocks

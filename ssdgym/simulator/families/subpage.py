@@ -251,7 +251,7 @@ def _floor_blocks(device: DeviceConfig) -> int:
 def _kept_blocks(device: DeviceConfig) -> int:
     """Return the blocks that GC leaves in a plane's pool."""
     gc = SubpageFtl.of(device.ftl).gc
-    return max(gc.free_blocks or 0, gc.barrier_blocks or 0, _floor_blocks(device))
+    return max(gc.free_blocks or 0, _floor_blocks(device))
 
 
 def _valid_limit(device: DeviceConfig) -> int:

@@ -21,9 +21,9 @@ def view_of(sim: Simulator) -> Any:
     return groups.own_part(view_arrays(sim.arrays, 0, rule.memory, "place"))
 
 
-def simulator(blocks: int, logical_pages: int, **gc: int) -> Simulator:
+def simulator(blocks: int, logical_pages: int) -> Simulator:
     geometry = {"channels": 1, "blocks_per_plane": blocks, "pages_per_block": PAGES}
-    config = device(geometry, {"gc": {"free_blocks": 2, **gc}}, logical_pages=logical_pages)
+    config = device(geometry, {"gc": {"free_blocks": 2}}, logical_pages=logical_pages)
     return Simulator(config, policy="midas")
 
 
@@ -129,7 +129,8 @@ def test_last_group_without_an_invalid_page__folds_the_chain() -> None:
 
 
 def test_victims_for_one_host_page__25_of_them__fold_the_chain_into_a_tail() -> None:
-    sim = simulator(96, 100, barrier_blocks=40)
+    sim = simulator(96, 100)
+    sim.arrays.params["stop_pool"] = 40 * PAGES
     sim.run(writes(range(100)))
     view = view_of(sim)
     groups.change(view, (0, 3, 3))

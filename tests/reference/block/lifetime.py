@@ -30,7 +30,7 @@ class BlockLife(Life):
 
     @property
     def has_lost(self) -> bool:
-        return bool(self.retired)
+        return bool(self.retired or self.worn)
 
     # Wear
 

@@ -56,16 +56,11 @@ def test_down_to_the_last_block_relocated_pages_share_what_is_open(
     assert where_there_is_room(device, 0, Stream(3)) == Stream(taken)
 
 
-@pytest.mark.parametrize(
-    "mode, barrier, rounds", [("barrier", None, 1), ("barrier", 6, 3), ("per_write", 6, 1)]
-)
-def test_an_episode_ends_at_the_barrier_or_after_one_round(
-    mode: str, barrier: int | None, rounds: int
-) -> None:
+@pytest.mark.parametrize("mode", ["barrier", "per_write"])
+def test_an_episode_ends_at_the_threshold_or_after_one_round(mode: str) -> None:
     config = replace(
         UNTIMED,
         threshold_blocks=4,
-        barrier=barrier,
         gc_mode=mode,
         blocks_per_plane=8,
         pages_per_block=2,
@@ -73,9 +68,9 @@ def test_an_episode_ends_at_the_barrier_or_after_one_round(
     )
     assert ran(config, writes(*[0] * 8)).counters["rounds"] == 0
     reference = ran(config, writes(*[0] * 9))  # opens block 4, which leaves three in the pool
-    assert reference.counters["rounds"] == rounds
+    assert reference.counters["rounds"] == 1
     assert reference.counters["gc_episodes"] == 1
-    assert len(reference.export()["pool"][0]) == 3 + rounds
+    assert len(reference.export()["pool"][0]) == 4
 
 
 def test_a_threshold_in_pages_counts_pages_of_open_blocks_too() -> None:
@@ -118,10 +113,9 @@ def test_per_write_goes_on_while_the_floor_holds() -> None:
         ({"threshold_blocks": 2}, 20),
         ({"threshold_blocks": 1}, 20),
         ({"threshold_blocks": 3}, 16),
-        ({"threshold_blocks": 3, "barrier": 4}, 12),
+        ({"threshold_blocks": 4}, 12),
         ({"threshold_blocks": 2, "placement": "sep_gc"}, 16),
         ({"threshold_blocks": None, "threshold_pages": 9}, 19),
-        ({"threshold_blocks": None, "threshold_pages": 9, "barrier": 11}, 17),
         ({"threshold_blocks": 2, "background_pages": 13}, 15),
     ],
 )

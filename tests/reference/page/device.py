@@ -18,7 +18,6 @@ class Device(Collecting):
 
     def __init__(self, config: ReferenceConfig) -> None:
         super().__init__(config)
-        self.counters |= {"buffer_absorbed": 0, "buffer_reads": 0}
         self.place_by(config.placement)
 
     def place_by(self, placement: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
+from ..loop import FLUSH, READ, TRIM, WRITE, Page, Steps, Work
 from ..nand import Die
 from .device import Device
 from .idle import BackgroundGc
@@ -51,27 +51,16 @@ class EventLoop(BackgroundGc):
     def admit(self) -> Steps:
         yield from ()  # asks for no decision
         if self.input[0].op == FLUSH:
-            self.admit_flush(self.input[0])
+            self.input.popleft()
+            self.started += 1
             return
         page = self.take_page()
         self.begin_request(page.request)
         admit_op = {READ: self.admit_read, WRITE: self.admit_write, TRIM: self.admit_trim}
         admit_op[page.request.op](page)
 
-    def admit_flush(self, flush: Request) -> None:
-        """Evict a page that is held; with none, the flush is over."""
-        if self.held.pages:
-            self.send(self.evicted(self.held.evict(), flush))
-            flush.begun = bool(self.held.pages)  # the evictions come together
-        else:
-            self.input.popleft()
-            self.started += 1
-
     def admit_read(self, page: Page) -> None:
-        if self.held.holds(page.lpn):
-            self.counters["buffer_reads"] += 1
-            self.page_done(page)
-        elif self.device.newer_version_waits(page.lpn):
+        if self.device.newer_version_waits(page.lpn):
             self.counters["queue_hits"] += 1
             self.page_done(page)
         elif not self.device.is_mapped(page.lpn):
@@ -82,13 +71,6 @@ class EventLoop(BackgroundGc):
             self.queue_read(page)
 
     def admit_write(self, page: Page) -> None:
-        leaving = self.through_buffer(page)
-        if leaving is None:
-            self.page_done(page)
-        else:
-            self.send(leaving)
-
-    def send(self, page: Page) -> None:
         """Promise the page of a write, and let it go to flash."""
         self.in_flight.append(page)
         page.reads_first = self.reads_first(page)
@@ -99,7 +81,6 @@ class EventLoop(BackgroundGc):
             self.queue_write(page)
 
     def admit_trim(self, page: Page) -> None:
-        self.held.drop(page.lpn)
         self.device.trim(page.lpn)
         self.page_done(page)
 
@@ -134,8 +115,7 @@ class EventLoop(BackgroundGc):
             return
         if page in self.in_flight:
             self.in_flight.remove(page)
-        if page.request.op != FLUSH:
-            self.part_done(page.request, 1, page)
+        self.part_done(page.request, 1, page)
 
     # Classes of work
 
@@ -230,7 +210,7 @@ class EventLoop(BackgroundGc):
     def start_write(self, die: Die, plane: int, queue: deque[Page]) -> None:
         """Program the head of the queue in the plane and, with multi-plane writes, what may join it."""
         order = self.planes_behind(die, plane)
-        self.device.request = queue[0].told
+        self.device.request = queue[0].request
         row = self.device.host_row(plane, queue[0].lpn) if self.config.multi_plane_writes else None
         if self.config.allocation != "static":
             self.device.advance_plane_cursor(plane)
@@ -244,7 +224,7 @@ class EventLoop(BackgroundGc):
 
     def program_head(self, plane: int, queue: deque[Page], row: int | None = None) -> Page:
         page = queue.popleft()
-        self.device.request = page.told
+        self.device.request = page.request
         self.device.host_program(plane, page.lpn, page.version, row)
         return page
 
@@ -256,7 +236,7 @@ class EventLoop(BackgroundGc):
 
     def planes_to_join(self, others: list[int], page: Page, row: int) -> list[int]:
         """Those of the planes not in the command yet where the page could be programmed with it, in order."""
-        lpn, self.device.request = page.lpn, page.told
+        lpn, self.device.request = page.lpn, page.request
         if self.config.allocation == "static":
             others = [plane for plane in others if plane == lpn % self.config.planes]
         else:

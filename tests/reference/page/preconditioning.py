@@ -40,7 +40,7 @@ def without_time(reference: Reference) -> Iterator[None]:
     device.config = replace(own, timing="none")
     loop, reference.loop = reference.loop, UntimedLoop(device)
     yield
-    loop.die_cursor, loop.held = reference.loop.die_cursor, reference.loop.held
+    loop.die_cursor = reference.loop.die_cursor
     device.config, reference.loop = own, loop
     reference.reset_metrics()
 

@@ -120,7 +120,6 @@ class Reference:
                 [self._open_block(p, stream) for stream in range(self.config.open_blocks)] for p in planes
             ],
             "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
-            "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
             **self.export_of_life(),
             **({"left_if_level": device.life.left_if_level()} if device.life.wears else {}),
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],

@@ -44,7 +44,7 @@ def view_of(device: Blocks, pages: Any, blocks: Any, groups: Any, memories: Any)
     params.seed, params.planes, params.blocks = c.seed, c.planes, c.blocks_per_plane
     params.pages_per_block, params.logical_pages = c.pages_per_block, c.logical_pages
     params.low_pool = max(c.threshold * unit, c.floor * c.pages_per_block)
-    params.stop_pool = c.stop * unit if c.gc_mode == "barrier" else 0
+    params.stop_pool = c.threshold * unit if c.gc_mode == "barrier" else 0
     control = zeros(("clock",), 1)
     control.clock = device.clock
     plane = zeros(("valid",), c.planes)

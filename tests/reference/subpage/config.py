@@ -87,7 +87,7 @@ class SubpageConfig(ReferenceConfig):
         most, n = super().max_valid_pages, self.slots_per_page
         if self.kind != FGM:
             return most
-        closed = self.blocks_per_plane - max(self.threshold, self.stop, self.floor)
+        closed = self.blocks_per_plane - max(self.threshold, self.floor)
         return min(most, closed * (self.pages_per_block - n + 1) - 1)
 
     @property

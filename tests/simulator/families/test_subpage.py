@@ -51,9 +51,9 @@ def test_params__thresholds_are_in_units_of_the_blocks_outside_the_region(
 
 
 def test_params__thresholds_and_modes_of_gc() -> None:
-    wide = tiny("cgm", gc={"free_blocks": 3, "barrier_blocks": 4, "priority": "after_reads"})
+    wide = tiny("cgm", gc={"free_blocks": 4, "priority": "after_reads"})
     params = params_record(wide, 0)[0]
-    assert (params["low_pool"], params["stop_pool"]) == (3 * 16, 4 * 16)
+    assert (params["low_pool"], params["stop_pool"]) == (4 * 16, 4 * 16)
     assert params["valid_limit"] == (32 - 4 - 1) * 16 and params["reads_first"] == 1
     params = params_record(tiny("cgm", gc={"free_blocks": 3, "mode": "per_write"}), 0)[0]
     assert (params["low_pool"], params["stop_pool"], params["must_gain"]) == (3 * 16, 2 * 16, 0)
