@@ -216,7 +216,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self._choose(action)
         episodes.step(self._which)
         if offered is not None:
-            self.chosen = offered[episodes.actions[i]]
+            self.chosen = offered[episodes.replaced.get(i, action)]
         over = episodes.any_ended and bool(episodes.ended[i])
         died = over and bool(episodes.died[i])
         info = self.info(stepped=True)

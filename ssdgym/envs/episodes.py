@@ -101,6 +101,8 @@ class Episodes:
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         self.any_ended = True
+        #: What was taken in place of invalid actions of the last step, by device.
+        self.replaced: dict[int, int] = {}
         #: Which devices are in the unmeasured part of their episode.
         self._warming_up = np.zeros(count, bool)
         #: Rows of preconditioned devices by place in the pool, `i % self._kinds`, and workload.
@@ -294,7 +296,8 @@ class Episodes:
             SsdgymError: an action is no valid candidate, and `invalid` is error; nothing has happened then.
         """
         i = int(self.batches[0].first_invalid(which))
-        replaced = [] if i < 0 else self._replace_invalid(which, i)
+        if i >= 0 or self.replaced:
+            self.replaced = self._replace_invalid(which, i)
         if self.credits is not None:
             self.credits.clear()
         reward = self.reward
@@ -306,21 +309,21 @@ class Episodes:
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
         if self.options.invalid == "penalty":
-            reward.rewards[replaced] -= 1
+            reward.rewards[[*self.replaced]] -= 1
 
-    def _replace_invalid(self, which: np.ndarray, first: int) -> list[int]:
-        """Take the next candidate that may be chosen for each action that may not; return whose they were."""
-        if self.options.invalid == "error":
+    def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
+        """Take the next candidate that may be chosen for each action that may not; return them by device."""
+        if first >= 0 and self.options.invalid == "error":
             allowed = np.flatnonzero(self.view.mask[first]).tolist()
             raise SsdgymError(
                 f"action {self.actions[first]} of environment {first} is outside the action mask; choose one "
                 f"of {allowed}, use an algorithm with masks (MaskablePPO), or set invalid to replace."
             )
-        replaced = []
+        replaced = {}
         while first >= 0:
             valid = np.flatnonzero(self.view.mask[first])
-            self.actions[first] = valid[np.searchsorted(valid, self.actions[first]) % len(valid)]
-            replaced.append(first)
+            replaced[first] = int(valid[np.searchsorted(valid, self.actions[first]) % len(valid)])
+            self.actions[first] = replaced[first]
             first = int(self.batches[0].first_invalid(which))
         return replaced
 

@@ -176,7 +176,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         episodes.step(episodes.all if rest is None else np.flatnonzero(~rest))
         if offered is not None:
             sets, erases = offered
-            self._note_choices(sets, episodes.actions, erases if rest is None else erases & ~rest)
+            self._note_choices(sets, actions, erases if rest is None else erases & ~rest)
         rewards, terms = episodes.reward.rewards.copy(), episodes.reward.terms.copy()
         if rest is None and not episodes.any_ended:
             present = self._all.copy()
@@ -332,7 +332,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
     def _note_choices(self, offered: np.ndarray, actions: np.ndarray, played: np.ndarray) -> None:
         for i in _numbers(played):
-            self.envs[i].chosen = offered[i, actions[i]]
+            self.envs[i].chosen = offered[i, self.episodes.replaced.get(i, actions[i])]
 
     # -- looking
 

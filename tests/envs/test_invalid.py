@@ -41,6 +41,15 @@ def test_invalid__replaced__is_the_next_candidate_that_may_be_chosen() -> None:
     assert rewards("replace", actions, replaced=False) == rewards("error", actions, replaced=True)
 
 
+def test_invalid__replaced__a_picture_shows_what_was_taken() -> None:
+    env = gymnasium.make(ENVIRONMENT, **SMALL, invalid="replace", render_mode="ansi")
+    observation, _ = env.reset(seed=3)
+    first = int(np.flatnonzero(observation["action_mask"])[0])
+    offered = env.unwrapped.episodes.view.sets[0, first].copy()
+    env.step(10**6)
+    assert (env.unwrapped.scene().chosen == offered).all()
+
+
 def test_invalid__penalty__costs_1_beside() -> None:
     actions = [0] * 20
     apart = np.array(rewards("error", actions, replaced=True)) - rewards("penalty", actions, replaced=False)

@@ -11,6 +11,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -29,7 +30,7 @@ from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, Record
 from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from ssdgym.workloads.traces.transforms import OnlyConfig
 
-# Synthetic traces whose records are drawn once and kept, for runs that play them whole several times.
+# Synthetic traces whose records are drawn once and kept, for runs that play the same ones.
 #
 # To draw the records of a trace with memory takes about as long as to play them.
 
@@ -58,34 +59,43 @@ def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
 
 
 class _Drawn:
-    """Records in a file without a name, which is gone with its last reference.
+    """Records in a file without a name, which is gone with its last reference; drawn when first read.
 
     A cursor over them can be copied, but not pickled: they belong to their process.
     """
 
     def __init__(self, source: RecordSource) -> None:
         self.volumes = source.volumes
-        folder = cache_folder()
-        if not cache_is_writable(folder):
-            folder = Path(tempfile.gettempdir())
-        try:
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is open as long as this lives
+        self._source = source
+        self._records = 0
+        self._folder = cache_folder()
+        if not cache_is_writable(self._folder):
+            self._folder = Path(tempfile.gettempdir())
+        with self._room():
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  open as long as this lives
             weakref.finalize(self, self._file.close)
-            while len(chunk := source.chunk()):
-                self._file.write(chunk.tobytes())
-            self._file.flush()
-        except OSError as error:
-            raise SsdgymError(
-                f"{folder}: a synthetic trace cannot be kept there ({error.strerror or error}); free some "
-                "space, or name another folder by SSDGYM_CACHE_DIR."
-            ) from error
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Drawn:
-        """Return itself; it never changes."""
+        """Return itself; its records never change."""
         return self
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SsdgymError(
+                f"{self._folder}: a synthetic trace cannot be kept there ({error.strerror or error}); free "
+                "some space, or name another folder by SSDGYM_CACHE_DIR."
+            ) from error
 
     def records(self, first: int, count: int) -> Records:
         """Return records by their number, shape (n,); fewer at the end."""
+        while self._records < first + count and len(chunk := self._source.chunk()):
+            with self._room():
+                self._file.write(chunk.tobytes())
+                self._file.flush()
+            self._records += len(chunk)
         found = os.pread(self._file.fileno(), count * RECORD.itemsize, first * RECORD.itemsize)
         return np.frombuffer(bytearray(found), RECORD)
 

@@ -79,5 +79,5 @@ def test_compact_pages_are_dense_and_keep_order_and_identity(records: Records, l
 def test_volumes_too_far_apart_to_be_numbered_are_refused() -> None:
     far = Volumes(("a", "b"), (2**63 - 1, 2**63 - 1))
     assert volume_starts(far, PAGE).tolist() == [0, 2**51]
-    with pytest.raises(SsdgymError, match="the 2 volumes of the trace reach so far"):
+    with pytest.raises(SsdgymError, match="a trace: the 2 volumes reach so far"):
         volume_starts(far, 1)
