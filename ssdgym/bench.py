@@ -74,6 +74,7 @@ def measure_all(repeats: int, *, start: bool, announce: Announce) -> pd.DataFram
             work(), touches()
             pairs = [(_rate(work), _rate(touches)) for _ in range(repeats)]
             rows += [{"name": name, "unit": unit, "value": own, "yardstick": other} for own, other in pairs]
+            del work, touches  # or the next device would lie in other memory
         for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
             announce(name)
             for _ in range(times):

@@ -289,7 +289,7 @@ MOST_LINES = {
     "ssdgym.workloads": 8_695,
     "ssdgym.envs": 6_354,
     "ssdgym.cli": 3_436,
-    "ssdgym": 1_153,  # the modules beside the packages
+    "ssdgym": 1_154,  # the modules beside the packages
 }
 
 
