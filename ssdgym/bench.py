@@ -336,7 +336,8 @@ def measure_against(revision: str, turns: int, *, start: bool, announce: Announc
     both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="value")
     for missing in both[both.isna().any(axis=1)].index.unique("name"):
         announce(f"nothing to compare with: {missing}")
-    both = both.dropna().assign(ratio=lambda found: found["own"] / found["other"])
+    both = both.reindex([*dict.fromkeys(row["name"] for row in rows)], level="name").dropna()
+    both["ratio"] = both["own"] / both["other"]
     found = both.groupby(["name", "unit"], sort=False)
     table = found[["other", "own"]].median().join(_spread(found["ratio"])).reset_index()
     table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)

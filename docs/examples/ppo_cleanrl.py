@@ -36,9 +36,7 @@ class Args:
 
     env_id: str = "ssdgym/EraseVictim-v0"
     workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
-    timing: str = (
-        ""  # of the FTL; if empty "none" for EraseVictim-v0, which only counts, else the device's own
-    )
+    timing: str = ""  # the device's own if empty; "none", which only counts, for EraseVictim-v0
     horizon: int = 65_536  # host pages of an episode: long, so that the agent lives in the state it makes
     seed: int = 1
     cpu_seconds: float = 100.0  # ends after so much CPU time of the process

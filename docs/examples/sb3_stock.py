@@ -31,9 +31,7 @@ class Args:
     env_id: str = "ssdgym/EraseVictim-v0"
     workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
     horizon: int = 8192  # host pages of an episode
-    timing: str = (
-        ""  # of the FTL; if empty "none" for EraseVictim-v0, which only counts, else the device's own
-    )
+    timing: str = ""  # the device's own if empty; "none", which only counts, for EraseVictim-v0
     seed: int = 1
     total_timesteps: int = 196_608
     num_envs: int = 8

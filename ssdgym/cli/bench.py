@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +59,7 @@ def bench(
     if against and update:
         raise SsdgymError("--against and --update are two tables; give one of them.")
     compile_note(quiet=as_json)
-    measure = measure_all if against is None else lambda *a, **k: measure_against(against, *a, **k)
+    measure = partial(measure_against, against) if against else measure_all
     found = measure(repeats, start=start, announce=announce)
     if as_json:
         print_json(found.astype(object).where(found.notna(), None).to_dict("records"))

@@ -179,7 +179,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         Args:
             seed: of the episode; None draws the next one.
             options: `workload` is played in this episode in place of those of the environment; a name, path,
-                mapping, model, array or function.
+                mapping, model, array or function. The device is preconditioned for it once, and that is kept.
 
         Returns:
             The observation and the info of the first decision.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Literal, Self
 
@@ -24,6 +23,7 @@ from ssdgym.engine.observation import ObservationBuffers, ObservationSpec
 from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
+from ssdgym.policy.names import hint
 from ssdgym.policy.policy import with_rules
 from ssdgym.policy.registry import rules_on
 from ssdgym.simulator.families import family_of, mappings_that_ask
@@ -380,9 +380,7 @@ class Options(ABC):
         names = [field.name for field in fields(cls)]
         unknown = next((name for name in arguments if name not in names), None)
         if unknown is not None:
-            near = get_close_matches(unknown, names, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}."
-            raise SsdgymError(f"the environment has no argument {unknown}; {advice}")
+            raise SsdgymError(f"the environment has no argument {unknown}; {hint(unknown, names)}")
         return cls(**arguments)
 
     @property
