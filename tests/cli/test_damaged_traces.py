@@ -7,25 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdgym.cli import WRONG_INPUT, main
-from tests.workloads.traces.fuzzing import FORMATS, PACKERS, damaged_files
+from tests.workloads.traces.fuzzing import FORMATS, PACKERS, damaged_files, on_files
 
 
 def read_or_refuse(files: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[int, int]:
     """Draw damaged files of all formats, plain and packed; return how many ended with each exit code."""
     path, endings = folder / "trace", {0: 0, WRONG_INPUT: 0}
 
-    @settings(
-        max_examples=files,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
-    )
+    @on_files(files)
     @given(st.data())
     def ends_well(data: st.DataObject) -> None:
         content = data.draw(damaged_files(data.draw(st.sampled_from(FORMATS))))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from tests.reference.traces import HEADERS, SECTOR_BYTES
@@ -375,6 +376,18 @@ def _field(draw: Draw, data: bytes, name: str) -> bytes:
 
 
 _TO_BINARY: tuple[Damage, ...] = (_field, _field, _splice, _splice, _cut, _garbage, _another_format)
+
+
+def on_files(examples: int) -> settings:
+    """Return the settings of a test on so many drawn files, the same ones each time."""
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
 
 
 @st.composite

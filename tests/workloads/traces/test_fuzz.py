@@ -14,14 +14,22 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.registry import TraceFormat, format_of, recognise
 from tests.reference.traces import FLUSH, READ, TRIM, WRITE, Record, Refused, read
-from tests.workloads.traces.fuzzing import FORMATS, MAGICS, PACKERS, damaged_files, members, valid_file
+from tests.workloads.traces.fuzzing import (
+    FORMATS,
+    MAGICS,
+    PACKERS,
+    damaged_files,
+    members,
+    on_files,
+    valid_file,
+)
 
 LONGEST_EXAMPLE_S = 20
 ANY_NUMBER = 10**9
@@ -118,14 +126,7 @@ def hold_recognition_against_the_slow_reader(path: Path, data: bytes) -> None:
 
 
 def fuzz(name: str, path: Path, examples: int) -> None:
-    @settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
-    )
+    @on_files(examples)
     @given(damaged_files(name))
     def every_file_is_read_or_refused(data: bytes) -> None:
         path.write_bytes(data)
