@@ -1,24 +1,108 @@
 """Wear levelling: which free block is opened, and which block is emptied."""
 
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
 import numpy as np
 
 from ssdgym.policy import (
     LEVELLING_RUNS,
     POLICY_STREAM,
+    POOLED,
     allocation_policy,
+    block_order,
     blocks_of,
     draw,
     erases_of,
     is_closed,
     kernel,
-    least_worn_closed,
-    least_worn_free,
     levelling_policy,
     most_worn_free,
 )
 
 #: The pools of `dual_pool`.
 HOT, COLD = 1, 2
+
+
+@kernel
+def _is_lower(view, a, b):
+    return a < b
+
+
+@kernel
+def _is_freed_before(view, a, b):
+    ours, theirs = view.block_memory[a].freed, view.block_memory[b].freed
+    return ours < theirs if ours != theirs else a < b
+
+
+@kernel
+def _is_free(view, block):
+    return view.block[block].status & POOLED != 0
+
+
+@kernel
+def _erases_negated(view, block):
+    return -erases_of(view, block)
+
+
+def _by(name: str, belongs: Callable, key: Callable, tie: Callable = _is_lower) -> Any:
+    """Return the order of the blocks that belong by a key, the smallest first; of equals the lowest block."""
+
+    @kernel
+    def before(view, a, b):
+        ours, theirs = key(view, a), key(view, b)
+        return ours < theirs if ours != theirs else tie(view, a, b)
+
+    return block_order(name, belongs, before)
+
+
+_LEAST_WORN = _by("least", _is_free, erases_of, _is_freed_before)
+_MOST_WORN = _by("most", _is_free, _erases_negated, _is_freed_before)
+_CLOSED = _by("closed", is_closed, erases_of)
+_least_worn, _most_worn, _least_worn_closed = _LEAST_WORN.first, _MOST_WORN.first, _CLOSED.first
+
+
+def _both(one: Callable, other: Callable) -> Any:
+    @kernel
+    def touch(view, block):
+        one(view, block)
+        other(view, block)
+
+    return touch
+
+
+def _records(*orders: Any) -> dict[str, Any]:
+    """Return what a rule declares for orders: their fields, and when a block has joined the pool last."""
+    return {
+        "block": [("freed", "i8"), *(field for order in orders for field in order.block)],
+        "stream": [("freed", "i8"), *(field for order in orders for field in order.stream)],
+    }
+
+
+def _follow(rule: Any, *orders: Any) -> Any:
+    """Keep orders of a rule's blocks; return the kernel that notes a block in all of them."""
+    touch = reduce(_both, [order.touch for order in orders])
+
+    def changed(view, plane, block, parameters):
+        touch(view, block)
+
+    for event in ("opened", "closed", "scattered", "collected", "erased"):
+        rule.on(event)(changed)
+
+    @rule.on("recycled")
+    def freed(view, plane, block, parameters):
+        last = view.stream_memory[plane * view.params[0].streams]
+        last.freed += 1
+        view.block_memory[block].freed = last.freed
+        touch(view, block)
+
+    @rule.on("attached")
+    def attached(view, plane, block, parameters):
+        for other in blocks_of(view, plane):
+            touch(view, other)
+
+    return touch
 
 
 @allocation_policy("first_freed", source="folklore")
@@ -30,19 +114,35 @@ def first_freed(view, plane, stream, parameters):
 @allocation_policy(
     "least_worn",
     source="dynamic wear levelling: Gal and Toledo, ACM Computing Surveys 37(2), 2005, section 3",
+    **_records(_LEAST_WORN),
 )
 def least_worn(view, plane, stream, parameters):
     """Open the free block that was erased least, of equals the one that was freed first.
 
     Blocks that hold cold data are never free and keep their few erases: they are for static wear levelling.
     """
-    return least_worn_free(view, plane)
+    return _least_worn(view, plane)
 
 
-@allocation_policy("most_worn", source="a bound of ours")
+_follow(least_worn, _LEAST_WORN)
+
+
+@allocation_policy("most_worn", source="a bound of ours", **_records(_MOST_WORN))
 def most_worn(view, plane, stream, parameters):
     """Open the free block that was erased most, of equals the one that was freed first."""
-    return most_worn_free(view, plane)
+    return _most_worn(view, plane)
+
+
+_follow(most_worn, _MOST_WORN)
+
+
+@kernel
+def _is_any(view, block):
+    return True
+
+
+_WORN = _by("worn", _is_any, _erases_negated)
+_most_worn_of_all = _WORN.first
 
 
 @levelling_policy(
@@ -50,16 +150,16 @@ def most_worn(view, plane, stream, parameters):
     source="static wear levelling of MQSim (Tavakkol et al., FAST 2018; GC_and_WL_Unit_Base.cpp)",
     parameters={"threshold": 100},
     minimum={"threshold": 1},
+    **_records(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
     """Empty the least worn closed block of a plane once another one was erased `threshold` times more."""
-    closed, most = least_worn_closed(view, plane), 0
-    if closed < 0:
-        return -1
-    for block in blocks_of(view, plane):
-        most = max(most, erases_of(view, block))
+    closed, most = _least_worn_closed(view, plane), _most_worn_of_all(view, plane)
     limit = parameters.threshold * view.params[0].sub_blocks
-    return closed if most - erases_of(view, closed) >= limit else -1
+    return closed if closed >= 0 and erases_of(view, most) - erases_of(view, closed) >= limit else -1
+
+
+_follow(wear_threshold, _CLOSED, _WORN)
 
 
 @levelling_policy(
@@ -68,6 +168,7 @@ def wear_threshold(view, plane, parameters):
     parameters={"endurance": 3000, "share": 0.1, "least": 2},
     minimum={"endurance": 1, "share": 0.0, "least": 1},
     maximum={"share": 1.0},
+    **_records(_MOST_WORN, _CLOSED),
 )
 def progressive(view, plane, parameters):
     """Empty the least worn block once a free block was erased so much more that it may wear out first.
@@ -75,7 +176,7 @@ def progressive(view, plane, parameters):
     The difference allowed is `share` of the erases that the free block has left of `endurance`, and at least
     `least`: early in the life of a device nothing moves.
     """
-    worn, cold = most_worn_free(view, plane), least_worn_closed(view, plane)
+    worn, cold = _most_worn(view, plane), _least_worn_closed(view, plane)
     if worn < 0 or cold < 0:
         return -1
     erases, sub_blocks = erases_of(view, worn), view.params[0].sub_blocks
@@ -83,11 +184,15 @@ def progressive(view, plane, parameters):
     return cold if erases - erases_of(view, cold) > max(left, parameters.least * sub_blocks) else -1
 
 
+_follow(progressive, _MOST_WORN, _CLOSED)
+
+
 @levelling_policy(
     "rejuvenator",
     source="Rejuvenator (Murugan and Du, MSST 2011); written from the abstract and descriptions of it",
     parameters={"tau": 16},
     minimum={"tau": 1},
+    **_records(_LEAST_WORN, _CLOSED),
 )
 def rejuvenator(view, plane, parameters):
     """Empty the least worn block once all free blocks are worn ones.
@@ -96,11 +201,14 @@ def rejuvenator(view, plane, parameters):
     them is free, cold data of that one move to a worn block. Rejuvenator also sends hot data to the less worn
     half: name the allocation `least_worn` beside it. Here `tau` stays as it is.
     """
-    free, closed = least_worn_free(view, plane), least_worn_closed(view, plane)
+    free, closed = _least_worn(view, plane), _least_worn_closed(view, plane)
     if free < 0 or closed < 0:
         return -1
     spread = erases_of(view, free) - erases_of(view, closed)
     return closed if 2 * spread >= parameters.tau * view.params[0].sub_blocks else -1
+
+
+_follow(rejuvenator, _LEAST_WORN, _CLOSED)
 
 
 @levelling_policy(
@@ -131,10 +239,42 @@ def greedy_mp(view, plane, parameters):
 
 
 @kernel
-def _pool_of(view, block):
-    """Return the pool that a block is in; every other block begins in each."""
-    joined = view.block_memory[block].pool
-    return joined if joined else HOT + block % 2
+def _is_cold(view, block):
+    """Return whether a block is in the cold pool; every other block begins in each."""
+    pool = view.block_memory[block].pool
+    return pool == COLD or (pool == 0 and block % 2 == 1)
+
+
+@kernel
+def _is_hot(view, block):
+    return not _is_cold(view, block)
+
+
+@kernel
+def _is_cold_and_closed(view, block):
+    return _is_cold(view, block) and is_closed(view, block)
+
+
+@kernel
+def _recent(view, block):
+    """Return the erases of a block since it joined its pool."""
+    return erases_of(view, block) - view.block_memory[block].since
+
+
+@kernel
+def _recent_negated(view, block):
+    return -_recent(view, block)
+
+
+_COLDEST = _by("coldest", _is_cold_and_closed, erases_of)
+_WARMED = _by("warmed", _is_cold, _recent_negated)
+_SPARED = _by("spared", _is_hot, _recent)
+_FEWEST = _by("fewest", _is_hot, erases_of)
+_LARGEST = _by("largest", _is_hot, _erases_negated)
+_coldest, _warmed, _spared = _COLDEST.first, _WARMED.first, _SPARED.first
+_fewest, _largest = _FEWEST.first, _LARGEST.first
+_POOLS = (_MOST_WORN, _COLDEST, _WARMED, _SPARED, _FEWEST, _LARGEST)
+_OF_POOLS = _records(*_POOLS)
 
 
 @levelling_policy(
@@ -142,7 +282,8 @@ def _pool_of(view, block):
     source="Chang, SAC 2007; written from descriptions of the algorithm, without the text",
     parameters={"threshold": 16},
     minimum={"threshold": 1},
-    block=[("since", "i4"), ("pool", "u1")],
+    block=[("since", "i4"), ("pool", "u1"), *_OF_POOLS["block"]],
+    stream=_OF_POOLS["stream"],
 )
 def dual_pool(view, plane, parameters):
     """Empty the least worn block of the cold pool once a free block has been erased `threshold` times more.
@@ -155,15 +296,14 @@ def dual_pool(view, plane, parameters):
     3. And the least worn block of the hot pool goes to the cold one if some block of the hot pool was erased
        more than `2 * threshold` times more (hot-pool adjustment).
     """
-    worn = most_worn_free(view, plane)
-    best, fewest = -1, 0
-    for block in blocks_of(view, plane):
-        if _pool_of(view, block) == COLD and is_closed(view, block):
-            erases = erases_of(view, block)
-            if best < 0 or erases < fewest:
-                best, fewest = block, erases
+    worn, cold = _most_worn(view, plane), _coldest(view, plane)
+    if worn < 0 or cold < 0:
+        return -1
     limit = parameters.threshold * view.params[0].sub_blocks
-    return best if worn >= 0 and best >= 0 and erases_of(view, worn) - fewest > limit else -1
+    return cold if erases_of(view, worn) - erases_of(view, cold) > limit else -1
+
+
+_note_in_pools = _follow(dual_pool, *_POOLS)
 
 
 @kernel
@@ -171,11 +311,13 @@ def _join(view, block, pool):
     record = view.block_memory[block]
     record.pool = pool
     record.since = erases_of(view, block)
+    _note_in_pools(view, block)
 
 
 @dual_pool.on("collected")
 def emptied(view, plane, block, parameters):
     """Let a block that is emptied to level wear join the hot pool."""
+    _note_in_pools(view, block)
     if view.plane[plane].levelling == LEVELLING_RUNS:
         _join(view, block, HOT)
 
@@ -183,6 +325,7 @@ def emptied(view, plane, block, parameters):
 @dual_pool.on("opened")
 def filled(view, plane, block, parameters):
     """Let the block that takes its pages join the cold pool."""
+    _note_in_pools(view, block)
     if view.plane[plane].levelling == LEVELLING_RUNS:
         _join(view, block, COLD)
 
@@ -191,26 +334,13 @@ def filled(view, plane, block, parameters):
 def adjust(view, plane, block, parameters):
     """Move blocks between the pools whose data has changed its temperature."""
     limit = parameters.threshold * view.params[0].sub_blocks
-    warmed, most = -1, 0
-    spared, least = -1, 0
-    for other in blocks_of(view, plane):
-        recent = erases_of(view, other) - view.block_memory[other].since
-        if _pool_of(view, other) == COLD:
-            if warmed < 0 or recent > most:
-                warmed, most = other, recent
-        elif spared < 0 or recent < least:
-            spared, least = other, recent
-    if warmed >= 0 and spared >= 0 and most - least > limit:
+    warmed, spared = _warmed(view, plane), _spared(view, plane)
+    if warmed >= 0 and spared >= 0 and _recent(view, warmed) - _recent(view, spared) > limit:
         _join(view, warmed, HOT)
-    first, fewest, largest = -1, 0, 0
-    for other in blocks_of(view, plane):
-        if _pool_of(view, other) == HOT:
-            erases = erases_of(view, other)
-            if first < 0 or erases < fewest:
-                first, fewest = other, erases
-            largest = max(largest, erases)
-    if first >= 0 and largest - fewest > 2 * limit:
-        _join(view, first, COLD)
+    fewest, largest = _fewest(view, plane), _largest(view, plane)
+    if fewest >= 0 and erases_of(view, largest) - erases_of(view, fewest) > 2 * limit:
+        _join(view, fewest, COLD)
+    _note_in_pools(view, block)
 
 
 @kernel

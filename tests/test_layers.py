@@ -279,14 +279,14 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 14_355,
-    "ssdgym.simulator": 3_542,
-    "ssdgym.policy": 2_500,
-    "ssdgym.config": 2_151,
-    "ssdgym.baselines": 6_429,
+    "ssdgym.engine": 14_347,
+    "ssdgym.simulator": 3_537,
+    "ssdgym.policy": 2_392,
+    "ssdgym.config": 2_146,
+    "ssdgym.baselines": 6_446,
     "ssdgym.agents": 5_095,
-    "ssdgym.experiments": 9_569,
-    "ssdgym.workloads": 8_695,
+    "ssdgym.experiments": 9_568,
+    "ssdgym.workloads": 8_676,
     "ssdgym.envs": 6_352,
     "ssdgym.cli": 3_437,
     "ssdgym": 1_155,  # the modules beside the packages

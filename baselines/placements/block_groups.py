@@ -1,13 +1,9 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-Each group has two heaps, with its smallest rank at the root of one and its largest at that of the other, and
-two sets of bits for its blocks that can be written to. Groups are counted from 0 here, and from 1 in E28 to
-E34 (`hotness_groups`).
-
-The heaps are lazy. An entry holds the rank it is sorted by, which may differ from the block's present rank:
-in the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
-rises moves in one heap only, and one whose rank falls in the other; an entry that reaches a root is sorted
-again, before it is used.
+The table of a plane has the place at which each group begins, and behind the last where it ends; the numbers
+of its blocks, group by group and within one the smallest rank first; and for each group two sets of bits, for
+its blocks that can be written to. Where two groups meet, one of them takes over a block of the other as that
+place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
 from __future__ import annotations
@@ -19,25 +15,12 @@ import numpy as np
 from ssdgym.policy import cost_of, kernel, lowest_bit
 
 #: Of each block: the rank gain / (moves * copy cost + erase cost), of equals the smaller tie is larger; its
-#: places in the heaps, its group, and how it can be written: 0 not, WRITABLE, WRITABLE_BEST in its best set.
-RANK = [
-    ("rank_gain", "i4"),
-    ("rank_moves", "i4"),
-    ("rank_tie", "i4"),
-    ("low", "i4"),
-    ("high", "i4"),
-    ("group", "u1"),
-    ("shown", "u1"),
-]
+#: group, and how it can be written: 0 not, WRITABLE, WRITABLE_BEST in its best set.
+RANK = [("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("group", "u1"), ("shown", "u1")]
 #: Of the device: groups of a plane, most blocks of a group, and words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
 WRITABLE, WRITABLE_BEST = 1, 2
-#: The two heaps of a group.
-LOW, HIGH = 0, 1
-#: The group of a block that has not been dealt yet.
-NO_GROUP = 255
-#: Bits of a word, and words of an entry of a heap.
-_WORD, _ENTRY = 32, 4
+_WORD = 32
 
 
 class Rank(NamedTuple):
@@ -49,13 +32,7 @@ class Rank(NamedTuple):
     block: Any
 
 
-# -- the table of a plane: sizes of groups, bits, heaps
-
-
-def words_of_plane(blocks: int, groups: int) -> int:
-    """Return the words of the table of a plane."""
-    limit = blocks // (groups - 1) - 1
-    return groups * (1 + 2 * sum(_bit_words.py_func(blocks)) + 2 * _ENTRY * (limit + 1))
+# -- the table of a plane
 
 
 @kernel
@@ -63,6 +40,11 @@ def _bit_words(blocks):
     """Return the words of a set with one bit per block, and the words that mark which of those are not 0."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
+
+
+def words_of_plane(blocks: int, groups: int) -> int:
+    """Return the words of the table of a plane."""
+    return groups + 1 + blocks + 2 * groups * sum(_bit_words.py_func(blocks))
 
 
 @kernel
@@ -73,32 +55,35 @@ def set_sizes(view):
     memory.groups = np.int64(params.group_of_degree >> np.uint64(60))
     memory.limit = blocks // (memory.groups - 1) - 1
     words, summary = _bit_words(blocks)
-    memory.plane_words = memory.groups * (1 + 2 * (words + summary) + 2 * _ENTRY * (memory.limit + 1))
+    memory.plane_words = memory.groups + 1 + blocks + 2 * memory.groups * (words + summary)
 
 
 @kernel
-def _size_place(view, plane, group):
-    return plane * view.memory[0].plane_words + group
+def begin_of(view, plane, group):
+    """Return the place at which a group begins, and the one before ends."""
+    return np.int64(view.table[plane * view.memory[0].plane_words + group])
+
+
+@kernel
+def _shift_begin(view, plane, group, by):
+    view.table[plane * view.memory[0].plane_words + group] = begin_of(view, plane, group) + by
 
 
 @kernel
 def size_of(view, plane, group):
     """Return the blocks of a group."""
-    return np.int64(view.table[_size_place(view, plane, group)])
+    return begin_of(view, plane, group + 1) - begin_of(view, plane, group)
 
 
 @kernel
-def _bits_place(view, plane, group, kind):
-    words, summary = _bit_words(np.int64(view.params[0].blocks))
-    memory = view.memory[0]
-    return plane * memory.plane_words + memory.groups + (2 * group + kind) * (words + summary)
+def _first_word(view, plane):
+    """Return the word of the block at place 0."""
+    return plane * view.memory[0].plane_words + view.memory[0].groups + 1
 
 
 @kernel
-def _heap_place(view, plane, group, heap):
-    memory = view.memory[0]
-    before = (memory.groups - 1 - group) * 2 + 1 - heap  # heaps lie at the end of the plane's table
-    return (plane + 1) * memory.plane_words - (before + 1) * _ENTRY * (memory.limit + 1)
+def _block_at(view, plane, place):
+    return np.int64(view.table[_first_word(view, plane) + place])
 
 
 # -- ranks
@@ -126,113 +111,19 @@ def is_larger(params, a, b):
     return a.tie < b.tie if a.tie != b.tie else a.block < b.block
 
 
-@kernel
-def _is_before(params, a, b, heap):
-    """Return whether rank `a` belongs nearer to the root than `b`."""
-    return is_larger(params, a, b) if heap == HIGH else is_larger(params, b, a)
-
-
-# -- heaps
+# -- blocks that can be written to
 
 
 @kernel
-def _entry_at(view, base, place):
-    """Return the rank an entry is sorted by."""
-    table, k = view.table, base + _ENTRY * place
-    return Rank(np.int64(table[k]), np.int64(table[k + 1]), np.int64(table[k + 2]), np.int64(table[k + 3]))
-
-
-@kernel
-def _put(view, base, place, rank, heap):
-    k = base + _ENTRY * place
-    view.table[k], view.table[k + 1], view.table[k + 2], view.table[k + 3] = rank
-    if heap == LOW:
-        view.block_memory[rank.block].low = place
-    else:
-        view.block_memory[rank.block].high = place
-
-
-@kernel
-def _rise(view, base, place, rank, heap):
-    """Let an entry rise from a free place of its heap; return where it stops."""
-    params = view.params[0]
-    while place > 0:
-        parent = (place - 1) >> 1
-        above = _entry_at(view, base, parent)
-        if not _is_before(params, rank, above, heap):
-            break
-        _put(view, base, place, above, heap)
-        place = parent
-    return place
-
-
-@kernel
-def _sink(view, base, size, place, rank, heap):
-    """Let an entry sink from a free place of its heap; return where it stops."""
-    params = view.params[0]
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        below = _entry_at(view, base, child)
-        if child + 1 < size:
-            other = _entry_at(view, base, child + 1)
-            if _is_before(params, other, below, heap):
-                child, below = child + 1, other
-        if not _is_before(params, below, rank, heap):
-            break
-        _put(view, base, place, below, heap)
-        place = child
-    return place
-
-
-@kernel
-def _raise_entry(view, plane, group, place, rank, heap):
-    """Put an entry into its group's heap, at a place or nearer to the root."""
-    base = _heap_place(view, plane, group, heap)
-    _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
-
-
-@kernel
-def _advance_entry(view, plane, group, place, rank, heap):
-    """Raise a block's entry after its rank has moved towards the root, unless it is nearer already."""
-    base = _heap_place(view, plane, group, heap)
-    if _is_before(view.params[0], rank, _entry_at(view, base, place), heap):
-        _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
-
-
-@kernel
-def _remove_entry(view, plane, group, place, heap):
-    """Fill the place of a block that leaves with the last one; the size no longer counts the block."""
-    size = size_of(view, plane, group)
-    if place < size:
-        base = _heap_place(view, plane, group, heap)
-        last = _entry_at(view, base, size)
-        risen = _rise(view, base, place, last, heap)
-        if risen == place:
-            risen = _sink(view, base, size, place, last, heap)
-        _put(view, base, risen, last, heap)
-
-
-@kernel
-def _first_from(view, plane, group, place, heap):
-    """Return the first rank of a heap, or of the part below a place of it; what reaches it is corrected."""
-    base = _heap_place(view, plane, group, heap)
-    while True:
-        entry = _entry_at(view, base, place)
-        rank = rank_of(view, entry.block)
-        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
-            return rank
-        sunk = _sink(view, base, size_of(view, plane, group), place, rank, heap)
-        _put(view, base, sunk, rank, heap)
-
-
-# -- membership
+def _bits_word(view, plane, group, kind):
+    words, summary = _bit_words(np.int64(view.params[0].blocks))
+    first = _first_word(view, plane) + np.int64(view.params[0].blocks)
+    return first + (2 * group + kind) * (words + summary)
 
 
 @kernel
 def _set_bit(view, plane, group, kind, place, value):
-    base = _bits_place(view, plane, group, kind)
+    base = _bits_word(view, plane, group, kind)
     word = place // _WORD
     bit, mark = np.int64(1) << (place % _WORD), np.int64(1) << (word % _WORD)
     summary = base + _bit_words(np.int64(view.params[0].blocks))[0] + word // _WORD
@@ -261,55 +152,79 @@ def show(view, plane, block, writable):
 
 
 @kernel
-def _leave(view, plane, block):
-    """Take a block out of its group; its rank may have changed already."""
-    own = view.block_memory[block]
-    group = np.int64(own.group)
-    show(view, plane, block, 0)
-    view.table[_size_place(view, plane, group)] -= np.uint32(1)
-    _remove_entry(view, plane, group, np.int64(own.low), LOW)
-    _remove_entry(view, plane, group, np.int64(own.high), HIGH)
+def first_of(view, plane, group, kind):
+    """Return the lowest block of a group to be written to (kind 0), or in its best set (1); -1 for none."""
+    base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
+    words, summary = _bit_words(blocks)
+    for k in range(summary):
+        mark = np.int64(view.table[base + words + k])
+        if mark != 0:
+            word = k * _WORD + lowest_bit(mark)
+            return plane * blocks + word * _WORD + lowest_bit(np.int64(view.table[base + word]))
+    return np.int64(-1)
+
+
+# -- the order within a group
 
 
 @kernel
-def join_group(view, plane, block, group, writable):
-    """Add a block to a group."""
-    size = size_of(view, plane, group)
-    view.table[_size_place(view, plane, group)] = size + 1
+def _place_of(view, plane, group, rank):
+    """Return the place of the block that had a rank, as its group is sorted by that still."""
+    low, high = begin_of(view, plane, group), begin_of(view, plane, group + 1)
+    while low < high:
+        middle = (low + high) >> 1
+        block = _block_at(view, plane, middle)
+        if block != rank.block and is_larger(view.params[0], rank, rank_of(view, block)):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _sort(view, plane, group, place, block):
+    """Move a block from a place of its group to where its rank belongs."""
+    params, rank, base = view.params[0], rank_of(view, block), _first_word(view, plane)
+    first, last = base + begin_of(view, plane, group), base + begin_of(view, plane, group + 1) - 1
+    word = base + place
+    while word > first and is_larger(params, rank_of(view, np.int64(view.table[word - 1])), rank):
+        view.table[word] = view.table[word - 1]
+        word -= 1
+    while word < last and is_larger(params, rank, rank_of(view, np.int64(view.table[word + 1]))):
+        view.table[word] = view.table[word + 1]
+        word += 1
+    view.table[word] = block
+
+
+@kernel
+def add_to_last(view, plane, group, block):
+    """Deal a block to a group while those behind it are empty."""
+    for later in range(group + 1, view.memory[0].groups + 1):
+        _shift_begin(view, plane, later, 1)
     view.block_memory[block].group = group
-    rank = rank_of(view, block)
-    _raise_entry(view, plane, group, size, rank, LOW)
-    _raise_entry(view, plane, group, size, rank, HIGH)
-    show(view, plane, block, writable)
+    _sort(view, plane, group, begin_of(view, plane, group + 1) - 1, block)
+
+
+@kernel
+def divide(view, plane):
+    """Divide the blocks of a plane, all in group 0, into groups of one size."""
+    blocks, groups = np.int64(view.params[0].blocks), view.memory[0].groups
+    for group in range(1, groups):
+        _shift_begin(view, plane, group, -(-group * blocks // groups) - begin_of(view, plane, group))
+        for place in range(begin_of(view, plane, group), blocks):
+            view.block_memory[_block_at(view, plane, place)].group = group
 
 
 # -- Algorithm 1
 
 
 @kernel
-def _lowest_but(view, plane, group, block):
-    """Return the smallest rank of a group, `block` left out."""
-    size = size_of(view, plane, group)
-    none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
-    if size == 0:
-        return none
-    root = _first_from(view, plane, group, 0, LOW)
-    if root.block != block:
-        return root
-    if size == 1:
-        return none
-    left = _first_from(view, plane, group, 1, LOW)
-    if size == 2:
-        return left
-    right = _first_from(view, plane, group, 2, LOW)
-    return left if is_larger(view.params[0], right, left) else right
-
-
-@kernel
 def _stands_above(view, plane, rank, group):
     """Return whether a block's rank is above the smallest one of a group, itself left out."""
-    lowest = _lowest_but(view, plane, group, rank.block)
-    return lowest.block >= 0 and _exceeds(view.params[0], rank, lowest)
+    place, end = begin_of(view, plane, group), begin_of(view, plane, group + 1)
+    if place < end and _block_at(view, plane, place) == rank.block:
+        place += 1
+    return place < end and _exceeds(view.params[0], rank, rank_of(view, _block_at(view, plane, place)))
 
 
 @kernel
@@ -330,67 +245,53 @@ def _group_for(view, plane, rank):
 
 
 @kernel
-def _has_room_below(view, plane, group):
-    found = False
-    for lower in range(group):
-        found = found or size_of(view, plane, lower) < view.memory[0].limit
-    return found
+def _move(view, plane, place, block, group):
+    """Move a block from a place to another group."""
+    own, base = view.block_memory[block], _first_word(view, plane)
+    before, shown = np.int64(own.group), np.int64(own.shown)
+    show(view, plane, block, 0)
+    own.group = group
+    show(view, plane, block, shown)
+    # 1. It goes to the end of the group that faces its own, and the blocks between move up by one place.
+    step = 1 if group > before else -1
+    end = begin_of(view, plane, group) - 1 if group > before else begin_of(view, plane, group + 1)
+    for word in range(base + place, base + end, step):
+        view.table[word] = view.table[word + step]
+    # 2. Of the groups between, each begins one place nearer to where the block was.
+    for between in range(min(before, group) + 1, max(before, group) + 1):
+        _shift_begin(view, plane, between, -step)
+    # 3. And on to where its rank belongs.
+    _sort(view, plane, group, end, block)
 
 
 @kernel
-def _insert(view, plane, block, group, writable):
-    """Add a block to a group; move what is too much down, or up where all groups below are full."""
-    limit = view.memory[0].limit
-    if size_of(view, plane, group) == limit and _has_room_below(view, plane, group):
+def _make_room(view, plane, group):
+    """Move what is too much, once a block has joined a group, down or, where all below are full, up."""
+    limit, room = view.memory[0].limit, group - 1
+    while room >= 0 and size_of(view, plane, room) == limit:
+        room -= 1
+    if size_of(view, plane, group) > limit and room >= 0:
         # 1. The group is full and one below is not: its smallest rank makes room and goes down, where the
-        #    same may happen again. Every rank stays above those of the groups below.
-        while size_of(view, plane, group) == limit:
-            evicted = _first_from(view, plane, group, 0, LOW).block
-            shown = np.int64(view.block_memory[evicted].shown)
-            _leave(view, plane, evicted)
-            join_group(view, plane, block, group, writable)
-            block, writable = evicted, shown
-            group -= 1
-        join_group(view, plane, block, group, writable)
+        #    same may happen again, in the lowest group first. Ranks stay above those of the groups below.
+        for higher in range(room + 1, group + 1):
+            place = begin_of(view, plane, higher)
+            _move(view, plane, place, _block_at(view, plane, place), higher - 1)
         return
-    # 2. Else the block joins, and what is too much goes up: nothing can go down, or nothing has to.
-    join_group(view, plane, block, group, writable)
+    # 2. Else what is too much goes up: nothing can go down, or nothing has to.
     while size_of(view, plane, group) > limit:
-        block = _first_from(view, plane, group, 0, HIGH).block
-        shown = np.int64(view.block_memory[block].shown)
-        _leave(view, plane, block)
+        place = begin_of(view, plane, group + 1) - 1
         group += 1
-        join_group(view, plane, block, group, shown)
+        _move(view, plane, place, _block_at(view, plane, place), group)
 
 
 @kernel
 def reclassify(view, plane, block, before, writable):
     """Find the group of a block whose rank was `before` (E30)."""
-    params, own = view.params[0], view.block_memory[block]
-    rank = rank_of(view, block)
-    group = _group_for(view, plane, rank)
-    if group != own.group:
-        _leave(view, plane, block)
-        _insert(view, plane, block, group, writable)
-        return
-    if is_larger(params, rank, before):
-        _advance_entry(view, plane, group, np.int64(own.high), rank, HIGH)
-    elif is_larger(params, before, rank):
-        _advance_entry(view, plane, group, np.int64(own.low), rank, LOW)
+    rank, group = rank_of(view, block), np.int64(view.block_memory[block].group)
+    found = _group_for(view, plane, rank)
+    if found != group:
+        _move(view, plane, _place_of(view, plane, group, before), block, found)
+        _make_room(view, plane, found)
+    elif rank != before:
+        _sort(view, plane, group, _place_of(view, plane, group, before), block)
     show(view, plane, block, writable)
-
-
-# -- looking for a block to write to
-
-
-@kernel
-def first_of(view, plane, group, kind):
-    """Return the lowest block of a group to be written to (kind 0), or in its best set (1); -1 for none."""
-    base, blocks = _bits_place(view, plane, group, kind), np.int64(view.params[0].blocks)
-    words, summary = _bit_words(blocks)
-    for k in range(summary):
-        mark = np.int64(view.table[base + words + k])
-        if mark != 0:
-            word = k * _WORD + lowest_bit(mark)
-            return plane * blocks + word * _WORD + lowest_bit(np.int64(view.table[base + word]))
-    return np.int64(-1)

@@ -42,14 +42,13 @@ from typing import Any
 import numpy as np
 
 from ssdgym.baselines.placements.block_groups import (
-    NO_GROUP,
     RANK,
     SIZES,
     WRITABLE,
     WRITABLE_BEST,
+    add_to_last,
+    divide,
     first_of,
-    is_larger,
-    join_group,
     rank_of,
     reclassify,
     set_sizes,
@@ -353,34 +352,21 @@ def recycled(view, plane, block, parameters):
 def attached(view, plane, block, parameters):
     """Deal the blocks of a plane to groups: in turn on an empty device (E28), else by rank (E34)."""
     set_sizes(view)
-    first, blocks, groups = (
-        plane * np.int64(view.params[0].blocks),
-        view.params[0].blocks,
-        view.memory[0].groups,
-    )
-    for word in range(plane * view.memory[0].plane_words, (plane + 1) * view.memory[0].plane_words):
+    memory, first, blocks = view.memory[0], plane * np.int64(view.params[0].blocks), view.params[0].blocks
+    for word in range(plane * memory.plane_words, (plane + 1) * memory.plane_words):
         view.table[word] = 0
     for number in blocks_of(view, plane):
         _note_first(view, number)
         _renew(view, number)
-        view.block_memory[number].group = NO_GROUP
         view.block_memory[number].shown = 0
         note(view, number)
-    for place in range(blocks):
-        if view.control[0].clock == 0:
-            number, group = first + place, place % groups
-        else:
-            number, group = _lowest(view, plane), place * groups // blocks
-        join_group(view, plane, number, group, _renew(view, number))
-
-
-@kernel
-def _lowest(view, plane):
-    """Return the block with the smallest rank of those that have not been dealt."""
-    lowest = np.int64(-1)
-    for block in blocks_of(view, plane):
-        if view.block_memory[block].group == NO_GROUP and (
-            lowest < 0 or is_larger(view.params[0], rank_of(view, lowest), rank_of(view, block))
-        ):
-            lowest = np.int64(block)
-    return lowest
+    if view.control[0].clock == 0:
+        for group in range(memory.groups):
+            for number in range(first + group, first + blocks, memory.groups):
+                add_to_last(view, plane, group, number)
+    else:
+        for number in blocks_of(view, plane):
+            add_to_last(view, plane, 0, number)
+        divide(view, plane)
+    for number in blocks_of(view, plane):
+        show(view, plane, number, _renew(view, number))

@@ -38,7 +38,7 @@ ENGINE = (
         ("view", "for rules"),
         ("time", "events"),
     ),
-    (("flash", "what pages hold: the only writer of pages"),),
+    (("flash", "the only writer of pages"), ("operations", "stubs of the families")),
     (("core", "records, families, the door to numba"), ("compiler", "cache, linking, checks")),
 )
 BELOW = (

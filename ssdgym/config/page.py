@@ -84,11 +84,6 @@ class PageFtl(FtlConfig):
         description="waiting reads of equal page numbers are read together in planes of one die; needs "
         "multi_plane, and time",
     )
-    counts_warm_pages: bool = Field(
-        False,
-        description="relocated pages whose data was written before the measurement are counted, in "
-        "relocated_warm_pages",
-    )
     profile: ProfileName | None = Field(
         None,
         description="ssdsim: fields that are not given do as SSDsim does, as far as the device has a use for "

@@ -14,8 +14,7 @@ owns it. Tests hold both.
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
 * `page`: the page-mapping family: its arrays, host pages, GC rounds.
-  Owns `logical`, `in_flight`, `noted_version`,
-  `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
+  Owns `logical`, `in_flight`, `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
   `plane.collecting` and `plane.round_*`.
 * `entries`: the entry points for one device: make, advance, apply; and what a family does for
@@ -32,6 +31,7 @@ owns it. Tests hold both.
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
 * `cells`: when a block and a device are at their end. Owns `life` and
   `endurance`.
+* `operations`: the stubs of what each family carries out in its own way, in the order of a write.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
   `sub_block`, `disturbed`.
 * `core`: numba's decorators, records, status codes, lists, bits, random numbers, families.

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ssdgym.engine.core.bits import has
-from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.operations import family_forget_page
 
 
 @kernel
@@ -57,11 +58,6 @@ def end_life(dev):
     dev.life[0].over = 1
 
 
-@operation
-def forget_page(dev, lpn):
-    """Forget a logical page that the device gives up, as if the host had trimmed it."""
-
-
 @kernel
 def settle_for(dev, pages):
     """Leave the host at most so many logical pages, the first ones, or end the life of the device."""
@@ -73,5 +69,5 @@ def settle_for(dev, pages):
         end_life(dev)
         return
     for lpn in range(pages, before):
-        forget_page(dev, np.int64(lpn))
+        family_forget_page(dev, np.int64(lpn))
     life.capacity = pages

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
-from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.bits import lowest_of, quotient
 from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to, record_behind
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
@@ -41,43 +41,35 @@ MAX_PARAMETERS = 64
 #: Answer of `request_action` where the decision has to be taken outside first.
 PENDING = -1000
 
-#: What a rule can hook: its bit, by the name of the event.
-EVENTS = {
-    "written": 1,  # a page of the host has been programmed
-    "relocated": 2,  # a page has been moved by garbage collection
-    "trimmed": 4,
-    "opened": 8,  # a block has been opened for a stream
-    "closed": 16,  # an open block is full
-    "collected": 32,  # a block has become a victim, before its pages are moved
-    "erased": 64,  # a block is about to be erased
-    "answered": 256,  # a decision about an idle die has been taken
-    "resumed": 512,  # an idle die has work of the host again
-    "invalidated": 8192,  # the data of a page is no longer valid: overwritten ("written" follows) or trimmed
-    "scattered": 65536,  # a page has been programmed in a block of the pool, which may be full now
-    "recycled": 16384,  # a block that was erased, all of it or a part, is in the pool or retired
-    "attached": 32768,  # the rule begins on a plane, which may hold data
-}
-(
-    WRITTEN,
-    RELOCATED,
-    TRIMMED,
-    OPENED,
-    CLOSED,
-    COLLECTED,
-    ERASED,
-    ANSWERED,
-    RESUMED,
-    INVALIDATED,
-    SCATTERED,
-    RECYCLED,
-    ATTACHED,
-) = EVENTS.values()
-#: The bit of a placement that has a function for periods: plain Python, called between two steps.
-PERIOD = 128
-#: The bits of devices where a rule or an agent decides about idle dies, and where that rule has an oracle.
-IDLES, ORACLE = 1024, 2048
-#: The bit of devices where a rule chooses the free block that is opened.
-ALLOCATES = 4096
+#: What a rule can hook: what happens to a page, to a block, and to an idle die.
+PAGE_EVENTS = (
+    "written",  # it has been programmed for the host
+    "relocated",  # it has been moved by garbage collection
+    "trimmed",
+    "invalidated",  # its data is no longer valid: overwritten ("written" follows) or trimmed
+)
+BLOCK_EVENTS = (
+    "opened",  # for a stream
+    "closed",  # it was open and is full
+    "scattered",  # a page has been programmed in it; it was in the pool, and may be full now
+    "collected",  # it has become a victim, before its pages are moved
+    "erased",  # it is about to be erased
+    "recycled",  # it was erased, all of it or a part, and is in the pool or retired
+    "attached",  # none: the rule begins on a plane, which may hold data
+)
+DIE_EVENTS = (
+    "answered",  # a decision about it has been taken
+    "resumed",  # it has work of the host again
+)
+#: Their bits.
+EVENTS = {name: 1 << k for k, name in enumerate((*PAGE_EVENTS, *BLOCK_EVENTS, *DIE_EVENTS))}
+WRITTEN, RELOCATED, TRIMMED, INVALIDATED = (EVENTS[name] for name in PAGE_EVENTS)
+OPENED, CLOSED, SCATTERED, COLLECTED, ERASED, RECYCLED, ATTACHED = (EVENTS[name] for name in BLOCK_EVENTS)
+ANSWERED, RESUMED = (EVENTS[name] for name in DIE_EVENTS)
+#: The bits behind them: of a placement that has a function for periods, plain Python called between two
+#: steps; of devices where a rule or an agent decides about idle dies, where that rule has an oracle, and
+#: where a rule chooses the free block that is opened.
+PERIOD, IDLES, ORACLE, ALLOCATES = (1 << len(EVENTS) + k for k in range(4))
 
 #: A *target* says where a page goes. Below MAX_STREAMS it is a stream: the page goes to its open block. Else
 #: it is MAX_STREAMS + a sub-block (its number through the device) of a block in the pool of the plane: the
@@ -94,7 +86,7 @@ IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 RULE = np.dtype(
     [
         ("choose", "i8"),
-        *((event, "i8") for event in EVENTS),
+        ("hook", "i8", (len(EVENTS),)),  # by event
         ("hooks", "i8"),
         ("parameters", "f8", (MAX_PARAMETERS,)),
         ("constants", "i8"),  # address of what its function reads besides; 0: nothing
@@ -129,11 +121,9 @@ SHAPES = {
     "merge": MERGE_SHAPE,
     "allocate": ALLOCATE_SHAPE,
     "level": LEVEL_SHAPE,
-    **dict.fromkeys(("written", "relocated", "trimmed", "invalidated"), PAGE_EVENT),
-    **dict.fromkeys(
-        ("opened", "closed", "scattered", "collected", "erased", "recycled", "attached"), BLOCK_EVENT
-    ),
-    **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
+    **dict.fromkeys(PAGE_EVENTS, PAGE_EVENT),
+    **dict.fromkeys(BLOCK_EVENTS, BLOCK_EVENT),
+    **dict.fromkeys(DIE_EVENTS, DIE_EVENT),
 }
 
 _erase_rule_at = function_at(types.FunctionType(ERASE_SHAPE))
@@ -336,14 +326,9 @@ def _page_event(decider, attached, event, plane, lpn, old_page, page):
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
         if rule.hooks & event and _follows(attached, kind):
-            address = rule.written
-            if event == RELOCATED:
-                address = rule.relocated
-            elif event == TRIMMED:
-                address = rule.trimmed
-            elif event == INVALIDATED:
-                address = rule.invalidated
-            _page_event_at(address)(view, plane, lpn, old_page, page, pointer_to(rule.parameters, 0))
+            _page_event_at(rule.hook[lowest_of(event)])(
+                view, plane, lpn, old_page, page, pointer_to(rule.parameters, 0)
+            )
 
 
 @inlined
@@ -360,18 +345,7 @@ def _block_event(decider, attached, event, plane, block):
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
         if rule.hooks & event and _follows(attached, kind):
-            address = rule.opened
-            if event == CLOSED:
-                address = rule.closed
-            elif event == COLLECTED:
-                address = rule.collected
-            elif event == ERASED:
-                address = rule.erased
-            elif event == RECYCLED:
-                address = rule.recycled
-            elif event == SCATTERED:
-                address = rule.scattered
-            _block_event_at(address)(view, plane, block, pointer_to(rule.parameters, 0))
+            _block_event_at(rule.hook[lowest_of(event)])(view, plane, block, pointer_to(rule.parameters, 0))
 
 
 @inlined
@@ -391,7 +365,7 @@ def attach(dev, kind):
     if rule.hooks & ATTACHED:
         view, parameters = _view_of(dev.decider, kind), pointer_to(rule.parameters, 0)
         for plane in range(np.int64(dev.params[0].planes)):
-            _block_event_at(rule.attached)(view, plane, np.int64(-1), parameters)
+            _block_event_at(rule.hook[lowest_of(ATTACHED)])(view, plane, np.int64(-1), parameters)
 
 
 @inlined
@@ -406,9 +380,10 @@ def _die_event(decider, event, die_number, number):
         kind = listener(k)
         rule = decider.rules[kind]
         if rule.hooks & event:
-            address = rule.answered if event == ANSWERED else rule.resumed
             view = _view_of(decider, kind)
-            _die_event_at(address)(view, die_number, number, pointer_to(rule.parameters, 0))
+            _die_event_at(rule.hook[lowest_of(event)])(
+                view, die_number, number, pointer_to(rule.parameters, 0)
+            )
 
 
 @inlined

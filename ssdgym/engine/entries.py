@@ -21,27 +21,16 @@ from ssdgym.engine.core.records import DISPATCH, ERASE_PAIR, MAX_PAIRS, NOTHING
 from ssdgym.engine.core.status import END_OF_LIFE, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import run_timed, run_untimed
+from ssdgym.engine.operations import (
+    family_apply_action,
+    family_attach_rules,
+    family_bind,
+    family_format,
+    family_is_written,
+    family_run_loop,
+)
 from ssdgym.engine.time.events import format_control
 from ssdgym.requests import REQUEST
-
-
-@operation
-def bind(state, i, rules, external, pairs, address):
-    """Store device `i` of a batch with who takes its decisions, and behind it what its rules see.
-
-    There is room for `TUPLES` tuples of `STORED_BYTES`.
-    """
-
-
-@operation
-def format_arrays(dev):
-    """Make arrays of the family, zeroed but for the parameters, those of an empty device."""
-
-
-@operation(optional=True)
-def is_written(dev, ppn):
-    """Return whether a page has been written since its erase, where what it holds does not say so."""
-    return True
 
 
 @operation(optional=True)
@@ -53,28 +42,8 @@ def count_lost_pages(dev):
         if logical.ppn >= 0:
             page = dev.physical[logical.ppn]
             newest = page.lpn == lpn and page.version == logical.version
-            lost += not (newest and is_written(dev, np.int64(logical.ppn)))
+            lost += not (newest and family_is_written(dev, np.int64(logical.ppn)))
     return lost
-
-
-@operation(optional=True)
-def attach_rules(dev):
-    """Let rules that do not follow a device yet begin on what it holds."""
-
-
-@operation
-def apply_action(dev, chosen, action):
-    """Carry out a decision: candidate `action`, an erase set in `chosen` where it is of that kind."""
-
-
-@operation
-def observe(dev, spec, view):
-    """Write the candidates, the mask and the context of the decision that is due, or as if one were."""
-
-
-@operation
-def run_loop(dev, address, requests, last):
-    """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""
 
 
 #: A device is stored as so many tuples at most: itself, and what its rules see.
@@ -89,7 +58,7 @@ def bind_device(state, i, rules, external, pairs, address):
     scratch. There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters
     of the device change.
     """
-    bind(state, i, rules, external, pairs, address)
+    family_bind(state, i, rules, external, pairs, address)
 
 
 def call_on(function: Any, state: State, i: int, *others: Any, rules: np.ndarray | None = None) -> Any:
@@ -154,8 +123,8 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     Args:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
-        versions: the family's versions of operations, which are declared above and in
-            [`loop`][ssdgym.engine.loop].
+        versions: the family's versions of [`operations`][ssdgym.engine.operations], and of those in
+            [`loop`][ssdgym.engine.loop] and here that it carries out otherwise than most.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 
@@ -163,8 +132,8 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     def call_loop(dev, address, requests, last):
         return loop_at(address)(dev, requests, last)
 
-    bind.of(arrays.state)(versions[bind])  # the only one that is called with a batch
-    for declared, version in {**versions, run_loop: call_loop}.items():
+    family_bind.of(arrays.state)(versions[family_bind])  # the only one that is called with a batch
+    for declared, version in {**versions, family_run_loop: call_loop}.items():
         declared.of(arrays.device)(version)
     return Family(name, arrays)
 
@@ -182,7 +151,7 @@ def _untimed_loop(dev, requests, last):
     status = _stopped(dev)
     if status != OK:
         return status
-    attach_rules(dev)
+    family_attach_rules(dev)
     return _ended(dev, run_untimed(dev, requests))
 
 
@@ -191,7 +160,7 @@ def _timed_loop(dev, requests, last):
     status = _stopped(dev)
     if status != OK:
         return status
-    attach_rules(dev)
+    family_attach_rules(dev)
     return _ended(dev, run_timed(dev, requests, last))
 
 
@@ -206,7 +175,7 @@ def _ended(dev, status):
 
 @entry
 def _attach(dev):
-    attach_rules(dev)
+    family_attach_rules(dev)
 
 
 def attach(state: State, i: int, rules: np.ndarray) -> None:
@@ -250,7 +219,7 @@ def settled(dev, status):
 def _apply(dev, chosen, action):
     if dev.control[0].decision_plane < 0:
         return np.int64(NO_DECISION)
-    return settled(dev, apply_action(dev, chosen, action))
+    return settled(dev, family_apply_action(dev, chosen, action))
 
 
 _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
@@ -276,7 +245,7 @@ def _format(dev):
     for lpn in range(dev.params[0].logical_pages):
         dev.logical[lpn].ppn = -1
     format_control(dev)
-    format_arrays(dev)
+    family_format(dev)
 
 
 def format_device(state: State, i: int) -> None:

@@ -7,12 +7,21 @@ transaction, an idle die takes the next command, and the clock goes on to the ne
 import numpy as np
 
 from ssdgym.engine.allocation import allocate_plane
-from ssdgym.engine.cells import forget_page
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel, operation
 from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
 from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_oracle, has_periods
+from ssdgym.engine.operations import (
+    family_dispatch,
+    family_do_work,
+    family_do_write,
+    family_forget_page,
+    family_host_read,
+    family_prefetch,
+    family_queue_read,
+    family_queue_write,
+)
 from ssdgym.engine.time.events import (
     NEVER,
     NO_COMMAND,
@@ -55,15 +64,10 @@ def part_pages(dev, request):
     return np.int64(1)
 
 
-@operation
-def host_read(dev, lpn):
-    """Read a mapped page of the host from flash."""
-
-
 @operation(optional=True)
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
-    forget_page(dev, lpn_of(dev, request))
+    family_forget_page(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -77,31 +81,12 @@ def is_at_horizon(dev):
 
 
 @operation(optional=True)
-def do_work(dev):
-    """Carry out a step of what goes before the next page, such as GC.
-
-    Returns OK, AGAIN, NO_WORK where there is none, a decision that is due, or an error.
-    """
-    return np.int64(NO_WORK)
-
-
-@operation(optional=True)
-def prefetch_ahead(dev, requests):
-    """Prefetch the memory of requests that are still to come."""
-
-
-@operation
-def do_write(dev, request):
-    """Write the next page of a request; return OK, AGAIN, a decision that is due, or an error."""
-
-
-@operation(optional=True)
 def do_read(dev, request):
     """Read the next page of a request."""
     lpn = lpn_of(dev, request)
     dev.counters[0].host_reads += 1
     if dev.logical[lpn].ppn >= 0:
-        host_read(dev, lpn)
+        family_host_read(dev, lpn)
     else:
         dev.counters[0].unmapped_reads += 1
 
@@ -117,13 +102,13 @@ def do_next(dev, requests):
     """Carry out the next page of the next request; return OK, AGAIN, a decision that is due, or an error."""
     control = dev.control[0]
     request = requests[control.cursor]
-    prefetch_ahead(dev, requests)
+    family_prefetch(dev, requests)
     if request.op == FLUSH:
         over, status = do_flush(dev)
     else:
         pages, status = np.int64(part_pages(dev, request)), np.int64(OK)
         if request.op == WRITE:
-            status = np.int64(do_write(dev, request))
+            status = np.int64(family_do_write(dev, request))
         elif request.op == READ:
             do_read(dev, request)
         else:
@@ -146,7 +131,7 @@ def run_untimed(dev, requests):
             return np.int64(PERIOD_DUE)
         if is_at_horizon(dev):
             return np.int64(HORIZON)
-        status = np.int64(do_work(dev))
+        status = np.int64(family_do_work(dev))
         if status == NO_WORK:
             if control.cursor >= requests.shape[0]:
                 return np.int64(INPUT_ENDED)
@@ -173,19 +158,9 @@ def start_next(dev, requests):
     control = dev.control[0]
     if not arrived(dev.params[0], control, requests[control.cursor]):
         return np.int64(AGAIN)
-    prefetch_ahead(dev, requests)
+    family_prefetch(dev, requests)
     start_request(dev, requests[control.cursor])
     return np.int64(OK)
-
-
-@operation
-def queue_read(dev, number):
-    """Queue the read of a transaction, of a mapped page, to its die."""
-
-
-@operation
-def queue_write(dev, number):
-    """Queue the write of a transaction to the die that it is bound to, if it is."""
 
 
 @operation(optional=True)
@@ -202,9 +177,9 @@ def admit_write(dev, request):
     version = dev.logical[lpn].version + dev.in_flight[lpn]
     number = take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
-        queue_read(dev, number)
+        family_queue_read(dev, number)
     else:
-        queue_write(dev, number)
+        family_queue_write(dev, number)
     return np.int64(OK)
 
 
@@ -220,7 +195,7 @@ def admit_read(dev, request):
         dev.counters[0].unmapped_reads += 1
         page_done(dev, slot)
     else:
-        queue_read(dev, take_transaction(dev, lpn, 0, slot, 0))
+        family_queue_read(dev, take_transaction(dev, lpn, 0, slot, 0))
 
 
 @operation(optional=True)
@@ -243,20 +218,11 @@ def admit_page(dev, request):
     return np.int64(OK)
 
 
-@operation
-def dispatch_once(dev, die_number):
-    """Start what an idle die does next, if anything.
-
-    Returns OK, AGAIN where nothing was started but the die's queues have changed, a decision that is due, or
-    an error.
-    """
-
-
 @inlined
 def read_ended(dev, number):
     """Finish a read: complete its request, or queue the write it belongs to (read-modify-write)."""
     if dev.transaction[number].rmw:
-        queue_write(dev, number)
+        family_queue_write(dev, number)
     else:
         transaction_done(dev, number)
 
@@ -401,7 +367,7 @@ def run_timed(dev, requests, last):
                 control.next_arrival_ns = _known_arrival(dev, requests)
             die_number, status = np.int64(dev.ready[control.ready_head]), np.int64(AGAIN)
             while status == AGAIN:
-                status = np.int64(dispatch_once(dev, die_number))
+                status = np.int64(family_dispatch(dev, die_number))
             if status != OK:
                 return status
             take_ready(dev)

@@ -3,14 +3,15 @@
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.victims import lose_pages, withdraw_block
+from ssdgym.engine.blocks.manager import lose_pages, withdraw_block
 from ssdgym.engine.cells import is_over
-from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import END_OF_LIFE, NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
 from ssdgym.engine.erase.legality import check_erase_set, choose_block, gc_unfinished, is_overfull
 from ssdgym.engine.flash import valid_in
+from ssdgym.engine.operations import family_can_move, family_run_round, family_settle
 
 
 @inlined
@@ -58,31 +59,20 @@ def _start_pair(dev, leader, k, block, mask):
         dev.plane[leader].round_planes += 1
 
 
-@operation(optional=True)
-def can_move(dev, leader, pairs, count):
-    """Return whether planes that have lost blocks have room for all the moves of an erase set."""
-    return True
-
-
-@operation(optional=True)
-def settle(dev):
-    """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
-
-
 @kernel
 def give_up(dev, plane_number):
     """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
     plane = dev.plane[plane_number]
     lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
     plane.collecting = 0
-    settle(dev)
+    family_settle(dev)
 
 
 @inlined
 def _can_collect(dev, plane_number, scratch):
     """Return whether a plane that may have lost blocks still has a block that can be collected."""
     pairs = choose_block(dev, scratch, most_invalid_block(dev, plane_number))
-    return pairs > 0 and can_move(dev, plane_number, scratch, pairs)
+    return pairs > 0 and family_can_move(dev, plane_number, scratch, pairs)
 
 
 @inlined
@@ -105,7 +95,7 @@ def start_round(dev, leader, pairs, count):
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
         return status
-    if dev.params[0].endures and not can_move(dev, leader, pairs, count):
+    if dev.params[0].endures and not family_can_move(dev, leader, pairs, count):
         pairs = dev.decider.pairs
         count = np.int64(choose_block(dev, pairs, most_invalid_block(dev, leader)))
     begin_round(dev, leader, pairs, count)
@@ -147,11 +137,6 @@ def has_round(dev, plane_number):
     return dev.plane[plane_number].round_leader >= 0
 
 
-@operation
-def run_round(dev, leader):
-    """Carry the round that a plane leads to its end in no time; return OK, an error, or the decision due."""
-
-
 @inlined
 def unfinished_plane(dev):
     """Return the lowest plane in which a round goes on to empty a worn block; -1 for none."""
@@ -169,7 +154,7 @@ def collect(dev):
     number = np.int64(control.gc_plane)
     status, unfinished = ensure_round(dev, number), False
     if status == OK and has_round(dev, number):
-        status = np.int64(run_round(dev, number))
+        status = np.int64(family_run_round(dev, number))
         unfinished = has_round(dev, number) or gc_unfinished(dev.params[0], dev.plane[number])
     if status == OK and not unfinished:
         control.gc_plane = unfinished_plane(dev)

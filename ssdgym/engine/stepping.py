@@ -32,15 +32,13 @@ from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, OK, 
 from ssdgym.engine.decisions import device_type
 from ssdgym.engine.entries import (
     TUPLES,
-    apply_action,
     bind_device,
     loop_addresses,
     lost_counter,
-    observe,
-    run_loop,
     settled,
 )
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
+from ssdgym.engine.operations import family_apply_action, family_observe, family_run_loop
 
 #: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
 #: decision or the horizon; reward it, and show its counters, after going on only at a decision.
@@ -74,10 +72,10 @@ def _go_on(dev, view, shared, i):
     if action >= 0 and control.decision_plane >= 0:
         view.taken.clock = control.clock
         view.taken.now = control.now
-        status = settled(dev, apply_action(dev, view.sets[action], action))
+        status = settled(dev, family_apply_action(dev, view.sets[action], action))
     if status == OK:
         requests = shared.requests[i, : shared.counts[i]]
-        status = run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
+        status = family_run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
     shared.actions[i] = -1
     shared.status[i] = status
     return status
@@ -110,7 +108,7 @@ def _visit(dev, view, spec, shared, tally, i, tasks):
         if not _is_decision(status):
             tasks = DESCRIBE if status in (HORIZON, END_OF_LIFE) else 0
     if tasks & DESCRIBE:
-        observe(dev, spec, view)
+        family_observe(dev, spec, view)
     if tasks & REWARD:
         _reward(tally, i)
     if tasks & TELL:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 
-from ssdgym.engine.core.family import Arrays, State
+from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import (
@@ -85,26 +85,34 @@ VICTIM, PLACEMENT, IDLE_RULE, WEAR_RULES = range(4)
 VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
 
 
-def view_maker(arrays: Arrays) -> Any:
-    """Make the kernel that returns the view of a rule on devices of a family; nothing is copied.
+@inlined
+def view_of(state, i, role):
+    """Return what a rule of a role sees of device `i` of a batch; nothing is copied.
 
-    It is called with (batch, number of the device, number of the rule's role). Arrays that the family does
-    not have are empty ones, which lie in memory as those of others.
+    Arrays that a family does not keep are of length 1.
     """
-    kept: tuple[str, ...] = arrays.state._fields  # type: ignore[attr-defined]
-    starts = {name: f", start[{k}]:" for k, name in enumerate(MEMORY_FIELDS)}
-    namespace: dict[str, Any] = {"__name__": __name__, "PolicyView": PolicyView}
-    rows = []
-    for name, items in _ITEMS._asdict().items():
-        namespace[f"no_{name}"] = np.zeros(0, items)
-        rows.append(f"state.{name}[i{starts.get(name, '')}]" if name in kept else f"no_{name}")
-    exec(
-        "def view_of(state, i, role):\n"
-        "    start = state.params[i, 0].memory_at[role]\n"
-        f"    return PolicyView({', '.join(rows)})\n",
-        namespace,
+    start = state.params[i, 0].memory_at[role]
+    return PolicyView(
+        state.params[i],
+        state.control[i],
+        state.counters[i],
+        state.plane[i],
+        state.round_pairs[i],
+        state.die[i],
+        state.block[i],
+        state.sub_block[i],
+        state.endurance[i],
+        state.stream[i],
+        state.open_sub_block[i],
+        state.bucket[i],
+        state.logical[i],
+        state.physical[i],
+        state.page_memory[i, start[0] :],
+        state.block_memory[i, start[1] :],
+        state.stream_memory[i, start[2] :],
+        state.memory[i, start[3] :],
+        state.table[i, start[4] :],
     )
-    return inlined(namespace["view_of"])
 
 
 def memory_start(state: State, i: int, array: str, role: str) -> int:

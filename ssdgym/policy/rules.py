@@ -16,7 +16,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.decisions import EVENTS, KINDS, MAX_PARAMETERS, ORACLE, PERIOD, RULE, SHAPES
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
@@ -190,7 +190,7 @@ class Rule:
         record["choose"] = self.address if self.function else 0
         record["parameters"] = self.vector
         for event, hook in self.hooks.items():
-            record[event] = self._address(hook, event)
+            record["hook"][[*EVENTS].index(event)] = self._address(hook, event)
             record["hooks"] |= EVENTS[event]
         record["hooks"] |= PERIOD if self.periods else 0
         return record
@@ -283,11 +283,15 @@ class PlacementRule(Rule):
 
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
-        relocation_streams: how many of them relocated pages can go to; 0: they go to the pool.
-        relocated_to: the stream that all relocated pages go to; `None`: the function names it.
-        targets: whether it names sub-blocks, too.
-        counted: fields of its one record that are metrics.
-        oracle: whether its function for periods gets the future of the run.
+        relocation_streams: how many of them relocated pages of a round can go to; with several, a plane keeps
+            three free blocks in place of two; 0: they go to sub-blocks of the pool.
+        relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
+            `None`: it names it.
+        targets: whether it names sub-blocks of the pool, too. The data that a host page replaces is then
+            invalid before the function is called.
+        counted: fields of its one record that are metrics, cleared by the rule where `view.counters[0]` is.
+        oracle: whether its function for periods gets the future of the run; such a placement is a bound,
+            which only `Simulator.run` carries out, untimed.
         online: whether tables list it as a learned policy, one that learns on the device it runs on.
         equivalent: of a placement that the engine has code for, a function that chooses the same.
     """
@@ -304,6 +308,14 @@ class PlacementRule(Rule):
     decision: ClassVar[str] = "place"
     called: ClassVar[str] = "placement"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
+
+    def __post_init__(self) -> None:
+        """Raise if there are no streams to place pages in, or too many."""
+        if not (0 if self.targets else 1) <= self.relocation_streams <= self.streams <= MAX_STREAMS:
+            raise SsdgymError(
+                f"policy {self.name} declares {self.streams} streams, {self.relocation_streams} of them for "
+                f"relocated pages; at least 1 of these and at most {MAX_STREAMS} in all are possible."
+            )
 
     @property
     def periodic(self) -> Callable[..., int]:

@@ -23,7 +23,7 @@ _REQUESTS_PER_SLOW_ONE = 100_000
 
 #: Arrays by page, which metrics do not read but to count lost pages.
 BY_PAGE = (
-    *("entry_of", "in_flight", "logical", "noted_version", "page_memory", "page_use", "page_valid"),
+    *("entry_of", "in_flight", "logical", "page_memory", "page_use", "page_valid"),
     *("physical", "stored_h", "updated"),
 )
 

@@ -23,7 +23,6 @@ ALIGNED = {**JOINING, "ftl.multi_plane_rows": "aligned", "ftl.allocation": "late
         {**JOINING, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4},
         ALIGNED,
         {**ALIGNED, "ftl.allocation": "dynamic"},
-        {"ftl.counts_warm_pages": True, "ftl.timing": "none"},
     ],
 )
 def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> None:
@@ -56,5 +55,4 @@ def test_switches__that_do_not__are_refused(fields: dict[str, Any], message: str
 
 
 def test_switches__of_a_device_that_names_none__are_off() -> None:
-    ftl = load_device("demo").ftl
-    assert (ftl.multi_plane_rows, ftl.counts_warm_pages) == ("any", False)
+    assert load_device("demo").ftl.multi_plane_rows == "any"

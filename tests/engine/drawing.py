@@ -110,7 +110,6 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
             for name, most in LEVELLINGS.get(fixed.get("levelling", ""), {}).items()
         },
         allocation=allocation,
-        counts_warm_pages=one("counts_warm_pages", [False, True]),
         multi_plane_writes=writes_join,
         multi_plane_rows=rows,
         pad_limit=draw(st.integers(1, per_block - 1)) if rows == "pad" else 0,

@@ -132,7 +132,6 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "pad_limit": c.pad_limit,
                 "multi_plane_reads": c.multi_plane_reads,
                 "write_completes": c.write_completes,
-                "counts_warm_pages": c.counts_warm_pages,
                 "hotness": {
                     "hashes": c.hashes,
                     **row_length(c),

@@ -33,10 +33,9 @@ SWITCHES: dict[str, Choices] = {
         "placement": ["sep_gc"],
         **MOSTLY_TIMED,
     },
-    "warm": {"counts_warm_pages": [True]},
 }
 #: Those of interest once garbage is collected, which takes a while on its own.
-COLLECTING = {"aligned", "warm"}
+COLLECTING = {"aligned"}
 #: Those that can be on at the same time.
 TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned"})
 #: Of placements by hotness, on sub-blocks.

@@ -36,7 +36,6 @@ COUNTERS = (
     "hot_pages_written",
     "relocated_pages",
     "overflow_pages",
-    "relocated_warm_pages",
     "clustered_pages",
     "relocated_runs",
     "joined_moves",
@@ -93,7 +92,6 @@ class Blocks(Flash):
         self.relocated_last = [0] * blocks
         self.clock = 0
         self.rounds_started = 0
-        self.noted = [0] * config.logical_pages  # the versions at the last reset of the metrics
         self.request = Told()
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
@@ -109,15 +107,10 @@ class Blocks(Flash):
         self.counters.update(dict.fromkeys(self.counters, 0))
         self.overflow = [0] * self.config.streams
         self.relocated_last = [0] * len(self.relocated_last)
-        self.noted = [page.version for page in self.logical]
 
     def count_round(self) -> None:
         self.rounds_started += 1
         self.counters["rounds"] += 1
-
-    def is_warm(self, lpn: int) -> bool:
-        """Whether warm pages count, and the host has not written the page since the last reset."""
-        return self.config.counts_warm_pages and self.logical[lpn].version <= self.noted[lpn]
 
     def pool_pages(self, plane: int) -> int:
         return sum(map(self.free_in_block, self.pools[plane]))

@@ -63,7 +63,6 @@ class ReferenceConfig:
     hotness_counts: str = "writes"  # or "updates"
     hotness_scatter: str = "page"  # or "block", with hotness_groups
     allocation: str = "static"  # or "dynamic" or "late"
-    counts_warm_pages: bool = False
     multi_plane_writes: bool = False
     multi_plane_rows: str = "any"  # or "aligned" or "pad"
     pad_limit: int = 0  # pages, with pad

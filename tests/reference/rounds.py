@@ -115,7 +115,6 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.programmed(plane, target)
     device.counters["relocated_pages"] += 1
     device.counters["levelling_moves"] += device.levelling[plane] == "runs"
-    device.counters["relocated_warm_pages"] += device.is_warm(lpn)
     if device.rule:
         device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
 

@@ -316,11 +316,3 @@ def test_deferred_gc__waits_for_a_pause_of_the_host() -> None:
     assert found["queue_empty"]["met_gc_share"] < found["at_once"]["met_gc_share"]
     assert found["queue_empty"]["gc_episodes"] < found["at_once"]["gc_episodes"]
     assert found["queue_empty"]["lost_pages"] == 0
-
-
-def test_metrics_are_reset__where_a_smaller_device_of_a_batch_counts_warm_pages() -> None:
-    large, small = device(), device({"blocks_per_plane": 14}, {"counts_warm_pages": True})
-    state = make_state([large, small], [1, 1], Recording())
-    for number in range(2):
-        metrics_module.reset_metrics(state, number)
-    assert (state.noted_version[1] == 0).all()

@@ -28,7 +28,6 @@ _MIX = {
         {"weight": 1, "workload": {"kind": "sequential", "request_pages": 8}},
         {"weight": 3, "workload": {"kind": "hot_cold", "read_fraction": 0.4, "start": 0.5, "footprint": 0.5}},
     ],
-    "flush_every": 50,
 }
 
 #: Workloads with every option of the patterns and of their pace, by what they are about.

@@ -36,7 +36,6 @@ BUSY = {
     "request_pages": {1: 0.5, 3: 0.3, 8: 0.2},
     "interarrival_ns": 1000.0,
     "arrivals": "poisson",
-    "flush_every": 7,
 }
 BUSY_BY_BYTES = {
     "read_fraction": 0.3,
@@ -44,7 +43,6 @@ BUSY_BY_BYTES = {
     "interarrival_ns": 1000.0,
     "arrivals": "bursts",
     "burst_requests": 8,
-    "flush_every": 7,
 }
 
 
@@ -63,7 +61,6 @@ workloads = st.builds(
     request_pages=st.dictionaries(st.integers(1, 9), st.floats(0.1, 1), min_size=1, max_size=3),
     footprint=st.floats(0.1, 0.5),
     start=st.floats(0, 0.5),
-    flush_every=st.sampled_from([None, 1, 3]),
     requests=st.sampled_from([None, 1, 4096, 5000]),
     arrivals=st.sampled_from(["constant", "poisson"]),
     interarrival_ns=st.floats(0, 1e6),

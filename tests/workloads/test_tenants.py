@@ -16,7 +16,7 @@ from tests.workloads.taking import each_clone, take
 
 LOGICAL_PAGES = 1000
 SLOW = {"kind": "uniform", "interarrival_ns": 1e6, "arrivals": "poisson"}
-FAST = {"kind": "zipf", "interarrival_ns": 100, "arrivals": "poisson", "flush_every": 5}
+FAST = {"kind": "zipf", "interarrival_ns": 100, "arrivals": "poisson"}
 LINE = "{time},host,0,{kind},{offset},4096,10\n"
 
 
@@ -91,7 +91,7 @@ def test_of_equal_arrivals_the_first_tenant_s_go_first_also_across_chunks() -> N
 
 
 def test_a_stream_of_tenants_ends_when_all_have_ended() -> None:
-    stream = opened(tenants({**FAST, "requests": 3000, "flush_every": None}, {**SLOW, "requests": 70}))
+    stream = opened(tenants({**FAST, "requests": 3000}, {**SLOW, "requests": 70}))
     assert len(take(stream, 10_000)) == 3070
     assert len(stream.next(5)) == 0
     assert len(stream.next(5)) == 0

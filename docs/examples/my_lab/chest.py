@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine import entries, loop
+from ssdgym.engine import entries, loop, operations
 from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
@@ -102,11 +102,11 @@ CHEST = entries.add_family(
     "chest",
     ARRAYS,
     {
-        entries.bind: _bind,
-        entries.format_arrays: _format,
+        operations.family_bind: _bind,
+        operations.family_format: _format,
         entries.count_lost_pages: _count_lost,
-        entries.apply_action: _settle,
-        entries.observe: _observe,
+        operations.family_apply_action: _settle,
+        operations.family_observe: _observe,
         loop.do_next: _do_next,
     },
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine import cells, entries, loop
+from ssdgym.engine import entries, operations
 from ssdgym.engine.block import host
 from ssdgym.engine.block.bundles import forget_page
 from ssdgym.engine.block.jobs import is_allowed
@@ -15,7 +15,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, store_action
 from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import VICTIM, view_maker
+from ssdgym.engine.view import VICTIM, view_of
 
 
 @kernel
@@ -46,13 +46,10 @@ def _format(dev):
     format_queues(dev)
 
 
-_view_of = view_maker(ARRAYS)
-
-
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules see figures and hook nothing, and the view is for features."""
-    view = store_at(_view_of(state, i, VICTIM), address + STORED_BYTES)
+    view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view, view), address)
 
 
@@ -67,16 +64,16 @@ BLOCK_FAMILY = entries.add_family(
     "block",
     ARRAYS,
     {
-        entries.bind: _bind,
-        entries.format_arrays: _format,
-        entries.apply_action: _apply_action,
-        entries.observe: observer_by_kind(ARRAYS),
-        cells.forget_page: forget_page,
-        loop.host_read: host.host_read,
-        loop.do_work: host.do_work,
-        loop.do_write: host.do_write,
-        loop.queue_read: host.queue_read,
-        loop.queue_write: host.queue_write,
-        loop.dispatch_once: host.dispatch_die,
+        operations.family_bind: _bind,
+        operations.family_format: _format,
+        operations.family_apply_action: _apply_action,
+        operations.family_observe: observer_by_kind(ARRAYS),
+        operations.family_forget_page: forget_page,
+        operations.family_host_read: host.host_read,
+        operations.family_do_work: host.do_work,
+        operations.family_do_write: host.do_write,
+        operations.family_queue_read: host.queue_read,
+        operations.family_queue_write: host.queue_write,
+        operations.family_dispatch: host.dispatch_die,
     },
 )

@@ -7,7 +7,7 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, is_given_up, review, victim_of
 from ssdgym.engine.blocks.index import join_pool
-from ssdgym.engine.blocks.victims import retire
+from ssdgym.engine.blocks.manager import retire
 from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import quotient

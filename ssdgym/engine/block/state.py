@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.core.family import COMMON, Array, Arrays
+from ssdgym.engine.core.family import COMMON, NO_ERASE_SETS, NO_MEMORY, Array, Arrays
 from ssdgym.engine.core.records import (
     CASE,
     LIST,
@@ -125,6 +125,8 @@ ARRAYS = Arrays(
     __name__,
     {
         **COMMON,
+        **NO_ERASE_SETS,
+        **NO_MEMORY,
         "merging": Array(MERGING, (1,)),
         "tally": Array(TALLY, (1,)),
         # A sub-block is a smallest partial block; its `written` counts programmed pages, wherever they are.

@@ -1,18 +1,28 @@
-"""Blocks of a plane: which pages are written next, and what programs and erases change in them."""
+"""Blocks of a plane: which pages are written next, what programs change in them, how they are erased."""
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import enter_index, join_pool, leave_index, leave_pool, raise_invalid
-from ssdgym.engine.blocks.wear import most_worn_free, nearest_end_free
+from ssdgym.engine.blocks.index import (
+    enter_index,
+    join_pool,
+    leave_index,
+    leave_pool,
+    lower_max_invalid,
+    raise_invalid,
+)
+from ssdgym.engine.cells import count_retired, wears_out
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     ALLOCATES,
     CLOSED,
+    COLLECTED,
+    ERASED,
     INVALIDATED,
     OPENED,
+    RECYCLED,
     SCATTERED,
     block_by,
     block_event,
@@ -21,6 +31,7 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.flash import (
     block_of,
     count_written,
+    erase_cells,
     invalidate_pages,
     program_page,
     sub_block_of,
@@ -31,18 +42,6 @@ from ssdgym.engine.flash import (
 def stream_of(dev, record):
     """Return the stream that a block (its record) is of."""
     return dev.stream[np.int64(record.plane) * MAX_STREAMS + record.stream]
-
-
-@inlined
-def levelling_stream(dev):
-    """Return the number by which the open block of pages that level wear is found, behind the streams."""
-    return np.int64(dev.params[0].streams)
-
-
-@inlined
-def _stream_of_open(dev, stream):
-    """Return the stream that an open block is of: one that levels wear is of the last stream there is."""
-    return min(stream, np.int64(dev.params[0].streams) - 1)
 
 
 @inlined
@@ -104,7 +103,7 @@ def _begin_sub_block(dev, block, sub):
 def _join_stream(dev, plane, block, stream):
     """Make a block that is opened one of a stream, with the valid pages that it holds already."""
     record = dev.block[block]
-    own = _stream_of_open(dev, stream)
+    own = min(stream, np.int64(dev.params[0].streams) - 1)  # that of pages that level wear is of the last one
     joined = dev.stream[plane * MAX_STREAMS + own]
     if record.written > 0:
         valid = record.written - record.invalid
@@ -199,24 +198,6 @@ def ensure_open(dev, plane, stream):
     if dev.decider.hooks & ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)
     return np.int64(_open_chosen(dev, plane, stream))
-
-
-@kernel
-def ensure_open_for_levelling(dev, plane):
-    """Open the most worn block of a pool for pages that level wear, if none is open.
-
-    With an oracle of limits it is the one nearest to its end. Returns OK or OUT_OF_SPACE.
-    """
-    stream = levelling_stream(dev)
-    if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:
-        if dev.params[0].levels & BY_LIMITS:
-            block = np.int64(nearest_end_free(dev, plane))
-        else:
-            block = np.int64(most_worn_free(dev, plane))
-        if block < 0:
-            return np.int64(OUT_OF_SPACE)
-        open_block(dev, plane, stream, block)
-    return np.int64(OK)
 
 
 @kernel
@@ -315,21 +296,6 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 
 @kernel
-def program_levelled(dev, plane, lpn, version):
-    """Program the next page of the open block of those that level wear; return its number."""
-    params, stream = dev.params[0], levelling_stream(dev)
-    sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
-    ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
-    program_page(dev, ppn, lpn, version)
-    block = block_of(params, sub)
-    note_program(dev, block, True)
-    count_in_stream(stream_of(dev, dev.block[block]), 1, True)
-    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
-    dev.counters[0].levelling_moves += 1
-    return np.int64(ppn)
-
-
-@kernel
 def pad_page(dev, plane, stream, lpn):
     """Program the next page of (plane, stream) with nothing of a logical page."""
     sub = writable_sub_block(dev, plane, stream)
@@ -372,3 +338,75 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
         leave_pool(dev, block)
     block_event(dev, SCATTERED, plane_number, np.int64(block))
     return ppn
+
+
+# -- blocks that are collected: they are taken out, emptied and erased, and join the pool again or retire
+
+
+@inlined
+def vacate(dev, block, sub, pages):
+    """Count pages of a victim's sub-block that have been relocated."""
+    invalidate_pages(dev, sub, pages)
+    record = dev.block[block]
+    record.invalid += pages
+    stream_of(dev, record).valid -= pages
+
+
+@kernel
+def withdraw_block(dev, block, valid):
+    """Take a block that has become a victim, with `valid` pages to move, out of index and pool."""
+    stream = stream_of(dev, dev.block[block])
+    stream.victims += 1
+    stream.victim_valid_pages += valid
+    leave_index(dev, block)
+    if dev.block[block].status & POOLED:
+        leave_pool(dev, block)
+    lower_max_invalid(dev, np.int64(dev.block[block].plane))
+    block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
+
+
+@inlined
+def lose_pages(dev, plane, pages):
+    """Lower the limit of valid pages of a plane for good."""
+    dev.plane[plane].gone_pages += pages
+
+
+@kernel
+def retire(dev, block):
+    """Let an erased block never be written again."""
+    record, pages = dev.block[block], np.int64(dev.params[0].pages_per_block)
+    record.status |= RETIRED
+    dev.plane[record.plane].free_pages -= pages
+    lose_pages(dev, record.plane, pages)
+    count_retired(dev)
+
+
+@kernel
+def erase(dev, block, mask):
+    """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
+
+    One that is worn out is retired instead, or left where it is until the rest of it is erased, too.
+    """
+    record = dev.block[block]
+    block_event(dev, ERASED, np.int64(record.plane), block)
+    written, invalid = erase_cells(dev, block, mask)
+    record.invalid -= invalid
+    record.written -= written
+    record.relocated_run = 0
+    dev.plane[record.plane].free_pages += written
+    dev.counters[0].erases += 1
+    if dev.params[0].endures and wears_out(dev, block, mask):
+        record.status |= WORN
+    if record.status & WORN:
+        if record.written > 0:
+            return
+        retire(dev, block)
+    else:
+        join_pool(dev, block)
+    if record.written > 0:
+        enter_index(dev, block)
+    else:
+        stream = stream_of(dev, record)
+        stream.blocks -= 1
+        stream.closed_sum -= record.closed_at
+    block_event(dev, RECYCLED, np.int64(record.plane), block)

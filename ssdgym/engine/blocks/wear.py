@@ -1,9 +1,18 @@
-"""How often the blocks of a plane have been erased, for rules that level wear; and which ones are worn."""
+"""How often blocks have been erased, which ones are worn, and where pages go that level wear."""
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import helper, inlined
-from ssdgym.engine.core.records import INDEXED, WORN
+from ssdgym.engine.blocks.manager import (
+    count_in_stream,
+    count_programs,
+    note_program,
+    open_block,
+    stream_of,
+)
+from ssdgym.engine.core.kernel import helper, inlined, kernel
+from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, WORN
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.flash import block_of, program_page
 
 #: Erases that cells which do not wear out endure: more than can be counted.
 _MOST_ERASES = np.int64(2**31 - 1)
@@ -80,19 +89,6 @@ def is_closed(view, block):
     return view.block[block].status & INDEXED != 0
 
 
-@helper
-def least_worn_closed(view, plane):
-    """Return the closed block of a plane that was erased least, of equals the lowest; -1 for none."""
-    blocks = view.params[0].blocks
-    best, fewest = np.int64(-1), np.int64(0)
-    for block in range(plane * blocks, (plane + 1) * blocks):
-        if is_closed(view, block):
-            erases = erases_of(view, block)
-            if best < 0 or erases < fewest:
-                best, fewest = np.int64(block), erases
-    return best
-
-
 @inlined
 def mark_worn(dev, block):
     """Let a block be retired once it is erased."""
@@ -103,3 +99,39 @@ def mark_worn(dev, block):
 def is_worn(dev, block):
     """Return whether a block is retired once it is erased."""
     return dev.block[block].status & WORN != 0
+
+
+# -- the open block of pages that level wear, which is found behind those of the streams
+
+
+@kernel
+def ensure_open_for_levelling(dev, plane):
+    """Open the most worn block of a pool for pages that level wear, if none is open.
+
+    With an oracle of limits it is the one nearest to its end. Returns OK or OUT_OF_SPACE.
+    """
+    stream = np.int64(dev.params[0].streams)
+    if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:
+        if dev.params[0].levels & BY_LIMITS:
+            block = np.int64(nearest_end_free(dev, plane))
+        else:
+            block = np.int64(most_worn_free(dev, plane))
+        if block < 0:
+            return np.int64(OUT_OF_SPACE)
+        open_block(dev, plane, stream, block)
+    return np.int64(OK)
+
+
+@kernel
+def program_levelled(dev, plane, lpn, version):
+    """Program the next page of the open block of those that level wear; return its number."""
+    params, stream = dev.params[0], np.int64(dev.params[0].streams)
+    sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
+    ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
+    program_page(dev, ppn, lpn, version)
+    block = block_of(params, sub)
+    note_program(dev, block, True)
+    count_in_stream(stream_of(dev, dev.block[block]), 1, True)
+    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
+    dev.counters[0].levelling_moves += 1
+    return np.int64(ppn)

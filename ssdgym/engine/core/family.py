@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.pointer import store_at
+from ssdgym.engine.core.pointer import rows_of, store_at
 from ssdgym.engine.core.records import (
     BLOCK,
     BUCKET,
@@ -90,6 +90,15 @@ ERASE_SETS = {
 }
 
 
+#: Memory of the rules of a family whose rules have none: they see it all the same.
+NO_MEMORY = {
+    name: Array(np.uint8, (1,))
+    for name in ("page_memory", "block_memory", "stream_memory", "memory", "table")
+}
+#: What rules see of the families above, where a family has none.
+NO_ERASE_SETS = {name: Array(array.dtype, (1,)) for name, array in ERASE_SETS.items()}
+
+
 class Arrays:
     """The arrays of a family, and the two NamedTuple classes made of them.
 
@@ -105,13 +114,13 @@ class Arrays:
         self._arrays = arrays
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
         self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]
-        rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
-        namespace: dict[str, Any] = {"__name__": __name__, "Device": self.device, "store_at": store_at}
-        exec(
-            f"def bind_device(state, i, decider, address):\n    store_at(Device({rows}), address)\n",
-            namespace,
-        )
-        self.bind_device = inlined(namespace["bind_device"])
+        rows = rows_of(self.device)
+
+        @inlined
+        def bind_device(state, i, decider, address):
+            store_at(rows(state, i, decider), address)
+
+        self.bind_device = bind_device
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
         """Allocate zeroed arrays of so many devices, to be made devices of by the family's `format`."""

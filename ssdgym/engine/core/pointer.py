@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from operator import getitem
 from typing import Any
 
 from llvmlite import ir
@@ -192,6 +193,26 @@ def store_at(typing_context, value, address):
         return args[1]
 
     return types.int64(value, types.int64), build
+
+
+def rows_of(device: Any) -> Any:
+    """Return an intrinsic (state, i, decider) that makes a NamedTuple `device` of row `i` of each array."""
+
+    @intrinsic
+    def rows(typing_context, state, i, decider):
+        found = [typing_context.resolve_function_type(getitem, (array, i), {}) for array in state.types]
+        made = types.NamedTuple([*(access.return_type for access in found), decider], device)
+
+        def build(context, builder, sig, args):
+            arrays = zip(found, cgutils.unpack_tuple(builder, args[0]), strict=True)
+            values = [
+                context.get_function(getitem, access)(builder, (array, args[1])) for access, array in arrays
+            ]
+            return context.make_tuple(builder, made, [*values, args[2]])
+
+        return made(state, i, decider), build
+
+    return rows
 
 
 @intrinsic

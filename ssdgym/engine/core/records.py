@@ -74,7 +74,6 @@ PARAMS = np.dtype(
         ("early_writes", "u1"),  # host writes are done when their data is in the die
         ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
-        ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
         ("counts_updates", "u1"),  # the hotness table counts no first write of a page
         ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full
         ("copyback", "u1"),  # relocations do not use the channel
@@ -155,7 +154,6 @@ COUNTERS = np.dtype(
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
         ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
-        ("relocated_warm_pages", "i8"),  # those written before the metrics were reset, where they are counted
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
         ("joined_reads", "i8"),  # and reads that joined the read of another plane

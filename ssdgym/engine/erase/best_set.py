@@ -14,13 +14,6 @@ from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
 _SIX = np.uint64(6)
 
 
-@inlined
-def _moves_of(dev, block, mask):
-    """Count the valid pages to move before a set is erased."""
-    params = dev.params[0]
-    return np.int64(valid_in(dev, block, mask | neighbours_of(params, mask)))
-
-
 @helper
 def cost_of(params, moves):
     """Return the cost of erasing a set with so many moves: ns, or pages on a device without times."""
@@ -151,7 +144,8 @@ def best_set_from(dev, block, guess):
     if gain == 0:
         guess = full_mask(params.sub_blocks)
         gain = np.int64(dev.block[block].invalid)
-    return _best_run(dev, block, gain, _moves_of(dev, block, guess))
+    moves = np.int64(valid_in(dev, block, guess | neighbours_of(params, guess)))
+    return _best_run(dev, block, gain, moves)
 
 
 @helper

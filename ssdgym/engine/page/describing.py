@@ -283,12 +283,6 @@ def _list_by_wear(dev, plane, sets, count):
     return count
 
 
-@inlined
-def _pick_of_rule(dev, plane):
-    """Return the block that the device's own rule names, -1 for none."""
-    return level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
-
-
 def _observe_block(dev, spec, view, plane):
     """Describe a choice of a block to level wear. Pure: the device stays as it is.
 
@@ -299,7 +293,7 @@ def _observe_block(dev, spec, view, plane):
     for k in range(view.mask.shape[0]):
         for j in range(MAX_PAIRS):
             view.sets[k, j].mask = NONE
-    pick = np.int64(_pick_of_rule(dev, plane))
+    pick = level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
     count = _list_block(dev, view.sets, np.int64(1), pick)
     count = np.int64(_list_by_wear(dev, plane, view.sets, count))
     note_decision(dev, LEVEL, plane, count, view.taken, spec.decision[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from ssdgym.engine import cells, entries, loop, rounds
+from ssdgym.engine import entries, operations, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_in, return_open_block
 from ssdgym.engine.core.bits import NONE
@@ -16,6 +16,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER, NOT_CLOSED, OK
 from ssdgym.engine.decisions import (
     ALLOCATE,
     ALLOCATES,
+    ATTACHED,
     ERASE,
     IDLE,
     IDLE_STEPS,
@@ -33,14 +34,14 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
-from ssdgym.engine.page import host, lifetime
+from ssdgym.engine.page import lifetime
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.scheduler import dispatch_die, queue_read, queue_write
 from ssdgym.engine.page.state import ARRAYS, bind_device
-from ssdgym.engine.page.writes import forget, host_read, is_written, prefetch_requests
+from ssdgym.engine.page.writes import do_work, do_write, forget, host_read, is_written, prefetch_requests
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import IDLE_RULE, PLACEMENT, VICTIM, WEAR_RULES, view_maker
+from ssdgym.engine.view import IDLE_RULE, PLACEMENT, VICTIM, WEAR_RULES, view_of
 
 
 @inlined
@@ -59,7 +60,7 @@ def _format(dev):
 
 @inlined
 def _attach_rules(dev):
-    """Let the victim rule and the placement begin on a device that they do not follow yet.
+    """Let rules begin on a device that they do not follow yet.
 
     A placement that moves pages to the pool alone begins without an open block.
     """
@@ -70,18 +71,19 @@ def _attach_rules(dev):
     attach(dev, ERASE)
     if params.placement != IN_STREAMS:
         attach(dev, PLACE)
+    if dev.decider.hooks & ATTACHED:
+        for kind in (ALLOCATE, LEVEL):
+            if dev.decider.rules[kind].hooks & ATTACHED:
+                attach(dev, kind)
 
 
 _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
 
 
-_view_of = view_maker(ARRAYS)
-
-
 @inlined
 def _store_view(state, i, role, address):
     """Store what the rule of a role sees behind the device; return its address."""
-    return store_at(_view_of(state, i, role), address + (role + 1) * STORED_BYTES)
+    return store_at(view_of(state, i, role), address + (role + 1) * STORED_BYTES)
 
 
 @inlined
@@ -148,22 +150,22 @@ PAGE = entries.add_family(
     "page",
     ARRAYS,
     {
-        entries.bind: _bind,
-        entries.format_arrays: _format,
-        entries.is_written: is_written,
-        entries.attach_rules: _attach_rules,
-        entries.apply_action: _apply_action,
-        entries.observe: _observe,
-        cells.forget_page: forget,
-        rounds.run_round: run_round,
-        rounds.can_move: lifetime.can_move,
-        rounds.settle: lifetime.settle,
-        loop.host_read: host_read,
-        loop.prefetch_ahead: prefetch_requests,
-        loop.do_work: host.do_work,
-        loop.do_write: host.do_write,
-        loop.queue_read: queue_read,
-        loop.queue_write: queue_write,
-        loop.dispatch_once: dispatch_die,
+        operations.family_bind: _bind,
+        operations.family_format: _format,
+        operations.family_is_written: is_written,
+        operations.family_attach_rules: _attach_rules,
+        operations.family_apply_action: _apply_action,
+        operations.family_observe: _observe,
+        operations.family_forget_page: forget,
+        operations.family_run_round: run_round,
+        operations.family_can_move: lifetime.can_move,
+        operations.family_settle: lifetime.settle,
+        operations.family_host_read: host_read,
+        operations.family_prefetch: prefetch_requests,
+        operations.family_do_work: do_work,
+        operations.family_do_write: do_write,
+        operations.family_queue_read: queue_read,
+        operations.family_queue_write: queue_write,
+        operations.family_dispatch: dispatch_die,
     },
 )

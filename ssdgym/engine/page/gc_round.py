@@ -12,13 +12,13 @@ from ssdgym.engine.blocks.manager import (
     count_in_stream,
     count_programs,
     ensure_open,
-    ensure_open_for_levelling,
+    erase,
     note_relocated,
-    program_levelled,
     row_of,
+    vacate,
     writable_sub_block,
 )
-from ssdgym.engine.blocks.victims import erase, vacate
+from ssdgym.engine.blocks.wear import ensure_open_for_levelling, program_levelled
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import (
@@ -134,13 +134,6 @@ def _next_of_planes(dev, leader):
     return first
 
 
-@inlined
-def _count_warm(dev, lpn):
-    """Count a page that is relocated and was written before the metrics were reset."""
-    if dev.params[0].counts_warm and dev.logical[lpn].version <= dev.noted_version[lpn]:
-        dev.counters[0].relocated_warm_pages += 1
-
-
 @kernel
 def _ensure_target(dev, plane, stream):
     """Let the stream that a page is relocated to have a block open; return OK, or what `status_of` takes."""
@@ -169,7 +162,6 @@ def move_page(dev, plane_number, ppn):
                 return status
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
-    _count_warm(dev, lpn)
     if levels:
         copy = np.int64(program_levelled(dev, plane_number, lpn, version))
     else:
@@ -294,12 +286,8 @@ def _copy_valid(dev, first_page, end_page, target, room):
 @inlined
 def _map_copies(dev, target, pages):
     """Map the logical pages of copies to these."""
-    counts_warm = dev.params[0].counts_warm
     for ppn in range(target, target + pages):
-        lpn = np.int64(dev.physical[ppn].lpn)
-        if counts_warm:
-            _count_warm(dev, lpn)
-        dev.logical[lpn].ppn = ppn
+        dev.logical[dev.physical[ppn].lpn].ppn = ppn
     dev.counters[0].flash_reads += pages
     dev.counters[0].relocated_pages += pages
 

@@ -10,8 +10,6 @@ ARRAYS = Arrays(
     {
         **COMMON,
         **ERASE_SETS,
-        # By logical page: its version at the last reset; of length 1 where warm pages are not counted.
-        "noted_version": Array(np.int32, ("noted_pages",)),
         # Memory of the rules: the victim rule's records, then the placement rule's.
         "page_memory": Array(np.uint8, ("page_memory",)),
         "block_memory": Array(np.uint8, ("block_memory",)),

@@ -33,13 +33,6 @@ _describe = describing_kernel("way", "sector")
 
 
 @inlined
-def _subject(dev):
-    """Return the subpage that is decided, or the first of the sectors; at the horizon the last one."""
-    control = dev.control[0]
-    return np.int64(control.decision_subject) if control.decision_kind == REGION else np.int64(0)
-
-
-@inlined
 def _mask_of(dev, lpn, collected):
     """Return the sectors of a group that are decided."""
     if collected:
@@ -180,7 +173,9 @@ def _observe(dev, spec, view, plane):
     collected = here >= 0
     if not collected:  # data that leaves the buffer is of no plane yet: look at the one that is next
         here = np.int64(plane_from_cursor(dev, np.int64(allocate_die(dev)), 0))
-    _look_at_group(dev, _subject(dev), np.int64(collected), seen)
+    # At the horizon, where no decision is due, it is the first subpage.
+    subject = np.int64(dev.control[0].decision_subject if dev.control[0].decision_kind == REGION else 0)
+    _look_at_group(dev, subject, np.int64(collected), seen)
     _look_at_region(dev, here, seen)
     _look_at_main(dev, seen, spec.ways[_MAIN])
     _look_at_way_in(dev, seen, spec.ways[_REGION])

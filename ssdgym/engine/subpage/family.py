@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine import cells, entries, loop, rounds
+from ssdgym.engine import entries, loop, operations, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.scheduler import dispatch_die
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, bind_device
 from ssdgym.engine.subpage.writes import trim_part
 from ssdgym.engine.time.events import format_queues
-from ssdgym.engine.view import VICTIM, view_maker
+from ssdgym.engine.view import VICTIM, view_of
 
 
 @kernel
@@ -77,13 +77,10 @@ def _format(dev):
     format_queues(dev)
 
 
-_view_of = view_maker(ARRAYS)
-
-
 @inlined
 def _bind(state, i, rules, external, pairs, address):
     """Store a device; its rules have no memory of their own."""
-    view = store_at(_view_of(state, i, VICTIM), address + STORED_BYTES)
+    view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view, view), address)
 
 
@@ -99,20 +96,20 @@ SUBPAGE_FAMILY = entries.add_family(
     "subpage",
     ARRAYS,
     {
-        entries.bind: _bind,
-        entries.format_arrays: _format,
-        entries.is_written: is_written,
-        entries.apply_action: _apply_action,
-        entries.observe: observer_by_kind(ARRAYS),
-        cells.forget_page: forget_sector,
-        rounds.run_round: run_round,
-        rounds.can_move: lifetime.can_move,
-        rounds.settle: lifetime.settle,
+        operations.family_bind: _bind,
+        operations.family_format: _format,
+        operations.family_is_written: is_written,
+        operations.family_apply_action: _apply_action,
+        operations.family_observe: observer_by_kind(ARRAYS),
+        operations.family_forget_page: forget_sector,
+        operations.family_run_round: run_round,
+        operations.family_can_move: lifetime.can_move,
+        operations.family_settle: lifetime.settle,
         loop.part_pages: host.part_pages,
         loop.trim: trim_part,
         loop.is_at_horizon: host.is_at_horizon,
-        loop.do_work: host.do_work,
-        loop.do_write: host.do_write,
+        operations.family_do_work: host.do_work,
+        operations.family_do_write: host.do_write,
         loop.do_read: host.do_read,
         loop.do_flush: host.do_flush,
         loop.has_window: host.has_window,
@@ -120,6 +117,6 @@ SUBPAGE_FAMILY = entries.add_family(
         loop.admit_write: host.admit_write,
         loop.admit_read: host.admit_read,
         loop.page_ended: host.page_ended,
-        loop.dispatch_once: dispatch_die,
+        operations.family_dispatch: dispatch_die,
     },
 )

@@ -6,7 +6,7 @@ page. Where every sector is mapped by itself (`fgm`) the valid slots of several 
 
 import numpy as np
 
-from ssdgym.engine.blocks.victims import erase, vacate
+from ssdgym.engine.blocks.manager import erase, vacate
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE

@@ -6,8 +6,7 @@ See `docs/lifetime.md`. Planes count in units of the main area.
 import numpy as np
 
 from ssdgym.engine.blocks.index import join_pool, leave_pool, unwritten_pages_of
-from ssdgym.engine.blocks.manager import writable_sub_block
-from ssdgym.engine.blocks.victims import retire
+from ssdgym.engine.blocks.manager import retire, writable_sub_block
 from ssdgym.engine.blocks.wear import is_worn, least_worn_free, mark_worn
 from ssdgym.engine.cells import end_life, settle_for, wears_out
 from ssdgym.engine.core.bits import full_mask

@@ -116,12 +116,6 @@ def count_subpage(dev, page, live):
     dev.tally[0].subpage_programs += 1
 
 
-@inlined
-def is_at_end(dev, plane):
-    """Return whether the pass over the open block of a region has come to its end."""
-    return dev.region_block[dev.region[plane].open].next_page == dev.subpage[0].block_pages
-
-
 @kernel
 def prepare(dev, plane):
     """Bring a region to where it can take a write; return READY, ADVANCE or COLLECT."""
@@ -132,7 +126,7 @@ def prepare(dev, plane):
             _choose_target(dev, plane)
             continue
         held = dev.region_block[region.open]
-        if is_at_end(dev, plane):
+        if held.next_page == subpage.block_pages:  # the pass has come to its end
             region.open = -1
         elif subpage.kind != SUBFTL or dev.page_valid[open_page(dev, plane)] == 0:
             return np.int64(READY)

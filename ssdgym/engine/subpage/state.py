@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.core.family import COMMON, ERASE_SETS, Array, Arrays
+from ssdgym.engine.core.family import COMMON, ERASE_SETS, NO_MEMORY, Array, Arrays
 from ssdgym.engine.core.records import (
     TRANSACTION,
 )
@@ -158,12 +158,7 @@ ARRAYS = Arrays(
         "member": Array(np.int32, ("members",)),  # region blocks of each plane, in no order
         "region_block": Array(REGION_BLOCK, ("blocks",)),
         "carried": Array(SECTOR, ("carried",)),  # by transaction and slot of its page
-        # Of length 1: victim rules see them, and none has records here.
-        "page_memory": Array(np.uint8, (1,)),
-        "block_memory": Array(np.uint8, (1,)),
-        "stream_memory": Array(np.uint8, (1,)),
-        "memory": Array(np.uint8, (1,)),
-        "table": Array(np.uint8, (1,)),
+        **NO_MEMORY,
         "transaction": Array(JOB, ("window",)),
     },
 )

@@ -194,7 +194,6 @@ _NOT_WRITES = {
     "arrivals",
     "burst_requests",
     "burst_interarrival_ns",
-    "flush_every",
     "read_fraction",
 }
 

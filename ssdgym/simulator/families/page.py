@@ -209,7 +209,6 @@ class PageFamily(FamilyBuilder):
             "multi_plane_reads": ftl.multi_plane_reads,
             "pad_limit": ftl.pad_limit,
             "aligned_rows": ftl.multi_plane_rows == PlaneRows.ALIGNED,
-            "counts_warm": ftl.counts_warm_pages,
             "counts_updates": ftl.hotness.counts.code,
             "keeps_blocks": ftl.hotness.scatter.code,
             "early_writes": ftl.write_completes.code,
@@ -227,14 +226,13 @@ class PageFamily(FamilyBuilder):
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
-        geometry, ftl = device.geometry, PageFtl.of(device.ftl)
+        geometry = device.geometry
         return {
             "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
             "blocks": geometry.planes * geometry.blocks_per_plane,
             "round_pairs": geometry.planes * MAX_PAIRS,
             "open_sub_blocks": geometry.planes * MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
-            "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
             **memory_sizes(device),
         }
 
@@ -265,14 +263,11 @@ class PageFamily(FamilyBuilder):
         }
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and which pages are beside relocated ones; note what is old from now on."""
+        """Clear the counters, and which pages are beside relocated ones."""
         super().reset_metrics(state, i)
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
-        if state.params["counts_warm"][i, 0]:
-            noted = state.noted_version[i]  # as long as the largest device needs that counts them
-            noted[:] = state.logical["version"][i, : len(noted)]
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""

@@ -1,4 +1,4 @@
-"""Pace of generated workloads: arrival times, number of requests, and flushes."""
+"""Pace of generated workloads: arrival times and number of requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.requests import FLUSH, WRITE, Requests
+from ssdgym.requests import Requests
 from ssdgym.types import FloatArray, IntegerArray
 from ssdgym.workloads.base import NO_REQUESTS, RequestStream, Source, WorkloadConfig, seeds_of
 
@@ -19,9 +19,7 @@ Number = Annotated[int, Field(ge=1, lt=2**31)]
 class PacedConfig(WorkloadConfig):
     """Fields of every generated workload: how many requests, and when they arrive."""
 
-    requests: PositiveInt | None = Field(
-        None, description="Requests in the workload, flushes not counted; null: it never ends."
-    )
+    requests: PositiveInt | None = Field(None, description="Requests in the workload; null: it never ends.")
     interarrival_ns: float = Field(
         0.0,
         ge=0,
@@ -38,9 +36,6 @@ class PacedConfig(WorkloadConfig):
     )
     burst_interarrival_ns: float = Field(
         0.0, ge=0, le=1e12, description="Time between two arrivals of the same burst in ns."
-    )
-    flush_every: Number | None = Field(
-        None, description="A flush follows every so many write requests; null: none."
     )
 
     @model_validator(mode="after")
@@ -98,14 +93,12 @@ class PacedConfig(WorkloadConfig):
 
 
 class _Paced:
-    """Accesses of a source with arrival times, an end, and flushes."""
+    """Accesses of a source with arrival times and an end."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
         self._source = source
         self._left = config.requests
         self._clock = _Clock(config, np.random.default_rng(seed))
-        self._flush_every = config.flush_every
-        self._writes = 0
 
     def chunk(self) -> Requests:
         if self._left == 0:
@@ -114,19 +107,7 @@ class _Paced:
         if self._left is not None:
             self._left -= len(requests)
         requests["arrival_ns"] = self._clock.arrivals(len(requests))
-        return requests if self._flush_every is None else self._with_flushes(requests, self._flush_every)
-
-    def _with_flushes(self, requests: Requests, every: int) -> Requests:
-        is_write = requests["op"] == WRITE
-        writes = self._writes + np.cumsum(is_write)
-        self._writes = int(writes[-1])
-        is_due = is_write & (writes % every == 0)
-        copies = 1 + is_due
-        result = np.repeat(requests, copies)
-        flushes = (np.cumsum(copies) - 1)[is_due]
-        for field, value in (("op", FLUSH), ("lpn", 0), ("pages", 0), ("flags", 0)):
-            result[field][flushes] = value
-        return result
+        return requests
 
 
 class _Clock:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from .. import Device, Reference, ReferenceConfig
-from ..helpers import TIMED, UNTIMED, flush, ran, read, trim, write, writes
+from ..helpers import TIMED, UNTIMED, flush, ran, read, write, writes
 from ..page.policies import fifo
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
@@ -215,31 +215,3 @@ def test_aligned__full_planes_are_passed_over() -> None:
     most = ALIGNED.max_valid_pages
     assert most % 4 == 0
     assert with_rows(ALIGNED, most, 3, 2).plane_with_room(0) == 2
-
-
-# Pages written before the metrics were reset
-
-
-@pytest.mark.parametrize("counts", [True, False])
-def test_warm__relocated_pages_that_are_older_than_the_metrics_count(counts: bool) -> None:
-    reference = ran(replace(UNTIMED, counts_warm_pages=counts), writes(0, 1, 2, 3, 0))
-    collect(reference, 0)
-    assert reference.counters["relocated_pages"] == 3
-    assert reference.counters["relocated_warm_pages"] == 0  # nothing is warm at the start
-    reference.reset_metrics()
-    # of block 1, which holds pages 0 to 3, page 1 is written again, and page 2 after a trim
-    reference.run([write(0, 1), trim(0, 2), write(0, 2)])
-    collect(reference, 1)
-    assert reference.counters["relocated_pages"] == 2
-    assert reference.counters["relocated_warm_pages"] == 2 * counts
-    # block 2 holds pages 1, 2, 0 and 3 now, of which the third is warm, and the last is written again
-    reference.run([write(0, 3)])
-    collect(reference, 2)
-    assert reference.counters["relocated_pages"] == 5
-    assert reference.counters["relocated_warm_pages"] == 3 * counts
-
-
-def collect(reference: Reference, block: int) -> None:
-    """Carry out a round on the block."""
-    reference.device.start_round(0, [(block, 1)])
-    reference.device.finish_round(0)

@@ -19,7 +19,8 @@ from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import Decider
-from ssdgym.engine.entries import add_family, bind, format_arrays
+from ssdgym.engine.entries import add_family
+from ssdgym.engine.operations import family_bind, family_format
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families as registry
 from ssdgym.simulator.build import Recording, make_state
@@ -68,7 +69,7 @@ def format_log(dev):  # type: ignore[no-untyped-def]
     dev.log[:] = -1
 
 
-LOG = add_family("log", ARRAYS, {bind: bind_log, format_arrays: format_log})
+LOG = add_family("log", ARRAYS, {family_bind: bind_log, family_format: format_log})
 
 
 class LogFamily(FamilyBuilder):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import FLUSH, WRITE, open_workload
+from ssdgym.workloads import open_workload
 from ssdgym.workloads.stream import load_workload
 from tests.workloads.taking import take
 
@@ -92,14 +92,3 @@ def test_fractions_of_a_nanosecond_add_up_within_bursts() -> None:
 def test_bursts_that_cannot_be_are_refused_by_field(fields: dict[str, Any], expected: str) -> None:
     with pytest.raises(SsdgymError, match=expected):
         load_workload({"kind": "uniform", **fields})
-
-
-def test_a_flush_follows_every_n_th_write() -> None:
-    requests = drawn(requests=9000, read_fraction=0.5, flush_every=3, interarrival_ns=10)
-    flushes = np.flatnonzero(requests["op"] == FLUSH)
-    writes_before = np.cumsum(requests["op"] == WRITE)[flushes]
-    np.testing.assert_array_equal(writes_before, 3 * np.arange(1, len(flushes) + 1))
-    assert (requests["op"][flushes - 1] == WRITE).all()
-    assert (requests["arrival_ns"][flushes] == requests["arrival_ns"][flushes - 1]).all()
-    assert not requests["pages"][flushes].any()
-    assert len(requests) - len(flushes) == 9000
