@@ -239,7 +239,9 @@ def test_placement__names_a_stream_there_is_not__is_an_error() -> None:
 @pytest.mark.parametrize(("streams", "relocation_streams"), [(0, 0), (2, 0), (2, 3), (17, 1)])
 def test_decorator__impossible_streams__refused(streams: int, relocation_streams: int) -> None:
     with pytest.raises(SsdgymError, match="at least 1 of these and at most"):
-        placement_policy("p", source="a test", streams=streams, relocation_streams=relocation_streams)
+        placement_policy("p", source="a test", streams=streams, relocation_streams=relocation_streams)(
+            lambda view, plane, lpn, source, parameters: 0
+        )
 
 
 def test_hook__of_no_event_or_in_plain_python__refused() -> None:
