@@ -66,7 +66,7 @@ _DECISIONS = {
     ("ERASE",): "demo",
     ("PLACE", "RELOCATE"): "demo-placement",
     ("IDLE",): "demo-idle",
-    ("REGION",): "subftl-tiny",
+    ("REGION",): "demo-region",
     ("MERGE",): "pen-demo",
     ("LEVEL",): "demo",
 }
@@ -220,7 +220,7 @@ def _suites() -> str:
 def _suite(name: str) -> tuple[object, ...]:
     suite = load_suite(name)
     tests = (one if isinstance(one, str) else one.get("path", one["kind"]) for one in suite.splits["test"])
-    return f"`{name}`", suite.description, ", ".join(f"`{test}`" for test in tests)
+    return f"`{name}`", suite.description, ", ".join(dict.fromkeys(f"`{test}`" for test in tests))
 
 
 def _feature_kinds() -> str:

@@ -6,6 +6,10 @@ registered.
 
 from __future__ import annotations
 
+from importlib import resources
+from typing import Any
+
+import yaml
 from gymnasium.envs.registration import register, registry
 
 #: Id -> module of `ssdgym.envs`; its classes have the name of the id with `Env` and `VectorEnv`.
@@ -21,9 +25,23 @@ ENVIRONMENTS = {
 }
 
 
+def tasks() -> dict[str, dict[str, Any]]:
+    """Return the tasks of papers by id: which environment each is, and its arguments."""
+    read: dict[str, dict[str, Any]] = yaml.safe_load(
+        resources.files("ssdgym.configs").joinpath("tasks.yaml").read_bytes()
+    )
+    return read
+
+
 def register_environments() -> None:
     """Register what is not registered yet."""
-    for name, module in ENVIRONMENTS.items():
+    for name, arguments in ({name: {"environment": name} for name in ENVIRONMENTS} | tasks()).items():
+        environment = arguments.pop("environment")
         if f"ssdgym/{name}" not in registry:
-            classes = f"ssdgym.envs.{module}:{name.partition('-')[0]}"
-            register(f"ssdgym/{name}", f"{classes}Env", vector_entry_point=f"{classes}VectorEnv")
+            classes = f"ssdgym.envs.{ENVIRONMENTS[environment]}:{environment.partition('-')[0]}"
+            register(
+                f"ssdgym/{name}",
+                f"{classes}Env",
+                vector_entry_point=f"{classes}VectorEnv",
+                kwargs=arguments,
+            )

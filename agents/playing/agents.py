@@ -98,12 +98,13 @@ class Source(ABC):
         """
 
 
-_CALL = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\s*(?:\((?P<inner>.*)\))?")
+_CALL = re.compile(r"(?:(?P<module>[A-Za-z_][\w.]*):)?(?P<name>[A-Za-z_][\w.]*)\s*(?:\((?P<inner>.*)\))?")
 
 
 def names_callable(text: str) -> bool:
     """Return whether a text is `module:callable`, with parameters in brackets or without."""
-    return _CALL.fullmatch(text) is not None
+    found = _CALL.fullmatch(text)
+    return found is not None and found["module"] is not None
 
 
 class CallableSource(Source):
@@ -118,7 +119,8 @@ class CallableSource(Source):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         match = _CALL.fullmatch(text)
-        assert match is not None
+        if match is None:
+            raise SsdgymError(f"agent {text}: is not of the form name(parameter=value, ...); correct it.")
         self.module, self.name = match["module"], match["name"]
         self.parameters = read_parameters(f"agent {text}", (match["inner"] or "").split(","))
 

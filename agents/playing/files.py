@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from gymnasium.vector import VectorEnv
 
 from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.playing.agents import Agent, CallableSource, RandomAction, Source, names_callable
+from ssdgym.agents.playing.stumps import Stump
 from ssdgym.agents.training.config import EnvironmentConfig, decision_arguments
 from ssdgym.agents.zoo import find_agent
 from ssdgym.errors import SsdgymError, needing
@@ -90,21 +92,21 @@ def is_sb3_zip(path: Path) -> bool:
 
 
 #: Agents that are known by a name; they learn nothing, others are measured against them.
-BASELINES: dict[str, Callable[[], Agent]] = {"random_action": RandomAction}
+BASELINES: dict[str, Callable[..., Agent]] = {"random_action": RandomAction, "stump": Stump}
 
 
-class BaselineSource(Source):
-    """One of `BASELINES`."""
+class BaselineSource(CallableSource):
+    """One of `BASELINES`, with its parameters in brackets."""
 
+    executes = ""
     learns = False
 
     def digest(self) -> str:
         """Return nothing: the baselines are code of ssdgym."""
         return ""
 
-    def build(self, env: VectorEnv) -> Agent:
-        """Make the agent."""
-        return BASELINES[self.text]()
+    def _callable(self) -> Callable[..., Agent]:
+        return BASELINES[self.name]
 
 
 def source_of(agent: str | Path, *, trust: bool = False) -> Source:
@@ -129,7 +131,7 @@ def source_of(agent: str | Path, *, trust: bool = False) -> Source:
 def untrusted_source_of(agent: str | Path) -> Source:
     """Return where an agent comes from, to look at and not to build: nothing of it is executed."""
     text = str(agent)
-    if text in BASELINES:
+    if re.split(r"\s*\(", text)[0] in BASELINES:
         return BaselineSource(text)
     if names_callable(text):
         return CallableSource(text)

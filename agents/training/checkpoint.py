@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from ssdgym.agents.training.config import TrainConfig
-from ssdgym.config.fields import dotted, with_changes
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, write_atomically
 
@@ -65,22 +64,18 @@ class Checkpoint:
             raise SsdgymError(f"{path}: not a checkpoint of this version of ssdgym; train again.")
         return cls(**content)
 
-    def require_config(self, config: TrainConfig, path: Path, branch: bool = False) -> None:
+    def require_config(self, config: TrainConfig, path: Path) -> None:
         """Check that a configuration continues this run: only `total_decisions` may differ.
 
         Args:
             config: of the run to resume.
             path: names the checkpoint in errors.
-            branch: whether the seed and what is `TrainConfig.changeable` may differ, too.
 
         Raises:
             SsdgymError: naming the first field that differs.
         """
         saved = json.loads(self.config)
         wanted = config.model_dump(mode="json")
-        if branch:
-            free = {"seed", *config.changeable()}
-            wanted = with_changes(wanted, {name: value for name, value in dotted(saved) if name in free})
         for name in wanted:
             if name != "total_decisions" and saved.get(name) != wanted[name]:
                 raise SsdgymError(

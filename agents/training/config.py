@@ -69,8 +69,10 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
 
 
 def default_of(env_id: str, argument: str) -> Any:
-    """Return the default of an argument of a registered environment."""
+    """Return the default of an argument of a registered environment: of its task, or of its class."""
     check_arguments(env_id, {argument: None})
+    if argument in gym.spec(env_id).kwargs:
+        return gym.spec(env_id).kwargs[argument]
     return inspect.signature(_entry_point(env_id)).parameters[argument].default
 
 
@@ -150,6 +152,14 @@ class FastPpoConfig(PpoConfig):
     prior: PriorConfig = PriorConfig()
 
 
+class CmaesConfig(Config):
+    """CMA-ES over whole episodes (`ssdgym.agents.training.cmaes`)."""
+
+    members: int = Field(16, ge=4, description="of a generation; n_envs is a multiple of them")
+    spread: float = Field(0.3, gt=0, description="of weights in the first generation")
+    network: bool = Field(True, description="whether the network is searched, or the linear score alone")
+
+
 class EvaluationConfig(Config):
     """Episodes on seeds that training never uses, played without exploration."""
 
@@ -170,19 +180,12 @@ class EvaluationConfig(Config):
         return self
 
 
-#: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.
-_SHAPE = {
-    "ppo": {"rollout_steps"},
-    "fast_ppo": {"rollout_steps", "prior"},
-}
-
-
 class TrainConfig(BasedConfig):
     """One training run."""
 
     folder: ClassVar[str] = "training"
     by_field: ClassVar[tuple[str, ...]] = ("environment", "scorer", "evaluation")
-    algorithm: Literal["ppo", "fast_ppo"] = "ppo"
+    algorithm: Literal["ppo", "fast_ppo", "cmaes"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
@@ -193,10 +196,18 @@ class TrainConfig(BasedConfig):
     scorer: ScorerConfig = ScorerConfig()
     ppo: PpoConfig = PpoConfig()
     fast_ppo: FastPpoConfig = FastPpoConfig()
+    cmaes: CmaesConfig = CmaesConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
     def _batch_fits_rollout(self) -> TrainConfig:
+        if self.algorithm == "cmaes":
+            if self.n_envs % self.cmaes.members:
+                raise ValueError(
+                    f"n_envs is {self.n_envs}, and cmaes.members is {self.cmaes.members}; make n_envs a "
+                    "multiple of them."
+                )
+            return self
         settings: PpoConfig = getattr(self, self.algorithm)
         rollout = settings.rollout_steps * self.n_envs
         if settings.batch_decisions > rollout:
@@ -207,15 +218,12 @@ class TrainConfig(BasedConfig):
         return self
 
     @model_validator(mode="after")
-    def _fast_ppo_runs_on_the_cpu(self) -> TrainConfig:
-        if self.algorithm == "fast_ppo" and self.device != "cpu":
-            raise ValueError(f"device is {self.device!r}, but fast_ppo learns on the cpu; take ppo instead.")
+    def _others_than_ppo_run_on_the_cpu(self) -> TrainConfig:
+        if self.algorithm != "ppo" and self.device != "cpu":
+            raise ValueError(
+                f"device is {self.device!r}, but {self.algorithm} learns on the cpu; take ppo instead."
+            )
         return self
-
-    def changeable(self) -> set[str]:
-        """Return the dotted names of the algorithm's fields that may change at a checkpoint."""
-        names = set(type(getattr(self, self.algorithm)).model_fields) - _SHAPE[self.algorithm]
-        return {f"{self.algorithm}.{name}" for name in names}
 
 
 #: Stands for the agent in `EvolutionConfig.policy`.

@@ -343,7 +343,7 @@ class FastPpo:
         self.optimizer.load_state_dict(state["optimizer"])
         counters = dict(state["counters"])
         self.decisions = counters.pop("decisions")
-        self.rewards = RewardScale(**{**counters, "gamma": self.rewards.gamma})  # a branch has its own
+        self.rewards = RewardScale(**counters)
 
     def learn(self, segments: Segments, first_reward: float) -> None:
         """Learn to the end of the run. Rewards are centred on their own running mean, not on the first."""

@@ -53,7 +53,7 @@ def segment_seed(seed: int, decisions: int) -> int:
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
 
-Method = Literal["lifetimes", "evolution", "clone", "ppo", "fast_ppo"]
+Method = Literal["lifetimes", "evolution", "clone", "ppo", "fast_ppo", "cmaes"]
 
 _NAMES = {
     "lifetimes": "fitting lifetimes",
@@ -61,6 +61,7 @@ _NAMES = {
     "clone": "cloning a policy",
     "ppo": "PPO",
     "fast_ppo": "PPO",
+    "cmaes": "CMA-ES",
 }
 
 

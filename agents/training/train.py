@@ -16,12 +16,14 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.cloning import clone
+from ssdgym.agents.training.cmaes import CmaesLearner
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
 from ssdgym.agents.training.ppo import FastPpo
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
@@ -59,6 +61,8 @@ def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) ->
     """Make the untrained learner of a run, with all weights drawn from its seed."""
     if config.algorithm == "fast_ppo":
         return FastPpo(config, env.vector_env, features)
+    if config.algorithm == "cmaes":
+        return CmaesLearner(config, env.vector_env, features)
     return StableBaselinesLearner(config, env, features)
 
 
@@ -66,7 +70,7 @@ def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) ->
 def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3VecEnv]]]:
     """Yield environments to learn in, and batches of them to evaluate in, closed at the end of the block."""
     evaluation = config.evaluation
-    played = [{"workload": workload} for workload in evaluation.workloads] or [{}]
+    played = [{"workload": workload} for workload in named_workloads(evaluation.workloads)] or [{}]
     kwargs = thread_arguments(config.environment.id, config.threads) | config.environment.kwargs
     environment = config.environment.model_copy(update={"kwargs": kwargs})
     with ExitStack() as stack:
@@ -87,7 +91,6 @@ def train(
     overwrite: bool = False,
     report: Callable[[TrainingRun], None] | None = None,
     checkpoints: int | None = None,
-    branch: bool = False,
     about: Mapping[str, str] | None = None,
 ) -> Path:
     """Train an agent and return the file of the best one.
@@ -110,8 +113,6 @@ def train(
         report: called after every checkpoint, the one at the start included, when all files are written. A
             resumed run calls it for the checkpoint that it begins at.
         checkpoints: end after so many of them beside the one at the start, to be resumed later; None: never.
-        branch: whether `resume` is a checkpoint of a run whose seed and `TrainConfig.changeable` fields may
-            be others.
         about: what the card says besides, such as the suite that tasks are from; fields of `AgentCard`.
 
     Returns:
@@ -127,7 +128,7 @@ def train(
         raise SsdgymError(f"{out}: already holds a training run; resume it or choose another folder.")
     checkpoint = Checkpoint.load(resume) if resume else None
     if checkpoint and resume:
-        checkpoint.require_config(config, resume, branch)
+        checkpoint.require_config(config, resume)
     with (
         torch_threads(config.threads),
         environments_of(config) as (env, batches),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli import options
-from ssdgym.cli.console import console, print_json, progress_note
+from ssdgym.cli.console import console, print_json
 from ssdgym.cli.evaluate import Carried, carry_out, environment_fields, finish
 from ssdgym.errors import SsdgymError
 
@@ -48,10 +48,9 @@ class SuiteRuns:
         splits = tuple(one for one in SPLITS if one in (split or ["test"]))
         if not splits or any(one not in config.splits for one in splits):
             raise SsdgymError(f"suite {name} has no split test; choose --split {' or '.join(config.splits)}.")
-        deciders = named or {"policies": (*config.policies, *config.learned)}
-        experiment = config.experiment(splits, deciders, changes)
+        experiment = config.experiment(splits, named or config.deciders, changes)
         if named:
-            config = config.model_copy(update={"policies": (), "agents": (), "rivals": ()})
+            config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
         return cls(Path(name).stem, config, splits, experiment)
 
 
@@ -87,9 +86,6 @@ def leaderboard(
     address: Annotated[
         str | None, typer.Option(help="Run as Ray tasks: local, or the address of a cluster.")
     ] = None,
-    speed: Annotated[
-        bool, typer.Option(help="Time every policy beside the suite's baseline, one after the other.")
-    ] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder; new, empty, or to go on with.")] = Path(
         "results/leaderboard"
     ),
@@ -144,7 +140,7 @@ def leaderboard(
                 trust=trust,
                 quiet=as_json,
             )
-            boards.append(_suite_board(runs, carried, speed, as_json))
+            boards.append(_suite_board(runs, carried, as_json))
         board = Leaderboard(suites=tuple(boards))
         paths = write_leaderboard(board, out)
     paths += [write_summary(page, board) for page in update or ()]
@@ -157,10 +153,9 @@ def leaderboard(
         print(path)
 
 
-def _suite_board(suite_runs: SuiteRuns, carried: Carried, speed: bool, as_json: bool) -> SuiteBoard:
+def _suite_board(suite_runs: SuiteRuns, carried: Carried, as_json: bool) -> SuiteBoard:
     """Rank what was run; where runs have failed, report that and leave the command."""
     from ssdgym.experiments.leaderboard.board import Entry, named_policy
-    from ssdgym.experiments.leaderboard.speed import SPEEDS_NAME, Speeds
     from ssdgym.experiments.leaderboard.standings import suite_board
 
     experiment, suite = suite_runs.experiment, suite_runs.config
@@ -168,7 +163,7 @@ def _suite_board(suite_runs: SuiteRuns, carried: Carried, speed: bool, as_json: 
         finish(carried, as_json=as_json)
     assert experiment.host_pages is not None, "suites have it"
     named = []
-    if not (suite.policies or suite.agents):
+    if not (suite.policies or suite.rules or suite.agents):
         agents = {run.policy: run.agent for run in carried.runs if run.agent}
         named = [
             Entry(label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,))
@@ -176,8 +171,4 @@ def _suite_board(suite_runs: SuiteRuns, carried: Carried, speed: bool, as_json: 
         ]
         named += map(named_policy, experiment.policies)
     pages = experiment.host_pages, experiment.warmup
-    board = suite_board(suite_runs.name, suite, suite_runs.splits, carried.report.results, pages, named)
-    if not speed:
-        return board
-    speeds = Speeds(carried.folder / SPEEDS_NAME, lambda text: progress_note(text, quiet=as_json))
-    return speeds.measure(board, carried.runs, suite.baseline)
+    return suite_board(suite_runs.name, suite, suite_runs.splits, carried.report.results, pages, named)

@@ -46,7 +46,7 @@ def train(
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
-        Literal["ppo", "fast_ppo"] | None,
+        Literal["ppo", "fast_ppo", "cmaes"] | None,
         typer.Option(help="Masked PPO, by Stable-Baselines3 or in plain PyTorch; default: as configured."),
     ] = None,
     decisions: Annotated[
@@ -62,11 +62,11 @@ def train(
     workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent with the algorithm of its configuration: ppo, fast_ppo or evolution.
+    """Train an agent with the algorithm of its configuration: ppo, fast_ppo, cmaes or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder; ppo and
-    fast_ppo write checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
-    engine, each beside a baseline's, on the training and the validation split of a suite.
+    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and but for
+    evolution checkpoints and TensorBoard logs. evolution searches weights by whole runs inside the engine,
+    each beside a baseline's, on the training and the validation split of a suite.
 
     Examples:
 

@@ -19,6 +19,8 @@ from ssdgym.policy.policy import idle_of
 
 #: The label of the device's own idle rule, which proposes.
 IDLE_RULE = "idle_rule"
+#: The idle rule of devices that have none.
+DEFAULT_IDLE = "threshold(blocks=5)"
 
 
 class IdleDecision(DescribedDecision):
@@ -47,7 +49,7 @@ class IdleDecision(DescribedDecision):
                 f"device {device.name}: idle rule {rule.name} uses the future, which environments do not "
                 "tell; choose another one."
             )
-        own = "blocking" if share is None else f"threshold(share={share})"
+        own = DEFAULT_IDLE if share is None else f"threshold(share={share})"
         return with_victims(with_ftl(device, {"gc.idle": own if rule is None else rule.label}), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
@@ -112,7 +114,7 @@ class BackgroundGCEnv(DecisionEnv):
     | `workload` | as everywhere | `"idle_bursts"` | it has to leave idle time: arrival times, or reads |
     | `victims` | str | `"greedy"` | policy that chooses what is erased |
 
-    Devices need time (`ftl.timing: event`). One without an idle rule has `blocking`, and one with
+    Devices need time (`ftl.timing: event`). One without an idle rule has `threshold(blocks=5)`, one with
     `gc.background_fraction` has `threshold` with that share.
     """
 

@@ -69,6 +69,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     |---|---|
     | `"plain"` | minus the cost |
     | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
+    | `{"baseline": policy, "episode": 100}` | the same in per cent of what the policy pays in an episode |
     | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
 
     Pages won are those erased less those relocated. The baseline plays as many host pages as the device has
@@ -91,13 +92,15 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     its life; `info["end_of_life"]` is true then.
 
     ## Arguments
-    The page of an environment has its own, and its defaults where they differ.
+    The page of an environment has its own, and its defaults where they differ. `training:wa` and
+    `validation:wa` are the workloads of a split of the suite `wa`.
 
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | name, path, mapping or model | `"demo"` | of a list each environment has one, in turn |
+    | `size` | str | `None` | of a paper's task: the device `small`, as by default, or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` only counts |
-    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of a list an episode draws one |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of several an episode has one |
     | `size_to_trace` | bool | `False` | make the device as small as holds the pages of every compact trace |
     | `at_end` | str | `"wrap"` | where a workload ends: `wrap` plays it again, `truncate` ends the episode |
     | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |

@@ -323,6 +323,8 @@ INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
 #: What happens where a workload ends before the episode does.
 AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
+#: The devices of an environment that has one of each size.
+SIZES = ("small", "paper")
 #: Host pages of an episode are fewer than this.
 _LONGEST_EPISODE = 2**62
 
@@ -336,6 +338,7 @@ class Options(ABC):
     """
 
     device: Any = "demo"
+    size: str | None = None
     ftl: FtlConfig | dict[str, Any] | None = None
     workload: Any = "zipf99"
     size_to_trace: bool = False
@@ -354,6 +357,12 @@ class Options(ABC):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
+        if isinstance(self.device, Mapping) and set(self.device) == set(SIZES):
+            if self.size not in (None, *SIZES):
+                raise SsdgymError(f"size must be {' or '.join(SIZES)}, not {shown(self.size)}.")
+            object.__setattr__(self, "device", self.device[self.size or SIZES[0]])
+        elif self.size is not None:
+            raise SsdgymError("size chooses among the devices of a paper's task; leave it out here.")
         for name, minimum in (("horizon", 1), ("warmup", 0)):
             value = getattr(self, name)
             if not is_whole(value) or not minimum <= value < _LONGEST_EPISODE:

@@ -278,7 +278,7 @@ class Episodes:
             options, workload = self.options, self.workloads[number]
             how, seed = options.how_preconditioned, options.preconditioning_seed
             self._scales[key] = self._scale.scale_on(
-                self.devices[i], workload, how, seed, self.reward.cost_on
+                self.devices[i], workload, how, seed, self.reward.cost_on, options.horizon
             )
         return self._scales[key]
 

@@ -64,17 +64,6 @@ class EraseVictimEnv(DecisionEnv):
     |---|---|---|---|
     | `candidates` | int or `"all"` | `16` | K |
     | `proposers` | list of str | `DEFAULT_PROPOSERS` | victim policies whose picks are always candidates |
-
-    ## Scores
-    Write amplification on the default device (interquartile mean over eight seeds, 95 % intervals below 1 %;
-    `ssdgym demo` measures them). The best possible value is unknown.
-
-    | workload | a random action | random | greedy | cost_benefit | cost_benefit(exponent=0.5) |
-    |---|---|---|---|---|---|
-    | `zipf99` | 5.191 | 7.383 | 5.180 | 4.468 | 4.298 |
-    | `hot90` | 4.511 | 6.203 | 5.211 | 3.502 | 3.485 |
-
-    A random action is one of the candidates; the policy `random` draws among all blocks.
     """
 
     options_type = EraseVictimOptions
@@ -168,25 +157,6 @@ class ParallelEraseEnv(DecisionEnv):
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |
 
     With `ftl={"timing": "none"}`, which counts only, `objective` has to name terms that need no time.
-
-    ## Scores
-    On the default device, episodes of 150,000 host pages after a warm-up of 30,000 (interquartile means over
-    the seeds 50000 to 50007, 95 % intervals within 0.6 % of them). The best possible values are unknown.
-
-    | | write amplification | | mean write latency, ms | |
-    |---|---|---|---|---|
-    | | `zipf99` | `hot90` | `zipf99` | `hot90` |
-    | a random valid action | 2.602 | 2.231 | 71.5 | 60.8 |
-    | `random` | 3.750 | 3.317 | 110.9 | 97.7 |
-    | `greedy` | 2.502 | 2.571 | 72.9 | 75.0 |
-    | `ippbe(limit=2, tau=0.75)` | 2.491 | 2.530 | 68.2 | 69.4 |
-    | `ippbe(limit=4, tau=0.75)` | 2.484 | 2.528 | 65.9 | 67.1 |
-    | `ippbe(limit=8, tau=0.75)` | 2.452 | 2.458 | 63.9 | 64.1 |
-    | `cost_benefit` | 2.175 | 1.687 | 63.0 | 48.1 |
-    | `cost_benefit(exponent=0.5)` | 2.159 | 1.774 | 62.5 | 50.8 |
-
-    None of them chooses by age and erases several blocks together. The tail is another matter: greedy has the
-    lowest p99.
     """
 
     options_type = ParallelEraseOptions

@@ -12,6 +12,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig, load_device
 from ssdgym.config.ftl import FtlConfig
+from ssdgym.config.loading import read_named
 from ssdgym.envs.batch import CHUNK
 from ssdgym.envs.decisions import AtEnd
 from ssdgym.errors import SsdgymError
@@ -114,13 +115,32 @@ _LAPS = 5
 _MOST_WITHOUT_WRITE = 1 << 22
 
 
+def named_workloads(source: Any) -> list[Any]:
+    """Return workloads as they are named, one or several, a split of a suite by all that it has.
+
+    Raises:
+        SsdgymError: there is no such suite, or the split is not for agents to see.
+    """
+    several = source if isinstance(source, (list, tuple)) else [source]
+    named: list[Any] = []
+    for one in several:
+        split, colon, suite = one.partition(":") if isinstance(one, str) else ("", "", "")
+        if not colon or split not in ("training", "validation", "test"):
+            named.append(one)
+            continue
+        if split == "test":
+            raise SsdgymError(f"workload {one}: the test split is for results alone; take training:{suite}.")
+        named += read_named(suite, "suites")[1]["splits"].get(split, ())
+    return named
+
+
 def load_workloads(source: Any) -> list[WorkloadConfig]:
     """Return the workloads that an environment names.
 
     Raises:
         SsdgymError: there is no such workload, or it writes nothing.
     """
-    workloads = [load_workload(w) for w in (source if isinstance(source, (list, tuple)) else [source])]
+    workloads = [load_workload(one) for one in named_workloads(source)]
     if not workloads:
         raise SsdgymError("workload names none; give at least one.")
     for config in workloads:

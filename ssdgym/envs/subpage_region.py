@@ -82,7 +82,7 @@ def _check(device: DeviceConfig) -> None:
 class SubpageRegionOptions(Options):
     """The arguments of `SubpageRegionEnv`."""
 
-    device: Any = "subftl-tiny"
+    device: Any = "demo-region"
     workload: Any = "small_mixed"
     decides: str = "both"
     victims: str = "greedy"
@@ -143,7 +143,7 @@ class SubpageRegionEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"subftl-tiny"` | one of mapping subpage and kind subftl |
+    | `device` | as everywhere | `"demo-region"` | one of mapping subpage and kind subftl |
     | `workload` | as everywhere | `"small_mixed"` | one of small writes |
     | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
     | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |

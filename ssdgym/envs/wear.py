@@ -70,10 +70,11 @@ class ColdBlockDecision(DescribedDecision):
 class WearLevelOptions(Options):
     """The arguments of `WearLevelEnv`."""
 
-    workload: Any = "hot90"
+    workload: Any = "cold60"
+    horizon: int = 32768
     candidates: int = 8
     victims: str = "greedy"
-    levelling: str = "dual_pool(threshold=4)"
+    levelling: str = "dual_pool(threshold=8)"
 
     default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0, "levelling": 0.01}
 
@@ -110,10 +111,11 @@ class WearLevelEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `workload` | as everywhere | `"hot90"` | with cold data |
+    | `workload` | as everywhere | `"cold60"` | with data that is never written again |
+    | `horizon` | as everywhere | `32768` | so long that wear differs |
     | `candidates` | int | `8` | K |
     | `victims` | str | `"greedy"` | policy that chooses what is erased |
-    | `levelling` | str | `"dual_pool(threshold=4)"` | the rule of devices without one, which proposes |
+    | `levelling` | str | `"dual_pool(threshold=8)"` | the rule of devices without one, which proposes |
     """
 
     options_type = WearLevelOptions

@@ -10,7 +10,6 @@ import pytest
 
 import ssdgym
 from ssdgym.engine.compiler.cache import engine_hash
-from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
@@ -42,7 +41,6 @@ warmup: 2000
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(speed, "TURN_REQUESTS", 1_000)
     path = tmp_path / "small.yaml"
     path.write_text(SUITE.format(*(saved_agent(tmp_path, "victims", seed) for seed in (0, 1))))
     return path
@@ -62,25 +60,24 @@ def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
     (found,) = board.suites
     assert (found.version, found.engine_hash) == (ssdgym.__version__, engine_hash())
     ours = next(row for row in found.rows if row.name == "ours")
-    assert ours.kind == "learned" and len(ours.policies) == 2 and ours.speed is not None
+    assert ours.kind == "learned" and len(ours.policies) == 2
     assert ours.size is not None and (ours.size.multiply_adds, ours.size.multiply_adds_each) == (24, 99)
     assert {len(values) for task in found.tasks for values in task.values.values()} == {2}
     for said, measured in regenerated(found, load_suite(suite), count=4):
         assert said == measured
 
-    # Runs and times are kept, so the same command says the same; the file alone does, too.
+    # Runs are kept, so the same command says the same; the file alone does, too.
     assert printed(*command) == board.model_dump(mode="json")
     assert printed("leaderboard", "--read", out / "leaderboard.json") == board.model_dump(mode="json")
 
 
-def test_leaderboard__other_seeds_on_another_split_without_speed(
+def test_leaderboard__other_seeds_on_another_split(
     suite: Path, tmp_path: Path, printed: Callable[..., Any]
 ) -> None:
-    options = ["--split", "training", "--seeds", "7", "--no-speed", "--workers", "1"]
+    options = ["--split", "training", "--seeds", "7", "--workers", "1"]
     (found,) = printed("leaderboard", suite, *options, "--out", tmp_path / "out")["suites"]
     assert (found["seeds"], found["splits"]) == ([7], ["training"])
     assert {task["workload"] for task in found["tasks"]} == {"uniform"}
-    assert all(row["speed"] is None for row in found["rows"])
 
 
 def test_leaderboard__named_policy_and_agent__ranked_alone_from_the_baseline_on(
@@ -98,7 +95,6 @@ def test_leaderboard__named_policy_and_agent__ranked_alone_from_the_baseline_on(
     score = rows[found["fixed"]]["score"]
     assert found["fixed"] == "cost_benefit+sep_gc" and score["value"] == pytest.approx(0, abs=1e-9)
     assert score["low"] is None  # a single seed has no interval
-    assert rows["greedy+dac"]["speed"] is not None and rows["random_action"]["speed"] is None
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,7 @@ def test_sweep_fields__are_those_of_all_models(hooks: ModuleType) -> None:
     table = hooks.on_page_markdown(marker("sweep fields"))
     names = {name for cell in first_cells(table) for name in re.findall(r"\w+", cell)}
     models = [config.SweepConfig, config.HeldOutConfig, config.SpaceConfig]
-    models += [config.AgentTrialConfig, config.PolicyTrialConfig, config.AshaConfig, config.PbtConfig]
-    models += [config.OptunaConfig]
+    models += [config.AgentTrialConfig, config.PolicyTrialConfig, config.AshaConfig, config.OptunaConfig]
     assert {name for model in models for name in model.model_fields} <= names
     assert {model.model_fields["kind"].annotation.__args__[0] for model in models[3:]} <= names
 

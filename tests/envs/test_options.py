@@ -22,7 +22,7 @@ from ssdgym.errors import SsdgymError
 
 PAIRS = [(EraseVictimEnv, EraseVictimVectorEnv), (ParallelEraseEnv, ParallelEraseVectorEnv)]
 #: What the page of every environment has; the others are said once, on that of `DecisionEnv`.
-HEADINGS = ["Description", "Action Space", "Observation Space", "Rewards", "Arguments", "Scores"]
+HEADINGS = ["Description", "Action Space", "Observation Space", "Rewards", "Arguments"]
 #: A row of a table of arguments: its name, and its default as Python.
 ROW = re.compile(r"^ *\| `(\w+)` \| [^|]+ \| `([^`]+)` \|", re.MULTILINE)
 

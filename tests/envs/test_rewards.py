@@ -232,11 +232,12 @@ def test_price_and_unit__are_what_is_paid() -> None:
     [
         (
             "centred",
-            "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit'",
+            "reward must be 'plain', {'baseline': policy, 'episode': number} or {'price'",
         ),
         ({"baseline": "gready"}, "policy gready does not exist"),
         ({"price": "much"}, "reward.price must be a number, not 'much'."),
         ({"unit": 0}, "reward.unit must be above 0, not 0.0."),
+        ({"baseline": "greedy", "episode": 0}, "reward.episode must be above 0, not 0.0."),
         ({}, "reward must be 'plain'"),
     ],
 )
@@ -254,3 +255,20 @@ def test_measure_of_ones_own__return_is_its_last_value(own_registrations: None) 
     env = EraseVictimEnv(**options("event", objective={"median": 1.0}))
     played = play(env, 0, first_valid(env))
     assert played.total == pytest.approx(-played.metrics["latency_ns"]["p50"] / 1000, rel=0.02)
+
+
+def test_reward__by_the_episode__is_in_shares_of_what_the_baseline_pays() -> None:
+    common = {
+        "device": full_device(),
+        "workload": "zipf99",
+        "horizon": 4096,
+        "proposers": ["greedy", "random"],
+    }
+    rounds, percent = (
+        EraseVictimEnv(**common, reward={"baseline": "greedy", **by}) for by in ({}, {"episode": 100.0})
+    )
+    scales = [env.episodes.scale_of(0, 0) for env in (rounds, percent)]
+    assert scales[0].price == scales[1].price
+    assert scales[1].unit == pytest.approx(scales[1].price * 4096 / 100)
+    greedy, random = (play(percent, 0, proposal(number)).total for number in (0, 1))
+    assert random < -20 < greedy < 20

@@ -176,7 +176,7 @@ def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
 
 
 def test_default_reward__of_the_rule_by_itself__is_about_0_per_host_page() -> None:
-    env = SubpageRegionEnv(workload="small_mixed", horizon=6000)
+    env = SubpageRegionEnv(device="subftl-tiny", workload="small_mixed", horizon=6000)
     rule, main = (play(env, 0, choose).total / 6000 for choose in (proposal(0), always(0)))
     assert abs(rule) < 0.01 < abs(main - rule)
 

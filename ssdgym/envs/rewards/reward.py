@@ -42,9 +42,11 @@ class Baseline:
 
     Attributes:
         policy: that sets the price.
+        episode: its cost of an episode in units of the reward; None: its cost of a round is the unit.
     """
 
     policy: str
+    episode: float | None = None
 
     def scale_on(
         self,
@@ -53,6 +55,7 @@ class Baseline:
         preconditioning: PreconditioningConfig,
         seed: int,
         cost_on: Callable[[Sequence[DeviceConfig]], Measure],
+        horizon: int,
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
@@ -72,6 +75,8 @@ class Baseline:
         paid = float(cost_on([device])(totals)[0])
         if rounds == 0 or won <= 0 or paid == 0:
             return PLAIN
+        if self.episode is not None:
+            return Scale(paid / won, abs(paid) / won * horizon / self.episode)
         return Scale(paid / won, abs(paid) / rounds)
 
 
@@ -85,25 +90,25 @@ def parse_scale(reward: Any) -> Scale | Baseline:
     """Return what the argument `reward` of an environment says.
 
     Args:
-        reward: `"plain"`, `{"baseline": policy}` or `{"price": number, "unit": number}`.
+        reward: `"plain"`, `{"baseline": policy}`, with `"episode": number` or without, or `{"price": number,
+            "unit": number}`.
 
     Raises:
         SsdgymError: it is none of these.
     """
     if reward == "plain":
         return PLAIN
-    if isinstance(reward, Mapping) and set(reward) == {"baseline"}:
+    if isinstance(reward, Mapping) and "baseline" in reward and set(reward) <= {"baseline", "episode"}:
         get_policy(reward["baseline"])
-        return Baseline(reward["baseline"])
+        if "episode" not in reward:
+            return Baseline(reward["baseline"])
+        return Baseline(reward["baseline"], _check_positive("reward.episode", reward["episode"]))
     if isinstance(reward, Mapping) and reward and set(reward) <= {"price", "unit"}:
         price = _check_number("reward.price", reward.get("price", PLAIN.price))
-        unit = _check_number("reward.unit", reward.get("unit", PLAIN.unit))
-        if unit <= 0:
-            raise SsdgymError(f"reward.unit must be above 0, not {unit!r}.")
-        return Scale(price, unit)
+        return Scale(price, _check_positive("reward.unit", reward.get("unit", PLAIN.unit)))
     raise SsdgymError(
-        "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit': number}, "
-        f"not {reward!r:.60}."
+        "reward must be 'plain', {'baseline': policy, 'episode': number} or "
+        f"{{'price': number, 'unit': number}}, not {reward!r:.60}."
     )
 
 
@@ -111,6 +116,13 @@ def _check_number(where: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
         raise SsdgymError(f"{where} must be a number, not {value!r:.60}.")
     return float(value)
+
+
+def _check_positive(where: str, value: Any) -> float:
+    number = _check_number(where, value)
+    if number <= 0:
+        raise SsdgymError(f"{where} must be above 0, not {number!r}.")
+    return number
 
 
 class Reward:

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from ssdgym.agents.zoo.described import agents_in
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
+from ssdgym.experiments.leaderboard.suites import LearnedEntry, Split, SuiteConfig
+from ssdgym.experiments.runs.config import agent_labels
 from ssdgym.experiments.statistics import Estimate
 from ssdgym.policy import PlacementRule, get_policy
 
-Kind = Literal["classic", "paper", "learned", "learned, online", "bound"]
+Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
 #: Kinds of what has learned: before it is measured, or on the measured device.
 LEARNED = ("learned", "learned, online")
 
@@ -35,18 +36,6 @@ class Interval(Config):
         if math.isnan(found.low):
             return cls(value=found.value)
         return cls(value=found.value, low=found.low, high=found.high)
-
-
-class Speed(Config):
-    """How long the simulation of a page of the host takes under a policy.
-
-    Attributes:
-        cpu_us: microseconds of a CPU, all of the simulator included.
-        relative: to the best fixed pair, which was measured in turns with it.
-    """
-
-    cpu_us: float
-    relative: float
 
 
 class Size(Config):
@@ -103,7 +92,6 @@ class Row(Config):
         worst: the task where the metric is the largest in relation to the best fixed pair.
         improvement: probability that a run is better than one of the best fixed pair.
         won: on how many tasks none but the bounds is better.
-        speed: `None` where it was not measured.
         size: `None` for policies that are not learned.
     """
 
@@ -119,7 +107,6 @@ class Row(Config):
     worst: TaskRatio
     improvement: Interval
     won: int
-    speed: Speed | None = None
     size: Size | None = None
 
 
@@ -228,9 +215,11 @@ class Entry:
 
 
 def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
-    """Return the entries of a suite: its baseline, its policies, its bounds and what has learned."""
+    """Return the entries of a suite: baseline, policies, rules, bounds and what has learned."""
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
+        *(Entry(rule, "rule found", "found on the split training", (rule,)) for rule in suite.rules),
+        *(_players(one) for one in suite.agents if one.agents),
         *(
             replace(
                 named_policy(one.policies[0]),
@@ -239,11 +228,17 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
                 policies=one.policies,
             )
             for one in suite.agents
+            if one.policies
         ),
         *(Entry(policy, "bound", source_of(policy), (policy,)) for policy in suite.ceilings),
     ]
     names = {entry.name for entry in entries}
     return entries + [entry for entry in named if entry.name not in names]
+
+
+def _players(one: LearnedEntry) -> Entry:
+    """Return the entry of agents that play the environment of a suite."""
+    return Entry(one.name, "learned", "agents of this suite", tuple(agent_labels(one.agents)))
 
 
 def named_policy(policy: str) -> Entry:

@@ -143,6 +143,8 @@ class _Standings:
     def _scale(self) -> tuple[Scores, Scores]:
         """What scores 0 on each task, and what scores 1, each of shape `(tasks,)`."""
         zero = self.measured.values[self.fixed].mean(axis=0)
+        if not self.suite.ceilings:
+            return zero, zero
         return zero, self.measured.means(self.suite.ceilings).min(axis=0)
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.experiments.runs.config import (
@@ -32,9 +33,16 @@ class LearnedEntry(Config):
     """Policies that one method has learned, each from another seed of the training, judged together."""
 
     name: str = Field(description="What tables call them.")
-    policies: Annotated[Policies, Field(min_length=1)] = Field(
-        description="One for each seed of the training."
+    policies: Policies = Field((), description="One for each seed of the training, inside the engine.")
+    agents: Policies = Field(
+        (), description="Or names or files of agents that play the suite's environment, one for each seed."
     )
+
+    @model_validator(mode="after")
+    def _has_one_of_both(self) -> LearnedEntry:
+        if bool(self.policies) == bool(self.agents):
+            raise ValueError(f"must give {self.name} either policies or agents")
+        return self
 
 
 def _as_entry(value: Any) -> Any:
@@ -62,14 +70,20 @@ class SuiteConfig(BasedConfig):
         description="The workloads to train on, to choose among agents by, and to be judged on."
     )
     baseline: str = Field(description="The policy that scores 0 on every task.")
-    ceilings: Annotated[Policies, Field(min_length=1)] = Field(
-        description="Policies of which the best on a task scores 1 there."
+    ceilings: Policies = Field(
+        (), description="Policies of which the best on a task scores 1 there; (): there are no scores."
     )
     ceiling_metric: str | None = Field(
         None,
         description="What the ceilings are scored by in place of the metric, which it bounds from below.",
     )
     policies: Policies = Field((), description="What is evaluated where no policy and no agent is named.")
+    rules: Policies = Field(
+        (), description="Agents by name that learn nothing, such as stump(feature=idle_mean), evaluated, too."
+    )
+    environment: EnvironmentConfig | None = Field(
+        None, description="What agents play that bring none; null: ssdgym/EraseVictim-v0."
+    )
     agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
         (),
         description="Policies that have learned, evaluated beside those: each a policy, or a name with the"
@@ -107,21 +121,28 @@ class SuiteConfig(BasedConfig):
             twice = next(policy for policy in self.learned if self.learned.count(policy) > 1)
             raise ValueError(f"has {twice!r:.60} twice in agents; keep it in one entry")
         seen = {self.baseline: "baseline"}
-        kinds = {"ceilings": self.ceilings, "policies": self.policies, "agents": self.learned}
+        kinds = {"ceilings": self.ceilings, "policies": self.policies, "rules": self.rules}
+        kinds["agents"] = self.learned
         for kind, policies in kinds.items():
             for policy in policies:
                 other = seen.setdefault(policy, kind)
                 if other != kind and (other, kind) != ("baseline", "policies"):
                     raise ValueError(f"has {policy!r:.60} in {other} and in {kind}; keep it in one")
         for rival in self.rivals:
-            if rival not in (self.baseline, *self.policies):
-                raise ValueError(f"has {rival!r:.60} in rivals and not in policies; add it there")
+            if rival not in (self.baseline, *self.policies, *self.rules):
+                raise ValueError(f"has {rival!r:.60} in rivals and not in policies or rules; add it there")
         return self
 
     @property
     def learned(self) -> tuple[str, ...]:
         """All policies that have learned."""
         return tuple(policy for entry in self.agents for policy in entry.policies)
+
+    @property
+    def deciders(self) -> dict[str, Any]:
+        """All that is evaluated where nothing is named, as an experiment has it."""
+        players = (agent for entry in self.agents for agent in entry.agents)
+        return {"policies": (*self.policies, *self.learned), "agents": (*self.rules, *players)}
 
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
@@ -138,6 +159,7 @@ class SuiteConfig(BasedConfig):
                 "ftls": list(self.ftls),
                 "workloads": [workload for split in splits for workload in self.splits[split]],
                 **deciders,
+                "environment": deciders.get("environment") or self.environment,
                 "policies": tuple(dict.fromkeys(policies)),
             }
         )

@@ -95,14 +95,14 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("worst task", lambda row: Entry(_change(row.worst.ratio), number=row.worst.ratio)),
     ("better [95 %]", lambda row: _interval(row.improvement, "{:.0%}".format)),
     ("won", lambda row: NOTHING if row.rank is None else Entry(str(row.won), number=row.won)),
-    ("CPU ×", lambda row: _speed(row)),
     ("multiply-adds", lambda row: _multiply_adds(row)),
     ("bytes", lambda row: _bytes(row)),
 )
 #: What stands under a heading, without the interval, where it does not say so itself.
 MEANINGS = {
-    "kind": "`classic`: only textbook rules; `paper`: any rule of a paper; `learned`: trained before the "
-    "run; `learned, online`: learns on the measured device; `bound`: has an oracle of the future",
+    "kind": "`classic`: only textbook rules; `paper`: any rule of a paper; `rule found`: a stump found on "
+    "the split training; `learned`: trained before the run; `learned, online`: learns on the measured "
+    "device; `bound`: has an oracle of the future",
     "score": "interquartile mean over all seeds and tasks: 0 is the best fixed pair, 1 the best bound of "
     "each task",
     "× best pair": "the metric relative to that of the best fixed pair, paired by seed, geometric mean over "
@@ -113,8 +113,6 @@ MEANINGS = {
     "better": "probability that a run is better than one of the best fixed pair on the same task, mean over "
     "the tasks",
     "won": "tasks on which nothing but the bounds is better",
-    "CPU ×": "time for a host page, relative to the best fixed pair: the median of four turns with it, of "
-    "the same 200,000 requests on the suite's first task",
     "multiply-adds": "of a decision of a learned policy, and for each candidate",
     "bytes": "weights of a learned policy in single precision",
 }
@@ -154,17 +152,15 @@ def _caption(board: SuiteBoard) -> str:
     scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
     out = f" ({tasks - scored} of {tasks} tasks have too little room for it)" if scored < tasks else ""
     rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
-    bounds = " and ".join(board.ceilings)
+    bounds = " and ".join(board.ceilings) or "no bound"
     if board.ceiling_metric:
         bounds = f"the {_words(board.ceiling_metric)} of {bounds}"
-    timed = any(row.speed for row in board.rows)
-    speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
     return (
         f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
         f"{bounds} on each{out}; interquartile mean over "
         f"{counted(len(board.seeds), 'seed')} and {counted(scored, 'task')}. ×: "
         f"{_metric_words(board).lower()} in relation to another's, geometric mean over all "
-        f"{counted(tasks, 'task')}, less is better.{rivals}{speed}"
+        f"{counted(tasks, 'task')}, less is better.{rivals}"
     )
 
 
@@ -190,12 +186,6 @@ def _short(value: float) -> str:
 def _change(ratio: float) -> str:
     """Return a ratio as what is added to one, in percent."""
     return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
-
-
-def _speed(row: Row) -> Entry:
-    if row.speed is None:
-        return NOTHING
-    return Entry(f"{row.speed.relative:.2f}", f"{row.speed.cpu_us:.2f} µs", row.speed.relative)
 
 
 def _multiply_adds(row: Row) -> Entry:
@@ -262,7 +252,7 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 #: Columns that a terminal has no room for.
 _NOT_ON_TERMINAL = ("multiply-adds", "bytes", "better [95 %]")
 #: Those of which a terminal has no notes.
-_SHORT_ON_TERMINAL = ("× best rival [95 %]", "WA × best pair [95 %]", "CPU ×")
+_SHORT_ON_TERMINAL = ("× best rival [95 %]", "WA × best pair [95 %]")
 #: Losses on a terminal.
 _MOST_LOSSES = 12
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, PositiveInt, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter
 
 from ssdgym.agents.training import evolution
 from ssdgym.agents.training.config import EvolutionConfig, TasksConfig, TrainConfig
@@ -16,6 +16,7 @@ from ssdgym.agents.training.tasks import WHERE, Play
 from ssdgym.config.device import load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig, load_suite, split_digest
 from ssdgym.experiments.runs.config import EachOnce, Named, Scalar, closed_loop
@@ -89,8 +90,7 @@ def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split
 
 def _named(kwargs: Mapping[str, Any]) -> list[Any]:
     """Return the workloads that arguments of an environment name."""
-    named = kwargs.get("workload", ())
-    return [*named] if isinstance(named, list | tuple) else [named]
+    return named_workloads(kwargs.get("workload", ()))
 
 
 def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
@@ -101,84 +101,30 @@ def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
 
 
 _SEEDS = 2**31 - 1
-#: Arguments of environments that the tasks stand for.
-_DRAWN = ("device", "workload")
-
-
-class DrawnTasksConfig(RangesConfig):
-    """What environments train on: devices drawn once, and for every episode a workload of the training split.
-
-    Validation plays the validation split on the devices of the suite.
-    """
-
-    devices: PositiveInt = Field(16, description="drawn; the environments take them in turn")
 
 
 class SuiteTrainConfig(TrainConfig):
-    """A training run, on a device and workloads that it names or on tasks around a suite."""
+    """A training run, which may keep away from the test split of a suite."""
 
     suite: str | None = Field(
         None, description="name or file of a suite, of whose test split no workload is played; null: of none"
     )
-    tasks: DrawnTasksConfig | None = Field(None, description="null: what the environment's arguments say")
-
-    @model_validator(mode="after")
-    def _tasks_stand_alone(self) -> SuiteTrainConfig:
-        if self.tasks is None:
-            return self
-        if self.suite is None:
-            raise ValueError("tasks are drawn around a suite; name one in suite")
-        for place, kwargs in (
-            ("environment", self.environment.kwargs),
-            ("evaluation", self.evaluation.kwargs),
-        ):
-            for name in _DRAWN:
-                if name in kwargs:
-                    raise ValueError(f"{place}.kwargs.{name} is drawn from tasks; leave one of the two out.")
-        if self.evaluation.workloads:
-            raise ValueError(
-                "evaluation.workloads are those of the validation split of the suite; leave them out."
-            )
-        if self.tasks.devices > self.n_envs:
-            raise ValueError(
-                f"tasks.devices is {self.tasks.devices}, but only n_envs = {self.n_envs} environments take "
-                "one each; lower it or raise n_envs."
-            )
-        return self
 
 
 def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
-    """Return a training run with its drawn devices and workloads named one by one, and facts for its card."""
-    fields = config.model_dump(exclude={"suite", "tasks"})
+    """Return a training run, and facts for its card.
+
+    Raises:
+        SsdgymError: it learns on workloads of the suite's validation or test split, or plays the test split.
+    """
+    found = TrainConfig.model_validate(config.model_dump(exclude={"suite"}))
     if config.suite is None:
-        return TrainConfig.model_validate(fields), {}
+        return found, {}
     suite, evaluation = load_suite(config.suite), config.evaluation
-    about = {"suite": config.suite, "split_digest": split_digest(suite)}
-    if config.tasks is None:
-        _refuse(suite, _named(config.environment.kwargs), ("validation", "test"), "environment")
-        _refuse(suite, [*_named(evaluation.kwargs), *evaluation.workloads], ("test",), "evaluation")
-        return TrainConfig.model_validate(fields), about
-    known = [_with_ftl(device, ftl) for device, ftl in devices_of(suite)]
-    rng = np.random.default_rng([config.seed, 0x7A5D])
-    drawn = [_with_ftl(*draw_device(suite, config.tasks, rng)) for _ in range(config.tasks.devices)]
-    changes = {
-        "environment.kwargs.device": drawn,
-        "environment.kwargs.workload": training_workloads(suite, config.tasks.workloads, "tasks"),
-        "evaluation.kwargs": {
-            "horizon": suite.host_pages,
-            "warmup": suite.warmup,
-            **evaluation.kwargs,
-            "device": known,
-        },
-        "evaluation.episodes": evaluation.episodes * len(known),
-        "evaluation.workloads": suite.splits["validation"],
-        "evaluation.metric": evaluation.metric or suite.metric,
-    }
-    return TrainConfig.model_validate(with_changes(fields, changes)), about
-
-
-def _with_ftl(device: dict[str, Any], ftl: Any) -> dict[str, Any]:
-    return with_changes(device, {f"ftl.{name}": value for name, value in ftl.items()})
+    _refuse(suite, _named(config.environment.kwargs), ("validation", "test"), "environment")
+    played = [*_named(evaluation.kwargs), *named_workloads(evaluation.workloads)]
+    _refuse(suite, played, ("test",), "evaluation")
+    return found, {"suite": config.suite, "split_digest": split_digest(suite)}
 
 
 class DrawnRunsConfig(RangesConfig, TasksConfig):

@@ -235,7 +235,8 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
         *sources.items(),
         *((name, None) for name in config.policies),
     ]
-    workloads = [(source_name(source), load_workload(source)) for source in config.workloads]
+    names = numbered([source_name(source) for source in config.workloads])
+    workloads = list(zip(names, map(load_workload, config.workloads), strict=True))
     return [
         RunSpec(
             device=device,
@@ -260,6 +261,14 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
         for label, workload in workloads
         for policy, source in deciders
         for seed in config.seeds
+    ]
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names with a number behind those that there are several of: `zipf-1`, `zipf-2`."""
+    return [
+        name if names.count(name) == 1 else f"{name}-{names[: i + 1].count(name)}"
+        for i, name in enumerate(names)
     ]
 
 

@@ -13,6 +13,8 @@ from ssdgym.config.device import Preconditioning
 from ssdgym.config.fields import LAST_SEED
 from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import Split, load_suite
+from ssdgym.experiments.runs.config import Named
 
 Parameters = dict[str, Any]
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
@@ -95,18 +97,41 @@ class PolicyTrialConfig(Config):
     preconditioning: Preconditioning = "workload"
 
 
+class RuleTrialConfig(Config):
+    """A rule over features is played by every trial, in the environment of the evaluation's suite.
+
+    The space has `PARAMETER` of the rule.
+    """
+
+    kind: Literal["rule"]
+    rule: str = Field(description="an agent by name that learns nothing: `stump`")
+
+
 class HeldOutConfig(Config):
     """The runs that the metric comes from: none of these workloads and seeds is used in training."""
 
-    workloads: tuple[str, ...] = Field(min_length=1, description="names or paths")
+    suite: str | None = Field(
+        None, description="name or file of a suite, whose device, workloads and lengths are taken; null: none"
+    )
+    split: Split = Field("validation", description="of the suite")
+    workloads: tuple[Named, ...] = Field(min_length=1, description="names, paths or mappings")
     first_seed: int = Field(
         FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="training draws its seeds from below it"
     )
     seeds: int = Field(4, ge=1, le=10_000, description="this many, from first_seed on")
     host_pages: PositiveInt = Field(description="measured per run")
     warmup: int = Field(0, ge=0, description="host pages before them, not measured")
-    device: str | None = Field(None, description="for agents; null: the one trained on")
-    ftl: dict[str, Any] | None = Field(None, description="for agents; null: that of the training")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_suite(cls, fields: Any) -> Any:
+        """Take what is not given from the suite."""
+        if not isinstance(fields, Mapping) or fields.get("suite") is None:
+            return fields
+        suite = load_suite(fields["suite"])
+        split = fields.get("split", "validation")
+        own = {"workloads": suite.splits.get(split, ()), "host_pages": suite.host_pages}
+        return {**own, "warmup": suite.warmup, **fields}
 
     @property
     def all_seeds(self) -> range:
@@ -125,31 +150,6 @@ class AshaConfig(Config):
     reduction_factor: float = Field(3.0, gt=1, description="at every stage the best of so many go on")
 
 
-class PbtConfig(Config):
-    """Population based training: at every checkpoint of the training, bad members copy good ones.
-
-    A copy goes on with the network, the optimiser and the replay buffer of the one it copies, and with
-    parameters near those of that one.
-
-    Jaderberg et al., "Population Based Training of Neural Networks", 2017.
-    """
-
-    kind: Literal["pbt"]
-    quantile: float = Field(0.25, gt=0, le=0.5, description="this share copies, and this share is copied")
-    resample_probability: float = Field(
-        0.25, ge=0, le=1, description="of a parameter to be drawn anew instead of changed a little"
-    )
-    factors: tuple[float, float] = Field(
-        (0.8, 1.2), description="a number is multiplied by one of these; a choice moves to a neighbour"
-    )
-
-    @model_validator(mode="after")
-    def _factors_change_something(self) -> PbtConfig:
-        if not 0 < self.factors[0] < 1 < self.factors[1]:
-            raise ValueError("must have factors of which the first lies between 0 and 1, the second above 1")
-        return self
-
-
 class OptunaConfig(Config):
     """Tree-structured Parzen estimator of Optuna: draws near what has been good, far from what has not.
 
@@ -166,8 +166,8 @@ class SweepConfig(BasedConfig):
     folder: ClassVar[str] = "sweeps"
     by_field: ClassVar[tuple[str, ...]] = ("trial", "evaluation")
     description: str = Field("", description="heading of the table of trials")
-    trial: Annotated[AgentTrialConfig | PolicyTrialConfig, Field(discriminator="kind")] = Field(
-        description="what every trial has"
+    trial: AgentTrialConfig | PolicyTrialConfig | RuleTrialConfig = Field(
+        discriminator="kind", description="what every trial has"
     )
     space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the trials: its values")
     evaluation: HeldOutConfig = Field(description="the held-out runs that the metric comes from")
@@ -176,13 +176,11 @@ class SweepConfig(BasedConfig):
     search: OptunaConfig | None = Field(
         None, description="null: every combination of the grids, and independent draws of the rest"
     )
-    scheduler: Annotated[AshaConfig | PbtConfig, Field(discriminator="kind")] | None = Field(
-        None, description="null: every trial runs to its end"
-    )
+    scheduler: AshaConfig | None = Field(None, description="null: every trial runs to its end")
     trials: PositiveInt = Field(
         1,
         le=100_000,
-        description="draws of what is drawn, for every combination of the grids; members of a population",
+        description="draws of what is drawn, for every combination of the grids",
     )
     seed: int = Field(0, ge=0, le=LAST_SEED, description="of those draws")
     concurrent: PositiveInt = Field(2, description="trials at a time")
@@ -199,26 +197,16 @@ class SweepConfig(BasedConfig):
             for other in self.space:
                 if other.startswith(f"{name}.") and self.trial.kind == "agent":
                     raise ValueError(f"space has {name} and {other}; give either the whole or its fields")
+        if self.trial.kind == "rule" and self.evaluation.suite is None:
+            raise ValueError("a trial of kind rule plays the environment of a suite; set evaluation.suite")
         return self
 
     @model_validator(mode="after")
-    def _search_and_scheduler_fit(self) -> SweepConfig:
-        if self.search and self.is_population:
-            raise ValueError("has search optuna and scheduler pbt, which both choose values; give one")
+    def _optuna_has_no_grid(self) -> SweepConfig:
         grid = next((name for name, field in self.space.items() if field.grid), None)
-        if grid and (self.search or self.is_population):
-            part = "search optuna" if self.search else "scheduler pbt"
-            raise ValueError(f"has {part}, which cannot use the grid of {grid}; give a choice")
-        if self.is_population and self.trial.kind != "agent":
-            raise ValueError("has scheduler pbt, which copies what is trained; give a trial of kind agent")
-        if self.is_population and self.trials < 2:
-            raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
+        if grid and self.search:
+            raise ValueError(f"has search optuna, which cannot use the grid of {grid}; give a choice")
         return self
-
-    @property
-    def is_population(self) -> bool:
-        """Whether trials are members that copy each other."""
-        return isinstance(self.scheduler, PbtConfig)
 
     @property
     def number_of_trials(self) -> int:

@@ -94,7 +94,9 @@ class SweepOutcome:
         """How to measure the best trial on as many seeds that have not chosen it."""
         seeds = self.sweep.evaluation.all_seeds
         fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
-        return self.best.trial.command(self.best_agent, fresh) if self.best else None
+        if self.best is None:
+            return None
+        return self.best.trial.command(self.best_agent, fresh, self.sweep.evaluation.suite)
 
     @property
     def results(self) -> list[Result]:
@@ -116,7 +118,7 @@ class SweepOutcome:
                 metric: found.get("metric"),
                 f"{metric} low": _or_none(found.get("low", math.nan)),
                 f"{metric} high": _or_none(found.get("high", math.nan)),
-                **({self._decisions: found.get("decisions")} if self._trains else {}),
+                **({"best at decisions": found.get("decisions")} if self._trains else {}),
                 "percent": found.get("percent", 0),
                 "state": outcome.state,
                 "error": outcome.error,
@@ -149,12 +151,7 @@ class SweepOutcome:
             "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
             "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
         )
-        if self.sweep.is_population:
-            note += (
-                ". Every trial was measured at its end, with the parameters that it had last; "
-                "ray/pbt_global.txt has which trial has copied which"
-            )
-        elif self._trains:
+        if self._trains:
             note += (
                 ". Of each trial the agent was measured that its own validation found best: where that is "
                 "at 0 decisions, training has not improved the untrained start"
@@ -178,14 +175,9 @@ class SweepOutcome:
             )
             for outcome in [*self.ranked, *failed]
         ]
-        decisions = [self._decisions] if self._trains else []
+        decisions = ["best at decisions"] if self._trains else []
         headings = ("trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state")
         return Table("", "", headings, tuple(lines))
-
-    @property
-    def _decisions(self) -> str:
-        """What the column of decisions is called: a member of a population is measured as it is now."""
-        return "decisions" if self.sweep.is_population else "best at decisions"
 
     @property
     def _trains(self) -> bool:

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from ssdgym.config.fields import dotted, with_changes
 from ssdgym.config.loading import load_config
+from ssdgym.envs.decisions import SIZES
+from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.report.comparison import summarize
 from ssdgym.experiments.results import Result, read_results, write_results
+from ssdgym.experiments.runs.config import numbered
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
-from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label, source_name
 from ssdgym.experiments.sweeps.config import (
     FIRST_HELD_OUT_SEED,
     AgentTrialConfig,
     Parameters,
     PolicyTrialConfig,
+    RuleTrialConfig,
     SweepConfig,
 )
 from ssdgym.files import writable_folder, write_bytes
@@ -43,19 +48,20 @@ class Trial:
         label: the policy in its results.
         runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
         training: how the agent is trained; `None` where a heuristic is measured.
-        in_population: whether its parameters change while it is trained.
     """
 
     parameters: Parameters
     label: str
     runs: tuple[RunSpec, ...]
     training: TrainConfig | None = None
-    in_population: bool = False
 
-    def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
-        """Return the `ssdgym evaluate` that measures this trial on other seeds."""
+    def command(self, agent: Path | None, seeds: Sequence[int], suite: str | None = None) -> str:
+        """Return the command that measures this trial on other seeds, or on a suite's split validation."""
         first = self.runs[0]
-        who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
+        player = agent or first.agent
+        who = ["--agent", str(player)] if player else ["--policy", first.policy]
+        if suite is not None:
+            return shlex.join(["ssdgym", "leaderboard", suite, "--split", "validation", *who])
         words = ["ssdgym", "evaluate", *who, "--device", first.device]
         for name, value in first.ftl:
             words += ["--ftl", f"{name}={value}"]
@@ -68,11 +74,13 @@ class Trial:
         return shlex.join(words)
 
 
-def plan_trial(sweep: SweepConfig, parameters: Parameters, member: int = 0) -> Trial:
+def plan_trial(sweep: SweepConfig, parameters: Parameters) -> Trial:
     """Return one trial of a sweep."""
     with _naming(parameters):
         if isinstance(sweep.trial, AgentTrialConfig):
-            return _agent_trial(sweep, sweep.trial, parameters, member)
+            return _agent_trial(sweep, sweep.trial, parameters)
+        if isinstance(sweep.trial, RuleTrialConfig):
+            return _rule_trial(sweep, sweep.trial, parameters)
         return _policy_trial(sweep, sweep.trial, parameters)
 
 
@@ -95,39 +103,26 @@ def _naming(parameters: Parameters) -> Iterator[None]:
         raise SsdgymError(f"trial with {in_words(parameters)}: {error}") from None
 
 
-def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Parameters, member: int) -> Trial:
+def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Parameters) -> Trial:
     from ssdgym.agents.training.config import TrainConfig
 
     fields = load_config(TrainConfig, common.agent, "training").model_dump()
     # one after the other, since a swept field may lie inside of one that all trials change
     fields = with_changes(with_changes(fields, common.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
-    population = sweep.is_population
-    if population:
-        _check_changeable(training, parameters)
-        # members that copy each other would otherwise see the same episodes
-        training = load_config(TrainConfig, {**fields, "seed": training.seed + member}, "training")
     kwargs = training.environment.kwargs
-    evaluation = sweep.evaluation
-    device = argument(training, kwargs, "device") if evaluation.device is None else evaluation.device
-    ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
-    if not isinstance(device, str):
-        raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
+    device, ftl = argument(training, kwargs, "device"), kwargs.get("ftl") or {}
+    if not isinstance(device, str) and sweep.evaluation.suite is None:
+        raise SsdgymError("the training's device is not the name of one; set evaluation.suite.")
     label, objective = in_words(parameters), kwargs.get("objective")
     objective = "" if objective is None else str(objective)
     runs = _runs(sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=objective)
-    return Trial(parameters, label, runs, training, in_population=population)
+    return Trial(parameters, label, runs, training)
 
 
-def _check_changeable(training: TrainConfig, parameters: Parameters) -> None:
-    """Raise if a swept field cannot change between two checkpoints of a training."""
-    allowed = training.changeable()
-    for name in parameters:
-        if name not in allowed:
-            raise SsdgymError(
-                f"scheduler pbt cannot change {name} while an agent is trained; it can change "
-                f"{', '.join(sorted(allowed))}."
-            )
+def _rule_trial(sweep: SweepConfig, common: RuleTrialConfig, parameters: Parameters) -> Trial:
+    text = f"{common.rule}({', '.join(f'{name}={value}' for name, value in parameters.items())})"
+    return Trial(parameters, text, _runs(sweep, "", {}, policy=text, agent=text))
 
 
 def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Parameters) -> Trial:
@@ -158,9 +153,20 @@ def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Par
 
 
 def _runs(
-    sweep: SweepConfig, device: str, ftl: Mapping[str, Any], *, policy: str, agent: Path | None, **fields: Any
+    sweep: SweepConfig,
+    device: Any,
+    ftl: Mapping[str, Any],
+    *,
+    policy: str,
+    agent: Path | str | None,
+    **fields: Any,
 ) -> tuple[RunSpec, ...]:
     evaluation = sweep.evaluation
+    if evaluation.suite is not None:
+        suite = load_suite(evaluation.suite)
+        device, ftl = suite.devices[0], suite.ftls[0]
+        fields = {"preconditioning": suite.preconditioning, "environment": suite.environment, **fields}
+    labels = numbered([source_name(workload) for workload in evaluation.workloads])
     if not isinstance(ftl, Mapping):
         raise SsdgymError(f"ftl must be a mapping of fields to values, not {ftl!r:.60}.")
     return tuple(
@@ -173,10 +179,11 @@ def _runs(
             host_pages=evaluation.host_pages,
             warmup=evaluation.warmup,
             agent=agent,
+            label=label,
             **fields,
         )
         for seed in evaluation.all_seeds
-        for workload in evaluation.workloads
+        for label, workload in zip(labels, evaluation.workloads, strict=True)
     )
 
 
@@ -217,11 +224,13 @@ def _check_training(training: TrainConfig) -> None:
     from ssdgym.workloads.stream import load_workload
 
     learning = training.environment.kwargs
-    for workload in training.evaluation.workloads:
+    for workload in named_workloads(training.evaluation.workloads):
         load_workload(workload)
     for kwargs in (learning, {**learning, **training.evaluation.kwargs}):
         check_arguments(training.environment.id, kwargs)
-        for device in _several(argument(training, kwargs, "device")):
+        devices = argument(training, kwargs, "device")
+        sized = isinstance(devices, Mapping) and set(devices) == set(SIZES)
+        for device in devices.values() if sized else _several(devices):
             with_ftl(load_device(device), kwargs.get("ftl"))
 
 
@@ -230,7 +239,7 @@ def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
     used = [argument(training, training.environment.kwargs, "workload")]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
     used += list(training.evaluation.workloads)
-    trained_on = [_writes(workload) for several in used for workload in _several(several)]
+    trained_on = [_writes(workload) for several in used for workload in named_workloads(several)]
     for workload in sweep.evaluation.workloads:
         if _writes(workload) in trained_on:
             raise SsdgymError(
@@ -314,13 +323,13 @@ def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Repo
 def _train_agent(
     trial: Trial, training: TrainConfig, metric: str, folder: Path, agent: Path, report: Report
 ) -> None:
-    """Train, and report at every checkpoint: in a population on the agent as it is, else on the best one.
+    """Train, and report at every checkpoint on the best agent so far.
 
     The training's own validation chooses the best, so that the held-out runs judge it and do not choose it.
     """
     from ssdgym.agents.training.checkpoint import FILE_NAME
     from ssdgym.agents.training.train import train
-    from ssdgym.agents.training.validation import BEST_AGENT, LAST_AGENT
+    from ssdgym.agents.training.validation import BEST_AGENT
 
     writable_folder(agent.parent)
     runs = [replace(run, agent=agent) for run in trial.runs]
@@ -330,14 +339,14 @@ def _train_agent(
         nonlocal started
         # the first checkpoint is the untrained start, or the one that has been reported before
         if started:
-            write_bytes(agent, (folder / (LAST_AGENT if trial.in_population else BEST_AGENT)).read_bytes())
+            write_bytes(agent, (folder / BEST_AGENT).read_bytes())
             found = _measured(run_all(runs, workers=1), metric, folder)
-            decisions = run.decisions if trial.in_population else run.best_decisions
-            report({**found, "percent": min(ALL, int(ALL * run.share)), "decisions": decisions})
+            done = {"percent": min(ALL, int(ALL * run.share)), "decisions": run.best_decisions}
+            report({**found, **done})
         started = True
 
     resume = folder if (folder / FILE_NAME).exists() else None
-    train(training, folder, resume=resume, progress=False, report=at_checkpoint, branch=trial.in_population)
+    train(training, folder, resume=resume, progress=False, report=at_checkpoint)
 
 
 def _measured(results: Sequence[Result], metric: str, folder: Path) -> Measurement:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +14,7 @@ import ssdgym
 from ssdgym.errors import SsdgymError, needing
 from ssdgym.experiments.runs.evaluate import Progress
 from ssdgym.experiments.runs.ray_runner import cluster
-from ssdgym.experiments.sweeps.config import AshaConfig, OptunaConfig, PbtConfig, SpaceConfig, SweepConfig
+from ssdgym.experiments.sweeps.config import OptunaConfig, SpaceConfig, SweepConfig
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, last_line, outcome_of
 from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_words, plan_trial, run_trial
 from ssdgym.files import writable_folder, write_bytes
@@ -35,7 +33,7 @@ for _name, _setting in _SETTINGS.items():
 
 with needing("tune", "a sweep needs"):
     from ray import tune
-    from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, PopulationBasedTraining
+    from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
     from ray.tune.search.basic_variant import BasicVariantGenerator
     from ray.tune.search.optuna import OptunaSearch
 
@@ -149,8 +147,7 @@ def _tuner(sweep: SweepConfig, folder: Path, trainable: Any, search: Any) -> tun
             search_alg=search,
             num_samples=sweep.trials,
             scheduler=_scheduler(sweep),
-            # members that wait for others count as concurrent, too
-            max_concurrent_trials=None if sweep.is_population else sweep.concurrent,
+            max_concurrent_trials=sweep.concurrent,
             reuse_actors=True,
         ),
         run_config=tune.RunConfig(
@@ -185,48 +182,23 @@ def _search(sweep: SweepConfig) -> Any:
 
 
 def _scheduler(sweep: SweepConfig) -> Any:
-    """Return what stops trials, or makes them copy each other."""
+    """Return what stops trials early."""
     scheduler = sweep.scheduler
-    if isinstance(scheduler, AshaConfig):
-        return ASHAScheduler(
-            time_attr="percent",
-            max_t=ALL,
-            grace_period=scheduler.grace_percent,
-            reduction_factor=scheduler.reduction_factor,
-        )
-    if isinstance(scheduler, PbtConfig):
-        random.seed(sweep.seed)  # Ray draws changes of parameters from the global generator
-        return PopulationBasedTraining(
-            time_attr="training_iteration",
-            perturbation_interval=1,
-            hyperparam_mutations={
-                name: list(field.choice) if field.choice else _domain(field)
-                for name, field in sweep.space.items()
-            },
-            quantile_fraction=scheduler.quantile,
-            resample_probability=scheduler.resample_probability,
-            perturbation_factors=scheduler.factors,
-            custom_explore_fn=partial(_within_limits, space=sweep.space),
-        )
-    return FIFOScheduler()
-
-
-def _within_limits(parameters: dict[str, Any], space: dict[str, SpaceConfig]) -> dict[str, Any]:
-    """Put numbers that have been multiplied back into their ranges."""
-    for name, field in space.items():
-        if not field.choice:
-            low, high = field.ends
-            parameters[name] = min(max(parameters[name], low), high)
-    return parameters
+    if scheduler is None:
+        return FIFOScheduler()
+    return ASHAScheduler(
+        time_attr="percent",
+        max_t=ALL,
+        grace_period=scheduler.grace_percent,
+        reduction_factor=scheduler.reduction_factor,
+    )
 
 
 def _run_trial(parameters: dict[str, Any], sweep: dict[str, Any], folder: str) -> None:
     """Run one trial in a worker of Ray."""
     model = SweepConfig.model_validate(sweep)
     trial_id = tune.get_context().get_trial_id()
-    # Ray numbers the trials of a population
-    member = int(trial_id.rpartition("_")[2]) if model.is_population else 0
-    trial = plan_trial(model, parameters, member)
+    trial = plan_trial(model, parameters)
     with tempfile.TemporaryDirectory() as own:
         if checkpoint := tune.get_checkpoint():
             checkpoint.to_directory(own)

@@ -41,7 +41,7 @@ def test_fields__what_has_learned__a_policy_or_several_of_one_name() -> None:
         ({"policies": ["other_bound"]}, "has 'other_bound' in ceilings and in policies; keep it in one"),
         ({"agents": ["a", {"name": "b", "policies": ["a"]}]}, "has 'a' twice in agents"),
         ({"agents": ["a", {"name": "a", "policies": ["c"]}]}, "gives two entries of agents the same name"),
-        ({"rivals": ["absent"]}, "has 'absent' in rivals and not in policies; add it there"),
+        ({"rivals": ["absent"]}, "has 'absent' in rivals and not in policies or rules; add it there"),
     ],
 )
 def test_fields__a_policy_in_two_places__refused(fields: dict[str, object], expected: str) -> None:
@@ -74,3 +74,33 @@ def test_suites__their_splits_share_no_workload_and_name_them_all(name: str) -> 
             assert models.setdefault(model, split) == split, workload
     assert set(suite.splits) == {"training", "validation", "test"}
     assert isinstance(suite, SuiteConfig)
+
+
+PLAYED = load_suite(
+    SUITE.model_dump()
+    | {
+        "ceilings": (),
+        "rules": ["random_action"],
+        "environment": {"id": "ssdgym/SubFTL-v0"},
+        "agents": ["a", {"name": "b", "agents": ["b1.zip", "b2.zip"]}],
+    }
+)
+
+
+def test_experiment__lets_rules_and_agents_play_the_environment_of_the_suite() -> None:
+    experiment = PLAYED.experiment(["test"], PLAYED.deciders, {})
+    assert experiment.policies == ("fixed", "a")
+    assert experiment.agents == ("random_action", "b1.zip", "b2.zip")
+    assert experiment.environment == PLAYED.environment
+
+
+def test_experiment__an_environment_that_is_named__is_played_instead() -> None:
+    other = {"id": "ssdgym/SubpageRegion-v0"}
+    named = PLAYED.experiment(["test"], {"agents": ["random_action"], "environment": other}, {})
+    assert named.environment is not None and named.environment.id == other["id"]
+
+
+def test_fields__what_has_learned__is_a_policy_or_plays() -> None:
+    for entry in ({"name": "b"}, {"name": "b", "policies": ["x"], "agents": ["y"]}):
+        with pytest.raises(SsdgymError, match="must give b either policies or agents"):
+            load_suite(SUITE.model_dump() | {"agents": [entry]})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, TrialOutcome
 from ssdgym.experiments.sweeps.trials import check_sweep, plan_trial
@@ -29,7 +30,7 @@ def plan(source: dict[str, Any]) -> list[Any]:
     """Check a sweep and return the trials at its points."""
     sweep = load_sweep(source)
     check_sweep(sweep)
-    return [plan_trial(sweep, point, number) for number, point in enumerate(sweep.points())]
+    return [plan_trial(sweep, point) for point in sweep.points()]
 
 
 def test_policy__parameters_go_into_its_label_and_the_ftl() -> None:
@@ -113,38 +114,6 @@ def test_agent__seeds_that_training_may_draw_are_refused() -> None:
         plan(agent_sweep({"seed": {"grid": [1]}}, evaluation={**HELD_OUT, "first_seed": 5}))
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "ppo.rollout_steps",
-        "fast_ppo.batch_decisions",
-        "scorer.sharpness",
-        "environment.kwargs.horizon",
-        "seed",
-    ],
-)
-def test_population__field_that_cannot_change_on_the_way__is_refused(field: str) -> None:
-    space = {"ppo.gamma": {"choice": [0.9, 0.99]}, field: {"choice": [32, 64]}}
-    with pytest.raises(
-        SsdgymError, match=f"scheduler pbt cannot change {field} .*ppo.learning_rate"
-    ) as error:
-        plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=2))
-    assert "\n" not in str(error.value)
-
-
-def test_population__members_have_seeds_of_their_own() -> None:
-    space = {"ppo.gamma": {"choice": [0.9, 0.99, 0.999]}}
-    trials = plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=3))
-    assert [trial.training.seed for trial in trials] == [0, 1, 2]
-    assert all(trial.in_population for trial in trials)
-
-
-def test_population__value_that_it_may_come_to__is_checked_before() -> None:
-    space = {"ppo.gamma": {"uniform": [0.5, 1.5]}}
-    with pytest.raises(SsdgymError, match="field ppo.gamma must be less than or equal to 1"):
-        plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=2, seed=1))
-
-
 def test_drawn_value__that_does_not_fit__is_refused_before_any_work() -> None:
     with pytest.raises(SsdgymError, match="cannot be reached"):
         plan(policy_sweep({"ftl.gc.free_blocks": {"qrandint": [2, 3000, 1]}}))
@@ -179,3 +148,41 @@ def test_metric__of_time_without_timing__is_refused() -> None:
                 metric="write_latency_ns/p99",
             )
         )
+
+
+def rule_sweep(space: dict[str, Any], **evaluation: Any) -> dict[str, Any]:
+    held_out = {"suite": "subftl", "split": "training", "seeds": 1, **evaluation}
+    return {"trial": {"kind": "rule", "rule": "stump"}, "space": space, "evaluation": held_out}
+
+
+def test_rule__plays_the_environment_and_a_split_of_a_suite() -> None:
+    space = {"feature": {"grid": ["sector_writes"]}, "cut": {"grid": [0.5, 1]}}
+    first, second = plan(rule_sweep(space) | {"metric": "duration_ns"})
+    assert (first.label, second.label) == (
+        "stump(feature=sector_writes, cut=0.5)",
+        "stump(feature=sector_writes, cut=1)",
+    )
+    suite = load_suite("subftl")
+    assert {run.device for run in first.runs} == set(suite.devices)
+    assert [run.workload for run in first.runs] == list(suite.splits["training"])
+    assert len({run.workload_name for run in first.runs}) == len(first.runs)
+    assert first.runs[0].environment == suite.environment
+    command = first.command(None, [1], "subftl")
+    assert command == (
+        "ssdgym leaderboard subftl --split validation --agent 'stump(feature=sector_writes, cut=0.5)'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [
+        (
+            rule_sweep({"cut": {"grid": [1]}}, suite=None, workloads=["zipf99"], host_pages=9),
+            "set evaluation.suite",
+        ),
+        (rule_sweep({"cut": {"grid": [1]}}, suite="sub"), "there is no suite named 'sub'"),
+    ],
+)
+def test_rule__without_a_suite__is_refused(sweep: dict[str, Any], said: str) -> None:
+    with pytest.raises(SsdgymError, match=said):
+        plan(sweep)

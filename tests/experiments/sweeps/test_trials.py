@@ -33,8 +33,8 @@ def policy_trial(seeds: int = 3) -> Trial:
     return plan_trial(sweep, {"ftl.gc.free_blocks": 3})
 
 
-def agent_trial(algorithm: str = "ppo", rate: float = 0.01, member: int | None = None) -> Trial:
-    """A trial that trains; with a number, a member of a population."""
+def agent_trial(algorithm: str = "ppo", rate: float = 0.01) -> Trial:
+    """A trial that trains."""
     changes: dict[str, Any] = {
         "algorithm": algorithm,
         "environment.kwargs": {"device": "tiny", "ftl": {"timing": "none"}, "horizon": 128},
@@ -53,11 +53,10 @@ def agent_trial(algorithm: str = "ppo", rate: float = 0.01, member: int | None =
             "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": changes},
             "space": {name: {"loguniform": [1e-12, 0.1]}},
             "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
-            "scheduler": None if member is None else {"kind": "pbt"},
             "trials": 2,
         }
     )
-    return plan_trial(sweep, {name: rate}, member or 0)
+    return plan_trial(sweep, {name: rate})
 
 
 def reports_of(trial: Trial, folder: Path, stopped_after: int | None = None) -> list[Measurement]:
@@ -89,7 +88,7 @@ def test_policy__is_measured_after_every_seed(tmp_path: Path) -> None:
     assert len(read_results(tmp_path / RESULTS)) == 6
 
 
-@pytest.mark.parametrize("make", [policy_trial, agent_trial, lambda: agent_trial(member=0)])
+@pytest.mark.parametrize("make", [policy_trial, agent_trial])
 def test_stopped_and_run_again__equals_one_that_was_not(make: Any, tmp_path: Path) -> None:
     whole = reports_of(make(), tmp_path / "whole")
     assert [report["percent"] for report in whole] == [33, 66, 100]
@@ -105,29 +104,6 @@ def test_agent__is_measured_by_the_file_that_is_kept(tmp_path: Path) -> None:
     results = read_results(tmp_path / RESULTS)
     assert {result.policy for result in results} == {"ppo.learning_rate=0.01"}
     assert {result.seed for result in results} == {2**32, 2**32 + 1}
-
-
-@ALGORITHMS
-def test_member__copies_the_weights_of_another_and_goes_on_with_its_own_settings(
-    algorithm: str, tmp_path: Path
-) -> None:
-    (report,) = reports_of(agent_trial(algorithm, member=0), tmp_path, stopped_after=1)
-    assert report["decisions"] == 64
-    good, table = weights_in(tmp_path), (tmp_path / "evaluations.csv").read_text()
-    # a learning rate that changes next to nothing leaves what was copied
-    (report,) = reports_of(agent_trial(algorithm, 1e-12, member=1), tmp_path, stopped_after=1)
-    copy = weights_in(tmp_path)
-    assert all(torch.allclose(good[name], copy[name], atol=1e-6) for name in good)
-    assert (tmp_path / "evaluations.csv").read_text().startswith(table)
-    assert (report["percent"], report["decisions"]) == (66, 128)
-    assert Agent.load(tmp_path / "measured.zip").card.training[algorithm]["learning_rate"] == 1e-12
-
-
-def test_members__begin_with_networks_of_their_own(tmp_path: Path) -> None:
-    for number in (0, 1):
-        reports_of(agent_trial(rate=1e-12, member=number), tmp_path / str(number), stopped_after=1)
-    left, right = (weights_in(tmp_path / str(number)) for number in (0, 1))
-    assert not all(torch.equal(left[name], right[name]) for name in left)
 
 
 def test_metric_without_observations__fails(tmp_path: Path) -> None:

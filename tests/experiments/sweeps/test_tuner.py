@@ -1,16 +1,15 @@
-"""Sweeps that Ray runs: a population copies what is good, Optuna and ASHA choose, a killed one goes on."""
+"""Sweeps that Ray runs: Optuna and ASHA choose, a killed one goes on."""
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ssdgym.experiments.sweeps.config import SweepConfig, load_sweep
+from ssdgym.experiments.sweeps.config import load_sweep
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow  # every worker of Ray imports torch
@@ -37,53 +36,9 @@ CHANGES: dict[str, Any] = {
 }
 
 
-def population(**fields: Any) -> SweepConfig:
-    return load_sweep(
-        {
-            "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": CHANGES},
-            "space": {
-                "ppo.learning_rate": {"loguniform": [0.001, 0.5]},
-                "ppo.gamma": {"choice": [0.9, 0.99]},
-            },
-            "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
-            "scheduler": {"kind": "pbt", "quantile": 0.5},
-            "trials": 2,
-            **fields,
-        }
-    )
-
-
 def rows_in(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-def test_population__the_worse_copies_the_better_and_changes(tmp_path: Path) -> None:
-    from ssdgym.agents.agent import Agent
-    from ssdgym.experiments.sweeps.tuner import run_sweep
-
-    lines: list[str] = []
-    counts: list[tuple[int, int]] = []
-    # one at a time, so that all are compared at the same number of decisions
-    trial = {"kind": "agent", "agent": "ppo-smoke", "changes": {**CHANGES, "total_decisions": 320}}
-    sweep = population(trial=trial, cpus_per_trial=2)
-    outcome = run_sweep(sweep, tmp_path, progress=lambda *done: counts.append(done), say=lines.append)
-    assert [trial.state for trial in outcome.trials] == ["finished"] * 2
-    copies = [json.loads(line) for line in (tmp_path / "ray/pbt_global.txt").read_text().splitlines()]
-    assert copies
-    for *_, good, changed in copies:
-        assert changed != good and 0.001 <= changed["ppo.learning_rate"] <= 0.5
-    # every trial was measured as it was at its end, with the parameters that it had then
-    for trial, row in zip(outcome.trials, rows_in(tmp_path / "trials.csv"), strict=True):
-        path = Path(json.loads(trial.results[0].spec)["agent"]["path"])
-        assert Agent.load(path).card.decisions == 320 == int(row["decisions"])
-        trained_with = Agent.load(path).card.training["ppo"]["learning_rate"]
-        assert trained_with == float(row["ppo.learning_rate"])
-    assert counts == [(1, 2), (2, 2)] and [line.split(":")[0] for line in lines] == [
-        "1 of 2 trials",
-        "2 of 2 trials",
-    ]
-    assert (tmp_path / "best/agent.zip").exists()
 
 
 def test_failed_trial__stops_no_other_and_is_tried_again_when_resumed(tmp_path: Path) -> None:

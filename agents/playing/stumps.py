@@ -1,0 +1,65 @@
+"""Rules over one or two features that agents see, with one threshold: rivals of learned agents.
+
+`ssdgym tune stump-subftl` finds one on the training split of a suite. It plays wherever an agent does, by the
+text that names it: `stump(feature=sector_writes, cut=0.3)`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.names import hint
+from ssdgym.types import Observation
+
+
+class Stump:
+    """Take the candidate with the largest value of a feature, if that is above a threshold.
+
+    Of equal candidates the first is taken, and the first valid one where none is above the threshold. A
+    feature of the context is the same for all candidates: above the threshold the last valid action is taken.
+
+    Args:
+        env: the environment that is played.
+        feature: its name; with `-` before it, its negative.
+        second: another feature, which is added: of logarithms that is a product of powers, as of benefit and
+            age, and of features of the context a threshold that follows the other one.
+        weight: of the second one.
+        cut: the threshold.
+
+    Raises:
+        SsdgymError: the environment does not observe a feature, or a number is none.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv,
+        feature: str,
+        second: str | None = None,
+        weight: float = 1.0,
+        cut: float = -np.inf,
+    ) -> None:
+        columns = env.metadata["features"]
+        known = [*columns["candidates"], *columns["context"]]
+        sign = -1.0 if str(feature).startswith("-") else 1.0
+        weights = {str(feature).removeprefix("-"): sign} | ({} if second is None else {second: weight})
+        for name in weights:
+            if name not in known:
+                raise SsdgymError(f"stump: the environment observes no feature {name}; {hint(name, known)}")
+        for number in (cut, weight):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise SsdgymError(f"stump: cut and weight are numbers, not {number!r}; correct it.")
+        self.cut = cut
+        self.weights = {
+            part: np.array([weights.get(name, 0.0) for name in columns[part]]) for part in columns
+        }
+
+    def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose an action in every environment, int64 (n,)."""
+        own, shared = (observation[part] @ weights for part, weights in self.weights.items())
+        last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+        differ = self.weights["candidates"].any()
+        best = np.where(mask, own, -np.inf).argmax(axis=1) if differ else last
+        above = own[np.arange(len(best)), best] + shared > self.cut
+        return np.where(above, best, mask.argmax(axis=1))

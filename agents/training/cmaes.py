@@ -1,0 +1,109 @@
+"""CMA-ES over whole episodes: the weights of the candidate scorer, for any environment with candidates.
+
+Covariance matrix adaptation (Hansen, Ostermeier, 2001), by the package `cmaes`. What a decision costs may
+show long after it: here an episode is judged as a whole, by its return.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from cmaes import CMA
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.logger import Logger
+from torch.func import functional_call, vmap
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks import CandidateScorer
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.stages import Segments, segment_seed
+
+#: What a search goes on from, beside its draws.
+_ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
+
+
+class CmaesLearner:
+    """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
+
+    All members of a generation play at the same time, each as many environments, on the same seeds.
+    """
+
+    def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
+        self.config, self.settings, self.env = config, config.cmaes, env
+        torch.manual_seed(config.seed)
+        self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
+        # The values and the sharpness change no choice.
+        searched = ("",) if self.settings.network else ("linear.",)
+        self._searched = {
+            name: weights
+            for name, weights in self.scorer.named_parameters()
+            if name.startswith(searched) and not name.startswith(("value_", "linear.log_sharpness"))
+        }
+        self.decisions = 0
+        start = parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
+        self._search = CMA(
+            mean=start, sigma=self.settings.spread, population_size=self.settings.members, seed=config.seed
+        )
+
+    def set_logger(self, logger: Logger) -> None:
+        """Write what is learned to a logger."""
+        self.logger = logger
+
+    def state(self) -> dict[str, Any]:
+        """Return the distribution of the search and the decisions, as tensors and numbers."""
+        arrays = {name: torch.from_numpy(getattr(self._search, name).copy()) for name in _ARRAYS}
+        search = self._search
+        return {**arrays, "_sigma": float(search._sigma), "_g": search._g, "decisions": self.decisions}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self.decisions = state["decisions"]
+        for name in _ARRAYS:
+            setattr(self._search, name, state[name].numpy().copy())
+        self._search._sigma, self._search._g = state["_sigma"], state["_g"]
+        self._take_mean()
+
+    def learn(self, segments: Segments, first_reward: float) -> None:
+        """Search to the end of the run, generation by generation; rewards are not centred."""
+        segments.start(self.decisions)
+        self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
+        while self.decisions < self.config.total_decisions:
+            if segments.end(self.decisions):
+                self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
+            vectors = [self._search.ask() for _ in range(self.settings.members)]
+            returns = self._play(np.stack(vectors))
+            self._search.tell(list(zip(vectors, -returns, strict=True)))
+            self._take_mean()
+            self.logger.record("rollout/ep_rew_mean", float(returns.mean()))
+            self.logger.dump(self.decisions)
+            segments.on_step(self.decisions)
+
+    def _take_mean(self) -> None:
+        """Let the scorer be the mean of the search."""
+        vector_to_parameters(torch.tensor(self._search.mean, dtype=torch.float32), self._searched.values())
+
+    @torch.inference_mode()
+    def _play(self, vectors: np.ndarray) -> np.ndarray:
+        """Play an episode in every environment; return the mean return of each member, float64 (members,)."""
+        members, each = len(vectors), self.env.num_envs // len(vectors)
+        sizes = [weights.numel() for weights in self._searched.values()]
+        split = zip(
+            self._searched, torch.tensor(vectors, dtype=torch.float32).split(sizes, dim=1), strict=True
+        )
+        own = {name: part.reshape(members, *self._searched[name].shape) for name, part in split}
+        scores = vmap(lambda weights, *seen: functional_call(self.scorer, weights, seen))
+        seed = segment_seed(self.config.seed, self.decisions)
+        observation, _ = self.env.reset(seed=np.tile(np.arange(seed, seed + each), members).tolist())
+        returns, over = np.zeros(self.env.num_envs), np.zeros(self.env.num_envs, bool)
+        while not over.all():
+            parts = (observation[name] for name in ("candidates", "context", "action_mask"))
+            seen = (torch.from_numpy(part).unflatten(0, (members, each)) for part in parts)
+            actions = scores(own, *seen).flatten(0, 1).argmax(1).numpy()
+            observation, rewards, terminated, truncated, _ = self.env.step(actions)
+            returns += np.where(over, 0.0, rewards)
+            self.decisions += int((~over).sum())
+            over |= terminated | truncated
+        return returns.reshape(members, each).mean(axis=1)
