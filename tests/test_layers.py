@@ -285,7 +285,7 @@ MOST_LINES = {
     "ssdgym.config": 2_146,
     "ssdgym.baselines": 6_446,
     "ssdgym.agents": 5_278,
-    "ssdgym.experiments": 9_359,
+    "ssdgym.experiments": 9_358,
     "ssdgym.workloads": 8_676,
     "ssdgym.envs": 6_370,
     "ssdgym.cli": 3_428,
