@@ -139,9 +139,10 @@ def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.
     while len(requests := stream.next(_CHUNK)):
         requests = requests[requests["op"] != FLUSH]
         for pages, position in expanded(requests["lpn"], requests["pages"]):
-            touched, first = np.unique(pages, return_index=True)
-            first = first[is_new[touched]]
+            fresh = np.flatnonzero(is_new[pages])
+            touched, first = np.unique(pages[fresh], return_index=True)
             is_new[touched] = False
-            first = np.sort(first[requests["op"][position[first]] == READ])
+            first = np.sort(fresh[first])
+            first = first[requests["op"][position[first]] == READ]
             if len(first):
                 yield pages[first]

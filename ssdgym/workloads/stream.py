@@ -38,7 +38,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
     """
-    made = from_python(source)
+    made = source if isinstance(source, WorkloadConfig) else from_python(source)
     if made is not None:
         return made
     if isinstance(source, str) and source.startswith(_SYNTHETIC):

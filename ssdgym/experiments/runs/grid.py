@@ -103,6 +103,8 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
 
     report()
     if waiting:
+        # Runs of the same requests follow each other, so that these are drawn once (ssdgym.workloads.kept).
+        waiting.sort(key=lambda job: (repr(grid.runs[job[0]].workload), grid.runs[job[0]].seed))
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
             for outcome in outcomes:

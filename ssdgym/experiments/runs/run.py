@@ -27,9 +27,8 @@ from ssdgym.simulator.preconditioning import precondition, write_what_is_read
 from ssdgym.simulator.sampling import Sampler
 from ssdgym.workloads import RequestStream
 from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.kept import kept
 from ssdgym.workloads.stream import load_workload, open_on
-from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-from ssdgym.workloads.synthetic.twin import kept
 
 #: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
 CHUNK_REQUESTS = 1 << 17
@@ -57,7 +56,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     import_rules(run.policy, trust=run.trust)
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
-    workload = _to_play(load_workload(run.workload), run.preconditioning)
+    workload = kept(load_workload(run.workload))
     series = None
     if run.preconditioning in REPEATING:
         if run.preconditioning == "reads_repeat":
@@ -96,12 +95,6 @@ def _played(
         progress_every=run.sample_pages,
     )
     return (metrics, None) if sampler is None else ({**metrics, **sampler.metrics()}, sampler.series)
-
-
-def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
-    """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
-    is_played_again = preconditioning in (*REPEATING, "reads", "reads_until_gc_greedy")
-    return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
 
 
 def result_of(

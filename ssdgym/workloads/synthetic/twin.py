@@ -7,103 +7,21 @@ lives and the skew come as near as they can.
 
 from __future__ import annotations
 
-import os
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, cache_is_writable
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.drawing import bias_of
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES
-from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource, Volumes, volume_pages
+from ssdgym.workloads.traces.record import Volumes, volume_pages
 from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from ssdgym.workloads.traces.transforms import OnlyConfig
-
-# Synthetic traces whose records are drawn once and kept, for runs that play the same ones.
-#
-# To draw the records of a trace with memory takes about as long as to play them.
-
-#: Traces that are kept at once: those of the few seeds that runs of one experiment take in turn.
-_MOST_KEPT = 4
-#: What says how records are played, and not which they are.
-_NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
-
-
-class KeptTraceConfig(SyntheticTraceConfig):
-    """A synthetic trace whose records are drawn once per seed and process."""
-
-    def source(self, seed: int) -> RecordCursor:
-        """See `SyntheticTraceConfig`."""
-        return RecordCursor(_drawn(self.model_dump_json(exclude=_NOT_DRAWN), seed))
-
-
-def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
-    """Return the same trace with records that are kept, 24 bytes each, in a temporary file.
-
-    Args:
-        trace: the synthetic trace. Its file lies in the cache folder and is removed with the process, which
-            keeps four of them.
-    """
-    return KeptTraceConfig.model_validate(trace.model_dump())
-
-
-class _Drawn:
-    """Records in a file without a name, which is gone with its last reference; drawn when first read.
-
-    A cursor over them can be copied, but not pickled: they belong to their process.
-    """
-
-    def __init__(self, source: RecordSource) -> None:
-        self.volumes = source.volumes
-        self._source = source
-        self._records = 0
-        self._folder = cache_folder()
-        if not cache_is_writable(self._folder):
-            self._folder = Path(tempfile.gettempdir())
-        with self._room():
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  open as long as this lives
-            weakref.finalize(self, self._file.close)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> _Drawn:
-        """Return itself; its records never change."""
-        return self
-
-    @contextmanager
-    def _room(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise SsdgymError(
-                f"{self._folder}: a synthetic trace cannot be kept there ({error.strerror or error}); free "
-                "some space, or name another folder by SSDGYM_CACHE_DIR."
-            ) from error
-
-    def records(self, first: int, count: int) -> Records:
-        """Return records by their number, shape (n,); fewer at the end."""
-        while self._records < first + count and len(chunk := self._source.chunk()):
-            with self._room():
-                self._file.write(chunk.tobytes())
-                self._file.flush()
-            self._records += len(chunk)
-        found = os.pread(self._file.fileno(), count * RECORD.itemsize, first * RECORD.itemsize)
-        return np.frombuffer(bytearray(found), RECORD)
-
-
-@lru_cache(maxsize=_MOST_KEPT)
-def _drawn(text: str, seed: int) -> _Drawn:
-    return _Drawn(SyntheticTraceConfig.model_validate_json(text).source(seed))
-
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50

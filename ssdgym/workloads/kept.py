@@ -1,0 +1,212 @@
+"""Requests that are drawn once and kept, for runs that play the same ones.
+
+To draw the requests of a workload takes about as long as to play them, and each policy of an experiment plays
+the same ones, some of them several times.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.files import cache_folder, cache_is_writable
+from ssdgym.requests import REQUEST, Requests
+from ssdgym.workloads.base import NO_REQUESTS, RequestStream, WorkloadConfig
+from ssdgym.workloads.python import PythonWorkload
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource
+from ssdgym.workloads.traces.recorded import PlayedConfig
+
+#: Workloads, and synthetic traces, that are kept at once: runs of the same ones and seed follow each other.
+_MOST_KEPT = 2
+#: Requests of each workload that are kept, 384 MiB; what follows is drawn each time.
+_MOST_REQUESTS = 1 << 24
+_CHUNK = 1 << 15
+#: What says how the records of a trace are played, and not which they are.
+_NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
+
+
+def kept(workload: WorkloadConfig) -> WorkloadConfig:
+    """Return the same workload with requests that are drawn once per device size, seed and process.
+
+    They lie in temporary files in the cache folder, which are removed with the process. A trace file, or a
+    workload in Python, is returned as it is.
+    """
+    if not _is_drawn(workload):
+        return workload
+    if isinstance(workload, SyntheticTraceConfig):
+        workload = _KeptTraceConfig.model_validate(workload.model_dump())
+    return _KeptWorkload(kind=workload.kind, of=workload)
+
+
+def _is_drawn(workload: WorkloadConfig) -> bool:
+    """Return whether the fields and a seed are all that the requests depend on."""
+    if isinstance(workload, PythonWorkload) or (isinstance(workload, PlayedConfig) and not workload.is_drawn):
+        return False
+    return all(map(_is_drawn, workload.parts()))
+
+
+class _KeptTraceConfig(SyntheticTraceConfig):
+    """A synthetic trace whose records are kept, which devices of any size play."""
+
+    def source(self, seed: int) -> RecordCursor:
+        """See `SyntheticTraceConfig`."""
+        return RecordCursor(_kept_records(self.model_dump_json(exclude=_NOT_DRAWN), seed))
+
+
+class _KeptWorkload(WorkloadConfig):
+    """A workload whose requests are kept.
+
+    Attributes:
+        kind: that of the workload.
+        of: the workload.
+    """
+
+    of: WorkloadConfig
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.of.is_endless
+
+    @property
+    def has_pace(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.of.has_pace
+
+    def writes_nothing(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.of.writes_nothing()
+
+    def parts(self) -> tuple[WorkloadConfig, ...]:
+        """See `WorkloadConfig`."""
+        return (self.of,)
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
+        """See `WorkloadConfig`."""
+        drawn = _kept_requests(_Key(self.of), logical_pages, page_size, seed)
+        return RequestStream(_Reader(drawn), lambda: drawn.stream.report)
+
+
+class _Key:
+    """A workload, equal to those of the same fields."""
+
+    def __init__(self, workload: WorkloadConfig) -> None:
+        self.workload = workload
+        self._text = workload.model_dump_json()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _kept_requests(key: _Key, logical_pages: int, page_size: int, seed: int) -> _KeptRequests:
+    return _KeptRequests(key.workload.open(logical_pages, page_size, seed))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _kept_records(text: str, seed: int) -> _KeptRecords:
+    return _KeptRecords(SyntheticTraceConfig.model_validate_json(text).source(seed))
+
+
+class _Kept:
+    """An array in a file without a name, which is gone with its last reference; drawn as far as it is read.
+
+    It never changes, so it is not copied with a cursor over it; it cannot be pickled.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[np.void]]) -> None:
+        self._dtype = dtype
+        self._draw = draw
+        self._length = 0
+        self._folder = cache_folder()
+        if not cache_is_writable(self._folder):
+            self._folder = Path(tempfile.gettempdir())
+        with self._room():
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  open as long as this lives
+            weakref.finalize(self, self._file.close)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Kept:
+        return self
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SsdgymError(
+                f"{self._folder}: requests cannot be kept there ({error.strerror or error}); free space, "
+                "or name another folder by SSDGYM_CACHE_DIR."
+            ) from error
+
+    def part(self, first: int, count: int) -> npt.NDArray[np.void]:
+        """Return a copy of `count` elements from `first` on, shape (n,); fewer at the end."""
+        while self._length < first + count and len(chunk := self._draw()):
+            with self._room():
+                self._file.write(chunk.tobytes())
+                self._file.flush()
+            self._length += len(chunk)
+        size = self._dtype.itemsize
+        return np.frombuffer(
+            bytearray(os.pread(self._file.fileno(), count * size, first * size)), self._dtype
+        )
+
+
+class _KeptRecords(_Kept):
+    """The records of a synthetic trace; see `NumberedRecords`."""
+
+    def __init__(self, source: RecordSource) -> None:
+        super().__init__(RECORD, source.chunk)
+        self.volumes = source.volumes
+
+    def records(self, first: int, count: int) -> Records:
+        """See `NumberedRecords`."""
+        return self.part(first, count)
+
+
+class _KeptRequests(_Kept):
+    """The first requests of a stream.
+
+    Attributes:
+        stream: those that are not drawn yet.
+    """
+
+    def __init__(self, stream: RequestStream) -> None:
+        super().__init__(REQUEST, self._next)
+        self.stream = stream
+
+    def _next(self) -> Requests:
+        return self.stream.next(_CHUNK) if self._length < _MOST_REQUESTS else NO_REQUESTS
+
+
+class _Reader:
+    """A source of requests that are kept, and of those behind them."""
+
+    def __init__(self, kept: _KeptRequests) -> None:
+        self._kept = kept
+        self._position = 0
+        self._rest: RequestStream | None = None
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        if self._rest is None:
+            requests = self._kept.part(self._position, _CHUNK)
+            self._position += len(requests)
+            if len(requests):
+                return requests
+            self._rest = copy.deepcopy(self._kept.stream)
+        return self._rest.next(_CHUNK)
