@@ -76,9 +76,11 @@ TASKS = {
     "BackgroundGC": Task(
         {name: _idle(name) for name in ("blocking", *(f"threshold(blocks={n})" for n in range(3, 13)))}, 8192
     ),
-    "SubpageRegion": Task({"region_rule": {}, **{name: {} for name in ALWAYS}}, 2048),
+    "SubpageRegion": Task({name: {"device": "subftl-tiny"} for name in ("region_rule", *ALWAYS)}, 2048),
     "MergePlan": Task({name: {"proposers": [name]} for name in MERGES}, 8192),
-    "WearLevel": Task({name: {"ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384),
+    "WearLevel": Task(
+        {name: {"workload": "hot90", "ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384
+    ),
     "ParallelErase": Task({name: {"proposers": [name]} for name in PARALLEL}, 8192),
     "JointGC": Task(
         {

@@ -115,10 +115,12 @@ def searched() -> Iterator[tuple[object, ...]]:
         (random,) = search_settings.of(measured, name, "random_action")
         rule, found = search_settings.best_rule(measured, name), json.loads(trainings[0].name)
         returns = np.array([row.returns for row in trainings])
+        arguments = next(iter(search_settings.TASKS[name].rules.values()))
+        workload = arguments.get("workload") or default_of(f"ssdgym/{name}-v0", "workload")
         start = f"a clone of `{found['rule']}`" if found["cloned"] else "scratch"
         yield (
             f"`fast_ppo` from {start}, entropy {found['entropy_coefficient']:g}",
-            *(f"`{name}-v0`", default_of(f"ssdgym/{name}-v0", "workload"), f"{trainings[0].decisions:,}"),
+            *(f"`{name}-v0`", workload, f"{trainings[0].decisions:,}"),
             *(
                 search_settings.N_ENVS,
                 *(search_settings.COMMON[part] for part in ("batch_decisions", "epochs")),
