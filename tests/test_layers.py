@@ -285,8 +285,8 @@ MOST_LINES = {
     "ssdgym.config": 2_146,
     "ssdgym.baselines": 6_446,
     "ssdgym.agents": 5_278,
-    "ssdgym.experiments": 9_353,
-    "ssdgym.workloads": 8_806,
+    "ssdgym.experiments": 9_355,
+    "ssdgym.workloads": 8_807,
     "ssdgym.envs": 6_370,
     "ssdgym.cli": 3_428,
     "ssdgym": 1_173,  # the modules beside the packages

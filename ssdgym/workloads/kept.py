@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import SerializeAsAny
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable
@@ -73,7 +74,7 @@ class _KeptWorkload(WorkloadConfig):
         of: the workload.
     """
 
-    of: WorkloadConfig
+    of: SerializeAsAny[WorkloadConfig]
 
     @property
     def is_endless(self) -> bool:

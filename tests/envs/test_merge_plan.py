@@ -166,7 +166,7 @@ def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
 
     @feature(high=1e6)
     def streams(view, bundle):
-        return view.stream[0].blocks
+        return view.streams[0].blocks
 
     env = MergePlanEnv(**options(features=["default", "erased_first", "worn"]))
     observation, _ = env.reset(seed=1)

@@ -69,6 +69,12 @@ def test_kept__a_trace_file_and_a_workload_in_python_are_not(tmp_path: Path) -> 
         assert kept(workload) is workload
 
 
+def test_kept__others_are_told_apart_by_their_fields() -> None:
+    """By which a preconditioned device is kept."""
+    one, other = (kept(load_workload(name)).model_dump_json() for name in ("hot80", "hot90"))
+    assert one != other and kept(load_workload("hot80")).model_dump_json() == one
+
+
 def test_kept__is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
     draw = SyntheticTraceConfig.source

@@ -56,7 +56,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     import_rules(run.policy, trust=run.trust)
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
-    workload = kept(load_workload(run.workload))
+    plain = load_workload(run.workload)
+    workload = kept(plain)
     series = None
     if run.preconditioning in REPEATING:
         if run.preconditioning == "reads_repeat":
@@ -65,7 +66,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     else:
         # By the run's seed only what warms up the measured policy, or depends on what it plays.
         how = read_preconditioning(run.preconditioning)
-        precondition(simulator, how, workload, run.seed if how.is_the_runs_own else PRECONDITIONING_SEED)
+        warms_up, seed = (workload, run.seed) if how.is_the_runs_own else (plain, PRECONDITIONING_SEED)
+        precondition(simulator, how, warms_up, seed)
         stream = open_on(workload, simulator.device, run.seed)
         metrics, series = _played(simulator, stream, run, progress)
     metrics = {**metrics, "workload": _workload_facts(run, workload)}
