@@ -173,9 +173,7 @@ def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
     names = env.metadata["features"]
     assert (observation["candidates"][:2, names["candidates"].index("erased_first")] == 2).all()
     assert observation["context"][names["context"].index("worn")] > 0
-    with pytest.raises(
-        SsdgymError, match="feature streams cannot be compiled: the view has no field"
-    ):
+    with pytest.raises(SsdgymError, match="feature streams cannot be compiled: the view has no field"):
         MergePlanEnv(**options(features=["default", "streams"])).reset(seed=1)
 
 
