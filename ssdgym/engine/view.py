@@ -1,7 +1,7 @@
 """What rules see of a device, of whatever family it is: the same arrays, under the same names.
 
 A family whose decisions are taken by such rules has all of these arrays; those that it does not
-keep are of length 1.
+keep are of length 1 or empty.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
 def view_of(state, i, role):
     """Return what a rule of a role sees of device `i` of a batch; nothing is copied.
 
-    Arrays that a family does not keep are of length 1.
+    Arrays that a family does not keep are of length 1 or empty.
     """
     start = state.params[i, 0].memory_at[role]
     return PolicyView(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -206,22 +205,3 @@ def test_allocation__that_makes_no_sense__is_refused(policy: str, name: str, rea
     with pytest.raises(SsdgymError) as caught:
         Simulator(name, policy=policy)
     assert reason in str(caught.value)
-
-
-def seconds(policy: str) -> float:
-    """CPU time of 60,000 host pages on a plane of 16,384 blocks of 4 pages, about 20,000 erases."""
-    geometry = {"channels": 1, "planes_per_die": 1, "blocks_per_plane": 1 << 14, "pages_per_block": 4}
-    sim = Simulator(device(geometry, {"timing": "none"}), policy=policy)
-    sim.fill()
-    sim.run("uniform", host_pages=20_000, seed=1)
-    before = process_time()
-    sim.run("uniform", host_pages=60_000, seed=2)
-    spent = process_time() - before
-    assert sim.metrics()["erases"] > 15_000
-    return spent
-
-
-@pytest.mark.parametrize("rule", ["least_worn", "most_worn", "dual_pool", "wear_threshold", "rejuvenator"])
-def test_rules_that_level_wear__many_blocks__are_not_gone_through_at_every_erase(rule: str) -> None:
-    """With a look at every block, `dual_pool` took 0.35 ms an erase, 7 s here."""
-    assert seconds(f"greedy+{rule}") < seconds("greedy") + 0.4

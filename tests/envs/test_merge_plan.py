@@ -166,14 +166,14 @@ def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
 
     @feature(high=1e6)
     def streams(view, bundle):
-        return view.streams[0].blocks
+        return view.stream[0].blocks
 
     env = MergePlanEnv(**options(features=["default", "erased_first", "worn"]))
     observation, _ = env.reset(seed=1)
     names = env.metadata["features"]
     assert (observation["candidates"][:2, names["candidates"].index("erased_first")] == 2).all()
     assert observation["context"][names["context"].index("worn")] > 0
-    with pytest.raises(SsdgymError, match="feature streams cannot be compiled: the view has no field"):
+    with pytest.raises(SsdgymError, match="feature streams failed"):
         MergePlanEnv(**options(features=["default", "streams"])).reset(seed=1)
 
 

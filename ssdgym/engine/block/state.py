@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.core.family import COMMON, NO_ERASE_SETS, NO_MEMORY, Array, Arrays
+from ssdgym.engine.core.family import COMMON, NOT_KEPT, Array, Arrays
 from ssdgym.engine.core.records import (
     CASE,
     LIST,
@@ -125,8 +125,7 @@ ARRAYS = Arrays(
     __name__,
     {
         **COMMON,
-        **NO_ERASE_SETS,
-        **NO_MEMORY,
+        **NOT_KEPT,
         "merging": Array(MERGING, (1,)),
         "tally": Array(TALLY, (1,)),
         # A sub-block is a smallest partial block; its `written` counts programmed pages, wherever they are.

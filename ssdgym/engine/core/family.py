@@ -90,13 +90,13 @@ ERASE_SETS = {
 }
 
 
-#: Memory of the rules of a family whose rules have none: they see it all the same.
+#: Of length 1, for a family that has erase sets and no rules with memory: victim rules see them all the same.
 NO_MEMORY = {
     name: Array(np.uint8, (1,))
     for name in ("page_memory", "block_memory", "stream_memory", "memory", "table")
 }
-#: What rules see of the families above, where a family has none.
-NO_ERASE_SETS = {name: Array(array.dtype, (1,)) for name, array in ERASE_SETS.items()}
+#: All of the above, empty, for a family that has neither: what reads them is refused.
+NOT_KEPT = {name: Array(array.dtype, (0,)) for name, array in (ERASE_SETS | NO_MEMORY).items()}
 
 
 class Arrays:
