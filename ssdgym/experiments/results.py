@@ -75,14 +75,12 @@ class Result:
         Raises:
             SsdgymError: this result has no such metric.
         """
-        value: Any = self.metrics
-        for part in name.split("/"):
-            if not isinstance(value, Mapping) or part not in value:
-                raise SsdgymError(
-                    f"the result of {self.policy} on {self.workload} (seed {self.seed}) has no metric "
-                    f"{name!r}: it has {', '.join(_flat(self.metrics))}"
-                )
-            value = value[part]
+        value = self._find(name)
+        if value is None:
+            raise SsdgymError(
+                f"the result of {self.policy} on {self.workload} (seed {self.seed}) has no metric "
+                f"{name!r}: it has {', '.join(_flat(self.metrics))}"
+            )
         return float(value)
 
     def measured(self, name: str) -> bool:
@@ -90,8 +88,15 @@ class Result:
 
         A summary of latencies has in `count` the number of its requests, which may be none.
         """
-        flat = _flat(self.metrics)
-        return name in flat and flat.get(f"{name.rpartition('/')[0]}/count", 1) != 0
+        value = self._find(name)
+        return value is not None and self._find(f"{name.rpartition('/')[0]}/count") != 0
+
+    def _find(self, name: str) -> int | float | None:
+        """Return the metric of that name, or None."""
+        value: Any = self.metrics
+        for part in name.split("/"):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return None if isinstance(value, Mapping) else value
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields in order, the metrics nested, ready for JSON; samples only if there are some."""

@@ -163,13 +163,20 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
 
 
 def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
-    """Yield chunks of requests cut behind each request that completes so many written pages once more."""
+    """Yield requests up to each that completes so many written pages once more, and then the rest."""
     before = 0
+    held: list[np.ndarray] = []
     for chunk in chunks:
         written = before + np.cumsum(np.where(chunk["op"] == WRITE, chunk["pages"], 0), dtype=np.int64)
         ends = np.flatnonzero(np.diff(written // pages, prepend=before // pages)) + 1
-        yield from (part for part in np.split(chunk, ends) if len(part))
+        *whole, rest = np.split(chunk, ends)
+        for part in whole:
+            yield np.concatenate([*held, part])
+            held = []
+        held.append(rest)
         before = int(written[-1]) if len(chunk) else before
+    if held:
+        yield np.concatenate(held)
 
 
 def check_horizon(pages: int | None, name: str = "host_pages") -> None:

@@ -105,9 +105,10 @@ def reset_metrics(state: State, i: int) -> None:
     under_way = np.flatnonzero(slots["remaining"] > 0)
     under_way = under_way[np.argsort(slots["serial"][under_way])]
     slots["serial"][under_way] = np.arange(len(under_way))
+    # Only what was written: zeros of a new device take no memory.
+    state.latency[i][: control["serial"]] = 0
     control["serial"] = len(under_way)
     control["metrics_start_ns"] = control["now"]
-    state.latency[i] = 0
     state.histogram[i] = 0
     state.gc_histogram[i] = 0
     state.tail[i] = 0
@@ -184,7 +185,8 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
 
 def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
     """Return the latencies in ns that were kept one by one, in the order in which requests were started."""
-    return state.latency["ns"][i][np.isin(state.latency["op"][i], [op + 1 for op in ops])]
+    kept = state.latency[i][: state.control["serial"][i, 0]]
+    return kept["ns"][np.isin(kept["op"], [op + 1 for op in ops], kind="table")]
 
 
 def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | bool]:

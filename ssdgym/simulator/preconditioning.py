@@ -26,10 +26,11 @@ from ssdgym.simulator.steady_states import (
     load_preconditioned,
     save_preconditioned,
 )
-from ssdgym.simulator.untimed import Runnable, in_no_time, in_one_stream, pages_read_first, seed_of
+from ssdgym.simulator.untimed import Runnable, in_no_time, in_one_stream, seed_of
 from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.kept import pages_read_first
 from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
-from ssdgym.workloads.stream import load_workload, open_on
+from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 
 _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
@@ -204,8 +205,10 @@ def _of_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> Iter
             f"workload {workload.kind} never ends, so all that it reads cannot be known; for the "
             "preconditioning reads give it an end, with requests or loops."
         )
-    stream = open_on(workload, sim.device, seed)
-    return (page_writes(pages) for pages in pages_read_first(stream, sim.device.logical_pages))
+    device = sim.device
+    check_addresses(workload, device)
+    pages = pages_read_first(workload, device.logical_pages, device.host_unit_bytes, seed)
+    return map(page_writes, pages)
 
 
 def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
@@ -18,11 +17,9 @@ from ssdgym.engine.entries import attach
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
 from ssdgym.policy.registry import placement_of
-from ssdgym.requests import FLUSH, READ, REQUEST
+from ssdgym.requests import REQUEST
 from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import family_of
-from ssdgym.workloads.base import RequestStream
-from ssdgym.workloads.traces.distributions import expanded
 
 
 class Runnable(Protocol):
@@ -128,21 +125,3 @@ def pass_days(sim: Runnable, days: int) -> None:
         family.pass_day(sim.arrays, 0, sim.device)
         with in_no_time(sim, sim.policy, seed_of(sim)):
             sim.proceed(iter(()))
-
-
-_CHUNK = 1 << 16
-
-
-def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the pages of which the first request of a workload is a read, in the order of these reads."""
-    is_new = np.ones(logical_pages, bool)
-    while len(requests := stream.next(_CHUNK)):
-        requests = requests[requests["op"] != FLUSH]
-        for pages, position in expanded(requests["lpn"], requests["pages"]):
-            fresh = np.flatnonzero(is_new[pages])
-            touched, first = np.unique(pages[fresh], return_index=True)
-            is_new[touched] = False
-            first = np.sort(fresh[first])
-            first = first[requests["op"][position[first]] == READ]
-            if len(first):
-                yield pages[first]

@@ -22,10 +22,12 @@ from pydantic import SerializeAsAny
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable
-from ssdgym.requests import REQUEST, Requests
+from ssdgym.requests import FLUSH, READ, REQUEST, Requests
 from ssdgym.workloads.base import NO_REQUESTS, RequestStream, WorkloadConfig
 from ssdgym.workloads.python import PythonWorkload
+from ssdgym.workloads.stream import open_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.distributions import expanded
 from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
@@ -56,6 +58,34 @@ def _is_drawn(workload: WorkloadConfig) -> bool:
     if isinstance(workload, PythonWorkload) or (isinstance(workload, PlayedConfig) and not workload.is_drawn):
         return False
     return all(map(_is_drawn, workload.parts()))
+
+
+def pages_read_first(
+    workload: WorkloadConfig, logical_pages: int, page_size: int, seed: int
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the pages of which the first request of a workload is a read, in the order of these reads."""
+    if not isinstance(workload, _KeptWorkload):
+        stream = open_workload(workload, logical_pages=logical_pages, page_size=page_size, seed=seed)
+        yield from _read_first(stream, logical_pages)
+        return
+    drawn, position = _kept_reads(_Key(workload), logical_pages, page_size, seed), 0
+    while len(pages := drawn.part(position, _CHUNK)):
+        position += len(pages)
+        yield pages
+
+
+def _read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArray[np.int64]]:
+    is_new = np.ones(logical_pages, bool)
+    while len(requests := stream.next(_CHUNK)):
+        requests = requests[requests["op"] != FLUSH]
+        for pages, position in expanded(requests["lpn"], requests["pages"]):
+            fresh = np.flatnonzero(is_new[pages])
+            touched, first = np.unique(pages[fresh], return_index=True)
+            is_new[touched] = False
+            first = np.sort(fresh[first])
+            first = first[requests["op"][position[first]] == READ]
+            if len(first):
+                yield pages[first]
 
 
 class _KeptTraceConfig(SyntheticTraceConfig):
@@ -120,6 +150,12 @@ def _kept_requests(key: _Key, logical_pages: int, page_size: int, seed: int) -> 
 
 
 @lru_cache(maxsize=_MOST_KEPT)
+def _kept_reads(key: _Key, logical_pages: int, page_size: int, seed: int) -> _Kept:
+    pages = _read_first(key.workload.open(logical_pages, page_size, seed), logical_pages)
+    return _Kept(np.dtype(np.int64), lambda: next(pages, np.zeros(0, np.int64)))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
 def _kept_records(text: str, seed: int) -> _KeptRecords:
     return _KeptRecords(SyntheticTraceConfig.model_validate_json(text).source(seed))
 
@@ -130,7 +166,7 @@ class _Kept:
     It never changes, so it is not copied with a cursor over it; it cannot be pickled.
     """
 
-    def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[np.void]]) -> None:
+    def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[Any]]) -> None:
         self._dtype = dtype
         self._draw = draw
         self._length = 0
@@ -154,7 +190,7 @@ class _Kept:
                 "or name another folder by SSDGYM_CACHE_DIR."
             ) from error
 
-    def part(self, first: int, count: int) -> npt.NDArray[np.void]:
+    def part(self, first: int, count: int) -> npt.NDArray[Any]:
         """Return a copy of `count` elements from `first` on, shape (n,); fewer at the end."""
         while self._length < first + count and len(chunk := self._draw()):
             with self._room():

@@ -170,6 +170,7 @@ def test_tail__exact_where_every_request_was_kept() -> None:
     state = with_latencies([50, 90], [80], 3, 0)
     state.latency["ns"][0] = [50, 80, 90]
     state.latency["op"][0] = [READ + 1, WRITE + 1, READ + 1]
+    state.control["serial"][0] = 3
     assert tail_latency_ns(state, 0) == 90
 
 

@@ -16,9 +16,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator import untimed as reads
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
-from ssdgym.workloads import open_workload
+from ssdgym.workloads import kept as keeping
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces import distributions
 from ssdgym.workloads.traces.transforms import HeadConfig
@@ -338,11 +337,11 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
             seen.setdefault(page, op)
     expected = [page for page, op in seen.items() if op == READ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reads, "_CHUNK", 3)
+        patch.setattr(keeping, "_CHUNK", 3)
         patch.setattr(distributions, "_EXPANDED_AT_ONCE", 8)
         played = requests(*rows) if rows else requests((FLUSH, 0, 0))
-        stream = open_workload(load_workload(played), logical_pages=32, page_size=4096, seed=0)
-        assert [page for part in reads.pages_read_first(stream, 32) for page in part.tolist()] == expected
+        parts = keeping.pages_read_first(load_workload(played), 32, 4096, seed=0)
+        assert [page for part in parts for page in part.tolist()] == expected
 
 
 @pytest.mark.parametrize(

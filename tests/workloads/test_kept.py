@@ -16,7 +16,7 @@ from ssdgym.requests import Requests
 from ssdgym.workloads import RequestStream
 from ssdgym.workloads import kept as keeping
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.kept import kept
+from ssdgym.workloads.kept import kept, pages_read_first
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 
@@ -59,6 +59,16 @@ def test_kept__a_portion_can_be_changed_and_a_stream_copied() -> None:
     stream.next(10)["lpn"] = 0
     np.testing.assert_array_equal(all_of(copy.deepcopy(stream)), all_of(stream))
     assert opened(kept(short()), 3).next(10)["lpn"].any()
+
+
+def test_pages_read_first__kept_are_those_of_the_workload() -> None:
+    for seed in (1, 2, 1):
+        found, drawn = (
+            np.concatenate(list(pages_read_first(workload, 5000, 16384, seed)))
+            for workload in (kept(short()), short())
+        )
+        np.testing.assert_array_equal(found, drawn)
+        assert len(found)
 
 
 def test_kept__a_trace_file_and_a_workload_in_python_are_not(tmp_path: Path) -> None:

@@ -82,6 +82,12 @@ def test_samples_come_after_so_many_pages_and_say_how_many_are_free() -> None:
     assert free["threshold"] == 0  # collecting starts by blocks here
 
 
+def test_samples_do_not_depend_on_the_requests_handed_over_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run_policy(RUN).series
+    monkeypatch.setattr("ssdgym.experiments.runs.run.CHUNK_REQUESTS", 7)
+    assert run_policy(RUN).series == whole
+
+
 def test_a_run_that_erases_nothing_has_samples_and_no_means() -> None:
     result = run_policy(replace(RUN, preconditioning="none", warmup=0, host_pages=500))
     assert set(result.series["erases"]) == {0} and len(result.series["erases"]) >= 5
