@@ -7,6 +7,8 @@ LOWEST := build/lowest
 RELEASE := build/release
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
+# Tests start many processes, which would compile all sources again.
+export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .PHONY: help demo test test-all test-lowest lint docs figures check format clean

@@ -296,7 +296,8 @@ def playing(trace: Path) -> Work:
 
 def _seconds_to_first_step(cache: str) -> float:
     started = time.perf_counter()
-    environment = {**os.environ, "SSDGYM_CACHE_DIR": cache}
+    # With compiled sources, as after an installation.
+    environment = {**os.environ, "SSDGYM_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""}
     _run([sys.executable, "-c", _FIRST_STEP], "bench: a fresh process could not take a step", env=environment)
     return time.perf_counter() - started
 

@@ -19,6 +19,7 @@ from ssdgym.simulator.families import erases_of, family_of_state, ratio
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
 #: Of so many requests one counts for the tail latency: 0.001 %, as in the study on the block size of 3D NAND.
 _REQUESTS_PER_SLOW_ONE = 100_000
+_BIN_MIDDLES = bin_middles()
 
 
 #: Arrays by page, which metrics do not read but to count lost pages.
@@ -146,7 +147,7 @@ def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
     rank = -(-count * 99 // 100) - (count - int(histogram.sum()))
     if rank <= 0:
         return 0.0
-    return float(bin_middles()[np.searchsorted(np.cumsum(histogram), rank)])
+    return float(_BIN_MIDDLES[np.searchsorted(np.cumsum(histogram), rank)])
 
 
 _ENERGIES = ("energy_uj", "gc_energy_uj")
@@ -212,7 +213,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
         elif count - rank < len(slowest):
             summary[name] = int(slowest[len(slowest) - 1 - (count - rank)])
         else:
-            summary[name] = float(bin_middles()[np.searchsorted(np.cumsum(histogram), rank)])
+            summary[name] = float(_BIN_MIDDLES[np.searchsorted(np.cumsum(histogram), rank)])
     summary["max"] = int(kept[-1]) if every else _largest(slowest, histogram)
     return summary
 
@@ -242,4 +243,4 @@ def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
 
 
 def _largest(slowest: np.ndarray, histogram: np.ndarray) -> float:
-    return float(slowest[-1]) if len(slowest) else float(bin_middles()[np.flatnonzero(histogram)[-1]])
+    return float(slowest[-1]) if len(slowest) else float(_BIN_MIDDLES[np.flatnonzero(histogram)[-1]])

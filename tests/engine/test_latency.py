@@ -77,6 +77,7 @@ def test_summary__percentiles_by_nearest_rank(kept: int) -> None:
     latencies = np.random.default_rng(1).lognormal(12, 2, 3000).astype(np.int64)
     state = make_state([device(ftl={"timing": "event"})], [0], Recording(latencies=kept, slowest=40))
     _record_all(Device(*(array[0] for array in state), 0), WRITE, latencies)
+    state.control["serial"] = 3000
     summary = latency_summary(state, 0, WRITE)
     assert summary["count"] == 3000
     assert summary["exact"] is (kept == 3000)
