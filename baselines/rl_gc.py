@@ -74,14 +74,7 @@ def _action_at(view, state, parameters):
         "decay": 0.0,
         "least_explore": 0.0,
     },
-    maximum={
-        "share": 1.0,
-        "rate": 1.0,
-        "discount": 1.0,
-        "explore": 1.0,
-        "decay": 1.0,
-        "least_explore": 1.0,
-    },
+    maximum={"share": 1.0, "rate": 1.0, "discount": 1.0, "explore": 1.0, "decay": 1.0, "least_explore": 1.0},
     memory=[
         ("values", "f8", (_LAST * _BEFORE * _ACTED * _ACTIONS,)),
         ("explore", "f8"),

@@ -314,10 +314,7 @@ def _gradients(
 
 
 def _fit(
-    weights: list[np.ndarray],
-    inputs: np.ndarray,
-    classes: np.ndarray,
-    rng: np.random.Generator,
+    weights: list[np.ndarray], inputs: np.ndarray, classes: np.ndarray, rng: np.random.Generator
 ) -> None:
     """Change the weights in place, by Adam with weight decay."""
     # All weights in one array, of which the layers are parts: a step is a few operations, not dozens.

@@ -1,13 +1,6 @@
 """MiDA behind the hot filter of MiDAS: pages that are overwritten soon, again and again, have a stream."""
 
-from ssdgym.baselines.midas.records import (
-    FULL,
-    HOST,
-    HOT,
-    heat_after_move,
-    heat_after_overwrite,
-    next_tau,
-)
+from ssdgym.baselines.midas.records import FULL, HOST, HOT, heat_after_move, heat_after_overwrite, next_tau
 from ssdgym.policy import kernel, placement_policy
 
 _LAST = 4

@@ -51,8 +51,7 @@ class CellsConfig(Config):
 
     endurance: EnduranceConfig
     disturbance_wears: bool = Field(
-        False,
-        description="ftl.mapping block: an erase of a part wears those beside, too",
+        False, description="ftl.mapping block: an erase of a part wears those beside, too"
     )
     capacity: Capacity = Field(
         Capacity.FIXED, description=f"when a device has lost blocks; {Capacity.described()}"

@@ -99,14 +99,7 @@ def where_of(source: Source) -> str | None:
 
 
 PreconditioningKind = Literal[
-    "none",
-    "fill",
-    "workload",
-    "uniform",
-    "reads",
-    "until_gc",
-    "until_gc_greedy",
-    "reads_until_gc_greedy",
+    "none", "fill", "workload", "uniform", "reads", "until_gc", "until_gc_greedy", "reads_until_gc_greedy"
 ]
 #: What each writes.
 PRECONDITIONING: dict[PreconditioningKind, str] = {

@@ -14,10 +14,7 @@ from ssdgym.enums import ColdScatter, GcGrain, GcMode, GcPriority, GcStart, Hotn
 class GcConfig(Config):
     """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
 
-    alternatives = {
-        ("idle", "background_fraction"): (),
-        ("free_blocks", "free_fraction"): (),
-    }
+    alternatives = {("idle", "background_fraction"): (), ("free_blocks", "free_fraction"): ()}
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
     free_fraction: float | None = Field(
@@ -76,10 +73,7 @@ class HotnessConfig(Config):
     # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.
     counters: int = Field(65536, ge=1, le=2**32 - 1, description="4-bit counters of a row")
     pages_per_counter: int | None = Field(
-        None,
-        ge=1,
-        le=MAX_PAGES,
-        description="logical pages for each counter of a row, in place of counters",
+        None, ge=1, le=MAX_PAGES, description="logical pages for each counter of a row, in place of counters"
     )
     # Halving lets pages cool. SpeedupGC gives no period; by default a row is halved once it has counted as
     # many writes as it has counters.
@@ -92,8 +86,7 @@ class HotnessConfig(Config):
         HotnessCounts.WRITES, description=f"pages of the host that count; {HotnessCounts.described()}"
     )
     scatter: ColdScatter = Field(
-        ColdScatter.PAGE,
-        description=f"cold pages, with placement hotness_groups; {ColdScatter.described()}",
+        ColdScatter.PAGE, description=f"cold pages, with placement hotness_groups; {ColdScatter.described()}"
     )
     # SpeedupGC has phi = 2, which is the first, and 7 groups, but does not say where the others begin: up to
     # the last degree there is, in steps that widen as fewer pages reach them.

@@ -35,8 +35,7 @@ class PageFtl(FtlConfig):
 
     mapping: Literal["page"] = "page"
     placement: str = Field(
-        "sep_gc",
-        description="where pages are written: a placement by name, with its parameters",
+        "sep_gc", description="where pages are written: a placement by name, with its parameters"
     )
     min_streams: int = Field(
         1,

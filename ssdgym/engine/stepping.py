@@ -30,13 +30,7 @@ from ssdgym.engine.core.pointer import (
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, OK, PERIOD_DUE
 from ssdgym.engine.decisions import device_type
-from ssdgym.engine.entries import (
-    TUPLES,
-    bind_device,
-    loop_addresses,
-    lost_counter,
-    settled,
-)
+from ssdgym.engine.entries import TUPLES, bind_device, loop_addresses, lost_counter, settled
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 from ssdgym.engine.operations import family_apply_action, family_observe, family_run_loop
 

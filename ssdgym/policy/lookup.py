@@ -127,9 +127,7 @@ def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] 
 
 
 def policy_for(
-    policy: str | Policy | None,
-    device: Source | DeviceConfig,
-    ftl: FtlConfig | dict[str, Any] | None = None,
+    policy: str | Policy | None, device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None
 ) -> Policy | None:
     """Return the policy that a device is to be run with, by what it is written as.
 

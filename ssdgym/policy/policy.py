@@ -13,13 +13,7 @@ from ssdgym.config.page import PageFtl
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
-from ssdgym.policy.registry import (
-    Alias,
-    registered,
-    rule_of_kind,
-    side_by_side,
-    trackers_of,
-)
+from ssdgym.policy.registry import Alias, registered, rule_of_kind, side_by_side, trackers_of
 from ssdgym.policy.rules import (
     AllocationRule,
     IdleRule,

@@ -20,15 +20,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
-from ssdgym.policy.rules import (
-    MergeRule,
-    PlacementRule,
-    Rule,
-    RuleT,
-    Tracker,
-    VictimRule,
-    choice_of,
-)
+from ssdgym.policy.rules import MergeRule, PlacementRule, Rule, RuleT, Tracker, VictimRule, choice_of
 
 ENTRY_POINT_GROUP = "ssdgym.policies"
 

@@ -156,10 +156,7 @@ def _blocks_of(device: DeviceConfig) -> int:
 
 
 def _level_life(
-    params: np.void,
-    left: npt.NDArray[np.int64],
-    retired: npt.NDArray[np.bool_],
-    gone: npt.NDArray[np.int64],
+    params: np.void, left: npt.NDArray[np.int64], retired: npt.NDArray[np.bool_], gone: npt.NDArray[np.int64]
 ) -> int:
     """Return the erases of blocks until a device is at its end, as all blocks are erased by turns.
 

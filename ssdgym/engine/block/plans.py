@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import (
-    block_at,
-    erased_pages,
-    is_given_up,
-    locate,
-    valid_pages,
-)
+from ssdgym.engine.block.bundles import block_at, erased_pages, is_given_up, locate, valid_pages
 from ssdgym.engine.block.lifetime import holds_worn
 from ssdgym.engine.block.state import DATA, MAX_SLOTS, NFTL, UPDATE
 from ssdgym.engine.blocks.wear import is_worn

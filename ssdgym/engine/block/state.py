@@ -3,13 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, NOT_KEPT, Array, Arrays
-from ssdgym.engine.core.records import (
-    CASE,
-    LIST,
-    MAX_LEVELS,
-    MAX_PLANS,
-    PLAN,
-)
+from ssdgym.engine.core.records import CASE, LIST, MAX_LEVELS, MAX_PLANS, PLAN
 
 #: The FTLs of the family.
 NFTL, SUPERBLOCK = range(2)

@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import (
-    count_in_stream,
-    count_programs,
-    note_program,
-    open_block,
-    stream_of,
-)
+from ssdgym.engine.blocks.manager import count_in_stream, count_programs, note_program, open_block, stream_of
 from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, WORN
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE

@@ -85,10 +85,7 @@ DIE_SEEN = np.dtype(
         ("plane", "i8"),  # one of the die's if there is nothing to collect
         ("collects", "i8"),  # whether there is something
         ("running", "i8"),  # whether a round is under way
-        (
-            "moves",
-            "i8",
-        ),  # pages left to move; of none, those of the block with most invalid pages
+        ("moves", "i8"),  # pages left to move; of none, those of the block with most invalid pages
         ("invalid", "i8"),  # pages that the erase wins, likewise
     ],
     align=True,

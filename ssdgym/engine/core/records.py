@@ -116,10 +116,7 @@ CONTROL = np.dtype(
         ("resumes", "i4"),  # what has waited for a decision taken outside, and goes on before all else
         ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
         ("decision_kind", "i4"),  # of the last decision due outside
-        (
-            "decision_subject",
-            "i8",
-        ),  # about a logical page, the one it is relocated from, a stream
+        ("decision_subject", "i8"),  # about a logical page, the one it is relocated from, a stream
         ("answer", "i4"),  # given from outside and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
@@ -318,10 +315,7 @@ DIE = np.dtype(
     ],
     align=True,
 )
-CHANNEL = np.dtype(
-    [("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i4")],
-    align=True,
-)
+CHANNEL = np.dtype([("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i4")], align=True)
 TRANSACTION = np.dtype(
     [
         ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued

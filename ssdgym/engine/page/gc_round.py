@@ -21,31 +21,11 @@ from ssdgym.engine.blocks.manager import (
 from ssdgym.engine.blocks.wear import ensure_open_for_levelling, program_levelled
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import (
-    BY_RULE,
-    LEVELLING_RUNS,
-    MAX_PAIRS,
-    MAX_STREAMS,
-    TO_THE_POOL,
-)
+from ssdgym.engine.core.records import BY_RULE, LEVELLING_RUNS, MAX_PAIRS, MAX_STREAMS, TO_THE_POOL
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import (
-    ALLOCATES,
-    RELOCATE,
-    RELOCATED,
-    is_external,
-    page_event,
-    status_of,
-)
+from ssdgym.engine.decisions import ALLOCATES, RELOCATE, RELOCATED, is_external, page_event, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash import (
-    block_of,
-    check_page,
-    neighbours_of,
-    plane_of,
-    program_page,
-    sub_block_of,
-)
+from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, program_page, sub_block_of
 from ssdgym.engine.page.levelling import note_round_ended
 from ssdgym.engine.page.lifetime import empty_rest, settle
 from ssdgym.engine.page.placement import (

@@ -11,23 +11,9 @@ from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import DYNAMIC, LATE, MAX_STREAMS, STATIC
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
-from ssdgym.engine.flash import (
-    Phases,
-    die_of,
-    erase_phases,
-    move_phases,
-    plane_of,
-    read_phases,
-    write_phases,
-)
+from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
 from ssdgym.engine.loop import read_ended
-from ssdgym.engine.page.collecting import (
-    background_plane,
-    idle_plane,
-    take_step,
-    takes_host_pages,
-    wake_up,
-)
+from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_request, plane_for_host, replace_page

@@ -14,14 +14,7 @@ from ssdgym.engine.allocation import (
     plane_from_cursor,
 )
 from ssdgym.engine.blocks.index import prefetch_holder
-from ssdgym.engine.blocks.manager import (
-    count_invalid,
-    count_valid,
-    ensure_open,
-    invalidate,
-    pad_page,
-    row_of,
-)
+from ssdgym.engine.blocks.manager import count_invalid, count_valid, ensure_open, invalidate, pad_page, row_of
 from ssdgym.engine.cells import is_over
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch

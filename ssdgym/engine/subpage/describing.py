@@ -13,14 +13,7 @@ from ssdgym.engine.decisions import REGION
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
 from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
 from ssdgym.engine.subpage.buffer import group_of
-from ssdgym.engine.subpage.pages import (
-    age_h,
-    count_sectors,
-    in_region,
-    mapped_of,
-    page_of,
-    together,
-)
+from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, mapped_of, page_of, together
 from ssdgym.engine.subpage.passes import open_page
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
 from ssdgym.engine.subpage.region import most_kept

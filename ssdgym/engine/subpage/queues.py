@@ -6,13 +6,7 @@ from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_f
 from ssdgym.engine.core.bits import lowest_of, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
-from ssdgym.engine.subpage.pages import (
-    count_sectors,
-    die_of_page,
-    page_of,
-    together,
-    wake_collection,
-)
+from ssdgym.engine.subpage.pages import count_sectors, die_of_page, page_of, together, wake_collection
 from ssdgym.engine.subpage.state import CHILD_READ, SUBFTL
 from ssdgym.engine.subpage.writes import begin_eviction
 from ssdgym.engine.time.events import charge, wake

@@ -11,22 +11,9 @@ from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed, has_round, is_short
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
-from ssdgym.engine.subpage.pages import (
-    count_sectors,
-    die_of_page,
-    mapped_of,
-    page_of,
-    read_page,
-    together,
-)
+from ssdgym.engine.subpage.pages import count_sectors, die_of_page, mapped_of, page_of, read_page, together
 from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
-from ssdgym.engine.subpage.queues import (
-    move_phases,
-    queue_read,
-    read_done,
-    region_phases,
-    write_done,
-)
+from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, region_phases, write_done
 from ssdgym.engine.subpage.region import (
     ERASED,
     MOVED,

@@ -3,9 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, ERASE_SETS, NO_MEMORY, Array, Arrays
-from ssdgym.engine.core.records import (
-    TRANSACTION,
-)
+from ssdgym.engine.core.records import TRANSACTION
 
 #: The FTLs of the family.
 CGM, FGM, SECTOR_LOG, SUBFTL = range(4)

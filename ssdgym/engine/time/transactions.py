@@ -6,10 +6,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels
 from ssdgym.engine.core.kernel import inlined, kernel, leading_zeros
-from ssdgym.engine.time.events import (
-    ERASE_SET,
-    MOVE_PAGE,
-)
+from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.

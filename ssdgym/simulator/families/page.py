@@ -42,13 +42,7 @@ from ssdgym.simulator.families import (
     remedy,
     reserve_blocks,
 )
-from ssdgym.simulator.memory import (
-    constants_of,
-    controller_bytes,
-    memory_at,
-    memory_bytes,
-    memory_sizes,
-)
+from ssdgym.simulator.memory import constants_of, controller_bytes, memory_at, memory_bytes, memory_sizes
 
 #: What each stream counts for the metrics.
 _COUNTED_BY_STREAM = (
