@@ -16,7 +16,6 @@ from numba.core.registry import cpu_target
 
 from ssdgym.engine import entries
 from ssdgym.engine.compiler import cache as door
-from ssdgym.engine.compiler import cache as progress
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 
@@ -165,9 +164,9 @@ def test_key__of_the_engine__is_the_same_where_a_signature_says_what_is_returned
     """A loop that is called, and passed by address, is compiled once."""
     said, found = int64(int64), (int64,)
     codegen = cpu_target.target_context.codegen()
-    key = entries._count_lost._cache._index_key
+    key = entries._count_lost._cache._key
     assert key(said, codegen) == key(found, codegen)
-    of_a_rule = entry(doubled)._cache._index_key
+    of_a_rule = entry(doubled)._cache._key
     assert of_a_rule(said, codegen) != of_a_rule(found, codegen)
 
 
@@ -175,12 +174,12 @@ def test_progress__says_that_the_engine_compiles_and_how_long_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(progress, "say", said.append)
-    monkeypatch.setattr(progress, "_started", {})
-    monkeypatch.setattr(progress, "_LONG", 0.0)
+    monkeypatch.setattr(door, "say", said.append)
+    monkeypatch.setattr(door, "_started", {})
+    monkeypatch.setattr(door, "_LONG", 0.0)
     for entry_point in ("_loop", "step"):
-        progress.begin(entry_point)
-        progress.end(entry_point)
+        door.begin(entry_point)
+        door.end(entry_point)
     assert said[0].startswith("ssdgym compiles its engine, once per machine")
     assert said[1:] == ["compiled loop in 0 s", "compiled step in 0 s"]
 

@@ -7,8 +7,6 @@ environment of a machine shares one cache, processes that compile at once cannot
 damaged file is compiled again.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect
@@ -22,7 +20,8 @@ from typing import Any
 
 import numba
 from numba.core import config, sigutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, dumps
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
 from ssdgym.engine.compiler.linking import PLAIN_NUMBA
 from ssdgym.errors import SsdgymError
@@ -90,42 +89,19 @@ def enable_cache(dispatcher: Any) -> None:
         dispatcher._cache = _Cache(dispatcher.py_func)
 
 
-class _Locator(_CacheLocator):
-    """Place a function's code in a folder named after its module and the content of the sources beside it."""
+class _Cache:
+    """Machine code of one function: a file for each list of argument types, after its own checksum.
 
-    def __init__(self, function: Any, file: str) -> None:
-        folder = Path(file).parent
-        self._folder = compile_cache_folder() / f"{function.__module__}-{_folder_hash(folder)}"
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> _Locator:
-        return cls(function, file)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return ""
-
-    def get_disambiguator(self) -> str:
-        return ""
-
-
-class _Implementation(CompileResultCacheImpl):
-    _locator_classes = [_Locator]
-
-
-class _Cache(FunctionCache):
-    """Let a full disk cost a compile the next time, and not the run; keep nothing of a user's FTL family."""
-
-    _impl_class = _Implementation
+    It has what numba's dispatcher calls. A full disk costs a compile the next time, and not the run.
+    """
 
     def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        self._cache_file = _Files(Path(self.cache_path), self._impl.filename_base)
-        self._is_of_engine = Path(inspect.getfile(function)).is_relative_to(ENGINE_FOLDER)
+        source, self._function = Path(inspect.getfile(function)), function
+        self._is_of_engine = source.is_relative_to(ENGINE_FOLDER)
+        self._folder = compile_cache_folder() / f"{function.__module__}-{_folder_hash(source.parent)}"
+        self.cache_path = str(self._folder)
 
-    def _index_key(self, signature: Any, codegen: Any) -> Any:
+    def _key(self, signature: Any, codegen: Any) -> tuple:
         """Return the key of the code for a signature.
 
         That of the engine is the same whether what it returns is said, as where it is passed by address, or
@@ -133,52 +109,52 @@ class _Cache(FunctionCache):
         """
         if self._is_of_engine:
             signature, _ = sigutils.normalize_signature(signature)
-        return super()._index_key(signature, codegen)
+        code, cells = self._function.__code__, self._function.__closure__ or ()
+        content = code.co_code + dumps(tuple(cell.cell_contents for cell in cells))
+        return signature, codegen.magic_tuple(), self._function.__qualname__, hashlib.sha256(content).digest()
+
+    def _path(self, key: tuple) -> Path:
+        digest = hashlib.sha256(str(key).encode()).hexdigest()[:16]
+        return self._folder / f"{self._function.__name__}-{sys.implementation.cache_tag}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        # Without `target_context.refresh`, half of a warm start: what compiles refreshes by itself.
-        with self._guard_against_spurious_io_errors(), uncollected():
-            kept = self._load_overload(signature, target_context)
-        if kept is None and self._is_of_engine:
-            begin(self._py_func.__name__)
-        return kept
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        if self._is_of_engine:
-            end(self._py_func.__name__)
-        if not _is_own(signature):
-            return
-        try:
-            super().save_overload(signature, compiled)
-        except (OSError, SsdgymError) as error:
-            warnings.warn(f"a compiled function cannot be kept: {error}", RuntimeWarning, stacklevel=2)
-
-
-class _Files:
-    """Machine code of one function: a file for each list of argument types, after its own checksum."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder = folder
-        self._name = name
-
-    def load(self, key: tuple) -> Any:
-        """Return what is kept for the key; `None` where there is nothing, or nothing that is whole."""
+        """Return what is kept for a signature; `None` where there is nothing, or nothing that is whole."""
+        key = self._key(signature, target_context.codegen())
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
-            return None
+            content = b""
         checksum, data = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
-        if checksum != hashlib.sha256(data).digest():
-            return None
-        known, compiled = pickle.loads(data)
-        return compiled if known == key else None
+        if checksum == hashlib.sha256(data).digest():
+            with uncollected():
+                known, compiled = pickle.loads(data)
+                if known == key:
+                    return CompileResult._rebuild(target_context, *compiled)
+        if self._is_of_engine:
+            begin(self._function.__name__)
+        return None
 
-    def save(self, key: tuple, compiled: Any) -> None:
-        data = dumps((key, compiled))
-        write_bytes(self._path(key), hashlib.sha256(data).digest() + data)
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep the code for a signature, unless that names a class of another package.
 
-    def _path(self, key: tuple) -> Path:
-        return self._folder / f"{self._name}{hashlib.sha256(str(key).encode()).hexdigest()[:16]}.nbc"
+        A change in what such a class calls would not be noticed, and the cache could not be read where its
+        module is missing.
+        """
+        if self._is_of_engine:
+            end(self._function.__name__)
+        arguments, _ = sigutils.normalize_signature(signature)
+        classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
+        package = __name__.partition(".")[0]
+        foreign = any(known.__module__.partition(".")[0] != package for known in classes)
+        if foreign or compiled.library.has_dynamic_globals:
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            key = self._key(signature, compiled.codegen)
+            data = dumps((key, compiled._reduce()))
+            write_bytes(self._path(key), hashlib.sha256(data).digest() + data)
+        except (OSError, SsdgymError) as error:
+            warnings.warn(f"a compiled function cannot be kept: {error}", RuntimeWarning, stacklevel=2)
 
 
 @functools.cache
@@ -187,15 +163,3 @@ def _folder_hash(folder: Path) -> str:
     for source in sorted(folder.glob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:8]
-
-
-def _is_own(signature: Any) -> bool:
-    """Return whether all classes in a signature are of ssdgym.
-
-    Code for another class is not cached: a change in what it calls would not be noticed, and the cache could
-    not be read where its module is missing.
-    """
-    arguments, _ = sigutils.normalize_signature(signature)
-    classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
-    package = __name__.partition(".")[0]
-    return all(known.__module__.partition(".")[0] == package for known in classes)
