@@ -279,11 +279,11 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 14_346,
-    "ssdgym.simulator": 3_530,
-    "ssdgym.policy": 2_392,
-    "ssdgym.config": 2_146,
-    "ssdgym.baselines": 6_446,
+    "ssdgym.engine": 12_999,
+    "ssdgym.simulator": 3_521,
+    "ssdgym.policy": 2_376,
+    "ssdgym.config": 2_130,
+    "ssdgym.baselines": 6_429,
     "ssdgym.agents": 5_278,
     "ssdgym.experiments": 9_360,
     "ssdgym.workloads": 8_843,

@@ -5,8 +5,7 @@ import numpy as np
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import write_phases
-from ssdgym.engine.time.events import charge, wake
-from ssdgym.engine.time.transactions import mark_queued, pop_write, push_write
+from ssdgym.engine.time.transactions import pop_write, queue_write
 
 
 @inlined
@@ -32,8 +31,7 @@ def plane_from_cursor(dev, die_number, k):
 @inlined
 def allocate_plane(dev, die_number):
     """Return the die's next plane with room for a valid page, or -1 (dynamic and late allocation)."""
-    params = dev.params[0]
-    for k in range(params.planes_per_die):
+    for k in range(dev.params[0].planes_per_die):
         plane = plane_from_cursor(dev, die_number, k)
         if has_room(dev, plane):
             return np.int64(plane)
@@ -51,8 +49,7 @@ def pass_plane(dev, plane):
 @kernel
 def allocate_die(dev):
     """Return the die that should be idle first: dynamic allocation (and late, where no time passes)."""
-    params = dev.params[0]
-    control = dev.control[0]
+    params, control = dev.params[0], dev.control[0]
     best = np.int64(control.die_cursor)
     best_time = max(dev.die[best].estimate_ns, control.now)
     for k in range(1, params.dies):
@@ -72,9 +69,8 @@ def pass_die(dev, die_number):
 @kernel
 def emptiest_plane(dev):
     """Return the plane that takes most valid pages more."""
-    params = dev.params[0]
     best = 0
-    for plane in range(1, params.planes):
+    for plane in range(1, dev.params[0].planes):
         if _room(dev, plane) > _room(dev, best):
             best = plane
     return best
@@ -86,7 +82,4 @@ def redirect_write(dev, die_number):
     params = dev.params[0]
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)
-    mark_queued(dev, target, number)
-    push_write(dev, dev.die[target], number)
-    charge(dev, target, write_phases(params, 1))
-    wake(dev, target)
+    queue_write(dev, target, dev.die[target], number, write_phases(params, 1))

@@ -6,8 +6,6 @@ What a rule learns it learns in hooks, which are called for what happens to page
 rule's memory.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -277,12 +275,6 @@ def status_of(dev, code):
 
 
 @inlined
-def has_periods(dev):
-    """Return whether the placement has a function for periods, due when the clock is at `period_at`."""
-    return dev.decider.hooks & PERIOD != 0
-
-
-@inlined
 def _view_of(decider, kind):
     """Return what the rule of a kind, or a tracker, sees."""
     if kind == IDLE:
@@ -366,12 +358,6 @@ def attach(dev, kind):
         view, parameters = _view_of(dev.decider, kind), pointer_to(rule.parameters, 0)
         for plane in range(np.int64(dev.params[0].planes)):
             _block_event_at(rule.hook[lowest_of(ATTACHED)])(view, plane, np.int64(-1), parameters)
-
-
-@inlined
-def has_oracle(dev):
-    """Return whether the rule for idle dies takes the time of the next arrival."""
-    return dev.decider.hooks & ORACLE != 0
 
 
 @kernel

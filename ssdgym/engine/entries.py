@@ -5,14 +5,13 @@ for any number of calls, and an entry is quick to compile and to call. The two l
 compiled apart, each when it is first needed.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine import operations
 from ssdgym.engine.cells import end_life, has_lost, is_over
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
@@ -21,14 +20,6 @@ from ssdgym.engine.core.records import DISPATCH, ERASE_PAIR, MAX_PAIRS, NOTHING
 from ssdgym.engine.core.status import END_OF_LIFE, NO_DECISION, NO_VICTIM, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.loop import run_timed, run_untimed
-from ssdgym.engine.operations import (
-    family_apply_action,
-    family_attach_rules,
-    family_bind,
-    family_format,
-    family_is_written,
-    family_run_loop,
-)
 from ssdgym.engine.time.events import format_control
 from ssdgym.requests import REQUEST
 
@@ -42,7 +33,7 @@ def count_lost_pages(dev):
         if logical.ppn >= 0:
             page = dev.physical[logical.ppn]
             newest = page.lpn == lpn and page.version == logical.version
-            lost += not (newest and family_is_written(dev, np.int64(logical.ppn)))
+            lost += not (newest and operations.family_is_written(dev, np.int64(logical.ppn)))
     return lost
 
 
@@ -58,7 +49,7 @@ def bind_device(state, i, rules, external, pairs, address):
     scratch. There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters
     of the device change.
     """
-    family_bind(state, i, rules, external, pairs, address)
+    operations.family_bind(state, i, rules, external, pairs, address)
 
 
 def call_on(function: Any, state: State, i: int, *others: Any, rules: np.ndarray | None = None) -> Any:
@@ -74,9 +65,6 @@ def _room() -> np.ndarray:
 
 def _device_of(state: State) -> Any:
     return device_type(family_of(state).arrays)
-
-
-# -- advance
 
 
 def advance(
@@ -132,36 +120,35 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     def call_loop(dev, address, requests, last):
         return loop_at(address)(dev, requests, last)
 
-    family_bind.of(arrays.state)(versions[family_bind])  # the only one that is called with a batch
-    for declared, version in {**versions, family_run_loop: call_loop}.items():
+    operations.family_bind.of(arrays.state)(
+        versions[operations.family_bind]
+    )  # the only one that is called with a batch
+    for declared, version in {**versions, operations.family_run_loop: call_loop}.items():
         declared.of(arrays.device)(version)
     return Family(name, arrays)
 
 
 @inlined
-def _stopped(dev):
-    """Return the status of a device that cannot go on by itself; OK for one that can."""
+def _begun(dev):
+    """Let rules follow a device that goes on; return OK, or the status of one that cannot by itself."""
     if is_over(dev):
         return np.int64(END_OF_LIFE)
-    return decision_code(dev) if dev.control[0].decision_plane >= 0 else np.int64(OK)
+    if dev.control[0].decision_plane >= 0:
+        return decision_code(dev)
+    operations.family_attach_rules(dev)
+    return np.int64(OK)
 
 
 @entry
 def _untimed_loop(dev, requests, last):
-    status = _stopped(dev)
-    if status != OK:
-        return status
-    family_attach_rules(dev)
-    return _ended(dev, run_untimed(dev, requests))
+    status = _begun(dev)
+    return _ended(dev, run_untimed(dev, requests)) if status == OK else status
 
 
 @entry
 def _timed_loop(dev, requests, last):
-    status = _stopped(dev)
-    if status != OK:
-        return status
-    family_attach_rules(dev)
-    return _ended(dev, run_timed(dev, requests, last))
+    status = _begun(dev)
+    return _ended(dev, run_timed(dev, requests, last)) if status == OK else status
 
 
 @inlined
@@ -175,7 +162,7 @@ def _ended(dev, status):
 
 @entry
 def _attach(dev):
-    family_attach_rules(dev)
+    operations.family_attach_rules(dev)
 
 
 def attach(state: State, i: int, rules: np.ndarray) -> None:
@@ -201,9 +188,6 @@ def loop_addresses(state: State) -> np.ndarray:
     return addresses
 
 
-# -- decide
-
-
 @inlined
 def settled(dev, status):
     """Return the status of a decision; if it is taken, nothing is due any more and what waited goes on."""
@@ -219,7 +203,7 @@ def settled(dev, status):
 def _apply(dev, chosen, action):
     if dev.control[0].decision_plane < 0:
         return np.int64(NO_DECISION)
-    return settled(dev, family_apply_action(dev, chosen, action))
+    return settled(dev, operations.family_apply_action(dev, chosen, action))
 
 
 _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
@@ -237,15 +221,12 @@ def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: i
     return int(carry_out(memory.ctypes.data, chosen, action))
 
 
-# -- make and count
-
-
 @entry
 def _format(dev):
     for lpn in range(dev.params[0].logical_pages):
         dev.logical[lpn].ppn = -1
     format_control(dev)
-    family_format(dev)
+    operations.family_format(dev)
 
 
 def format_device(state: State, i: int) -> None:

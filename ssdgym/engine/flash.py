@@ -1,7 +1,5 @@
 """What pages hold, wear, physical addresses and durations: the only writer of pages."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,8 +129,7 @@ def erase_cells(dev, block, mask):
             sub_block = dev.sub_block[block * params.sub_blocks + s]
             written += sub_block.written
             invalid += sub_block.invalid
-            sub_block.written = 0
-            sub_block.invalid = 0
+            sub_block.written = sub_block.invalid = 0
             dev.counters[0].erase_square_rise += 2 * np.int64(sub_block.erases) + 1
             sub_block.erases += 1
             dev.counters[0].erased_sub_blocks += 1
@@ -165,19 +162,6 @@ def leaves_of(levels, node):
     return (node - (np.int64(1) << level)) * count, count
 
 
-@inlined
-def program_anywhere(dev, ppn, lpn, version):
-    """Program an erased page with a version of a logical page."""
-    program_page(dev, ppn, lpn, version)
-    dev.sub_block[ppn // np.int64(dev.params[0].pages_per_sub_block)].written += 1
-
-
-@inlined
-def lose(dev, ppn):
-    """Count a programmed page that no logical page is mapped to any more."""
-    dev.sub_block[ppn // np.int64(dev.params[0].pages_per_sub_block)].invalid += 1
-
-
 @kernel
 def _disturb(dev, sub, tolerance):
     """Count an erase next to a sub-block; return its valid pages if that destroys what it holds."""
@@ -193,21 +177,6 @@ def _disturb(dev, sub, tolerance):
     return np.int64(dev.sub_block[sub].written - dev.sub_block[sub].invalid)
 
 
-@inlined
-def _wipe(dev, sub):
-    """Erase the pages of a sub-block."""
-    params = dev.params[0]
-    first = sub * np.int64(params.pages_per_sub_block)
-    for ppn in range(first, first + params.pages_per_sub_block):
-        dev.physical[ppn].lpn = -1
-    record = dev.sub_block[sub]
-    record.written = 0
-    record.invalid = 0
-    dev.counters[0].erase_square_rise += 2 * np.int64(record.erases) + 1
-    record.erases += 1
-    dev.disturbed[sub] = 0
-
-
 @kernel
 def erase_part(dev, block, first, count, tolerance):
     """Erase `count` sub-blocks of a block from its `first` on, and disturb those next to them.
@@ -216,12 +185,18 @@ def erase_part(dev, block, first, count, tolerance):
     those of them that were invalid, and valid pages destroyed beside.
     """
     params = dev.params[0]
-    base = block * np.int64(params.sub_blocks)
+    base, pages = block * np.int64(params.sub_blocks), np.int64(params.pages_per_sub_block)
     written, invalid, spoiled = np.int64(0), np.int64(0), np.int64(0)
-    for s in range(first, first + count):
-        written += dev.sub_block[base + s].written
-        invalid += dev.sub_block[base + s].invalid
-        _wipe(dev, base + s)
+    for sub in range(base + first, base + first + count):
+        record = dev.sub_block[sub]
+        written += record.written
+        invalid += record.invalid
+        for ppn in range(sub * pages, (sub + 1) * pages):
+            dev.physical[ppn].lpn = -1
+        record.written = record.invalid = 0
+        dev.counters[0].erase_square_rise += 2 * np.int64(record.erases) + 1
+        record.erases += 1
+        dev.disturbed[sub] = 0
     dev.counters[0].erases += 1
     dev.counters[0].erased_sub_blocks += count
     if first > 0:
@@ -229,9 +204,6 @@ def erase_part(dev, block, first, count, tolerance):
     if first + count < params.sub_blocks:
         spoiled += _disturb(dev, base + first + count, tolerance)
     return written, invalid, spoiled
-
-
-# Where a run stops: after so many programs and erases.
 
 
 #: A phase that a command does not have (one of no duration is still an event).

@@ -6,48 +6,15 @@ transaction, an idle die takes the next command, and the clock goes on to the ne
 
 import numpy as np
 
+from ssdgym.engine import operations
 from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, kernel, operation
+from ssdgym.engine.core.kernel import inlined, operation
 from ssdgym.engine.core.records import ADMISSION, DISPATCH, LATE, NOTHING
-from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, PERIOD_DUE
-from ssdgym.engine.decisions import has_oracle, has_periods
-from ssdgym.engine.operations import (
-    family_dispatch,
-    family_do_work,
-    family_do_write,
-    family_forget_page,
-    family_host_read,
-    family_prefetch,
-    family_queue_read,
-    family_queue_write,
-)
-from ssdgym.engine.time.events import (
-    NEVER,
-    NO_COMMAND,
-    READ_PAGE,
-    WRITE_PAGE,
-    channel_event,
-    command_ended,
-    end_of_time,
-    latest_ns,
-    make_ready,
-    next_event_ns,
-    take_event,
-    take_ready,
-)
-from ssdgym.engine.time.transactions import (
-    arrived,
-    is_partial,
-    next_request,
-    note_parts,
-    page_done,
-    pages_done,
-    pass_request,
-    start_request,
-    take_transaction,
-    transaction_done,
-)
+from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
+from ssdgym.engine.decisions import ORACLE, PERIOD
+from ssdgym.engine.time import events, transactions
+from ssdgym.engine.time.events import NEVER, NO_COMMAND, READ_PAGE, WRITE_PAGE
 from ssdgym.requests import FLUSH, READ, WRITE
 
 
@@ -67,7 +34,7 @@ def part_pages(dev, request):
 @operation(optional=True)
 def trim(dev, request):
     """Forget the next page of a request, and whatever versions of it are on their way."""
-    family_forget_page(dev, lpn_of(dev, request))
+    operations.family_forget_page(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -86,7 +53,7 @@ def do_read(dev, request):
     lpn = lpn_of(dev, request)
     dev.counters[0].host_reads += 1
     if dev.logical[lpn].ppn >= 0:
-        family_host_read(dev, lpn)
+        operations.family_host_read(dev, lpn)
     else:
         dev.counters[0].unmapped_reads += 1
 
@@ -102,13 +69,13 @@ def do_next(dev, requests):
     """Carry out the next page of the next request; return OK, AGAIN, a decision that is due, or an error."""
     control = dev.control[0]
     request = requests[control.cursor]
-    family_prefetch(dev, requests)
+    operations.family_prefetch(dev, requests)
     if request.op == FLUSH:
         over, status = do_flush(dev)
     else:
         pages, status = np.int64(part_pages(dev, request)), np.int64(OK)
         if request.op == WRITE:
-            status = np.int64(family_do_write(dev, request))
+            status = np.int64(operations.family_do_write(dev, request))
         elif request.op == READ:
             do_read(dev, request)
         else:
@@ -117,7 +84,9 @@ def do_next(dev, requests):
             control.offset += pages
         over = control.offset == request.pages
     if over:
-        pass_request(control)
+        control.cursor += 1
+        control.serial += 1
+        control.offset = 0
     return status
 
 
@@ -125,13 +94,13 @@ def do_next(dev, requests):
 def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due outside; return the status."""
     control = dev.control[0]
-    periodic = has_periods(dev)
+    periodic = dev.decider.hooks & PERIOD != 0
     while True:
         if periodic and control.clock >= control.period_at:
             return np.int64(PERIOD_DUE)
         if is_at_horizon(dev):
             return np.int64(HORIZON)
-        status = np.int64(family_do_work(dev))
+        status = np.int64(operations.family_do_work(dev))
         if status == NO_WORK:
             if control.cursor >= requests.shape[0]:
                 return np.int64(INPUT_ENDED)
@@ -156,10 +125,10 @@ def start_next(dev, requests):
     Returns OK where something was done, AGAIN where nothing was, a decision that is due, or an error.
     """
     control = dev.control[0]
-    if not arrived(dev.params[0], control, requests[control.cursor]):
+    if not transactions.arrived(dev.params[0], control, requests[control.cursor]):
         return np.int64(AGAIN)
-    family_prefetch(dev, requests)
-    start_request(dev, requests[control.cursor])
+    operations.family_prefetch(dev, requests)
+    transactions.start_request(dev, requests[control.cursor])
     return np.int64(OK)
 
 
@@ -172,14 +141,14 @@ def admit_write(dev, request):
     control, lpn = dev.control[0], lpn_of(dev, request)
     control.admitted_pages += 1
     mapped = dev.logical[lpn].ppn >= 0 and dev.in_flight[lpn] == 0
-    read_first = is_partial(request, control.offset) and mapped
+    read_first = transactions.is_partial(request, control.offset) and mapped
     dev.in_flight[lpn] += 1
     version = dev.logical[lpn].version + dev.in_flight[lpn]
-    number = take_transaction(dev, lpn, version, control.slot, read_first)
+    number = transactions.take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
-        family_queue_read(dev, number)
+        operations.family_queue_read(dev, number)
     else:
-        family_queue_write(dev, number)
+        operations.family_queue_write(dev, number)
     return np.int64(OK)
 
 
@@ -190,12 +159,12 @@ def admit_read(dev, request):
     dev.counters[0].host_reads += 1
     if dev.in_flight[lpn] > 0:
         dev.counters[0].queue_hits += 1
-        page_done(dev, slot)
+        transactions.pages_done(dev, slot, 1)
     elif dev.logical[lpn].ppn < 0:
         dev.counters[0].unmapped_reads += 1
-        page_done(dev, slot)
+        transactions.pages_done(dev, slot, 1)
     else:
-        family_queue_read(dev, take_transaction(dev, lpn, 0, slot, 0))
+        operations.family_queue_read(dev, transactions.take_transaction(dev, lpn, 0, slot, 0))
 
 
 @operation(optional=True)
@@ -211,10 +180,10 @@ def admit_page(dev, request):
         admit_read(dev, request)
     else:
         trim(dev, request)
-        pages_done(dev, np.int64(control.slot), pages)
+        transactions.pages_done(dev, np.int64(control.slot), pages)
     control.offset += pages
     if control.offset == request.pages:
-        next_request(control)
+        transactions.next_request(control)
     return np.int64(OK)
 
 
@@ -222,19 +191,19 @@ def admit_page(dev, request):
 def read_ended(dev, number):
     """Finish a read: complete its request, or queue the write it belongs to (read-modify-write)."""
     if dev.transaction[number].rmw:
-        family_queue_write(dev, number)
+        operations.family_queue_write(dev, number)
     else:
-        transaction_done(dev, number)
+        transactions.transaction_done(dev, number)
 
 
 @operation(optional=True)
 def page_ended(dev, die_number, number, command):
     """Finish a transaction whose command, READ_PAGE or WRITE_PAGE, has ended."""
-    note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
+    transactions.note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
     if command == READ_PAGE:
         read_ended(dev, number)
     else:
-        transaction_done(dev, number)
+        transactions.transaction_done(dev, number)
 
 
 @inlined
@@ -244,23 +213,10 @@ def _has_input(dev, requests):
     return control.cursor < requests.shape[0] and control.admitted_pages < control.horizon
 
 
-@kernel
-def _ending(dev, last):
-    """Return INPUT_ENDED or HORIZON where a run without a page to admit ends now, else OK."""
-    control = dev.control[0]
-    at_horizon = control.admitted_pages >= control.horizon
-    if not last and not at_horizon:
-        return np.int64(INPUT_ENDED)
-    if control.free_transactions == dev.params[0].window_pages:
-        return np.int64(HORIZON if at_horizon else INPUT_ENDED)
-    return np.int64(OK)
-
-
 @inlined
 def _offer_write(dev):
     """Wake an idle die that can take the head of the common queue (late allocation); say if one can."""
-    params = dev.params[0]
-    control = dev.control[0]
+    params, control = dev.params[0], dev.control[0]
     if params.allocation != LATE or control.write_head < 0:
         return False
     for k in range(params.dies):
@@ -268,7 +224,7 @@ def _offer_write(dev):
         die = dev.die[die_number]
         if die.command == NO_COMMAND and allocate_plane(dev, die_number) >= 0:
             control.die_cursor = remainder(die_number + 1, params.dies)
-            make_ready(dev, die_number)
+            events.make_ready(dev, die_number)
             return True
     return False
 
@@ -302,13 +258,13 @@ def _next_arrival(dev, requests):
 def _carry_out_event(dev):
     """Carry out the first event, and finish what its command was for."""
     params = dev.params[0]
-    dev.control[0].now = next_event_ns(dev)
-    resource = np.int64(take_event(dev))
+    dev.control[0].now = events.next_event_ns(dev)
+    resource = np.int64(events.take_event(dev))
     if resource < params.channels:
-        channel_event(dev, resource)
+        events.channel_event(dev, resource)
         return
     die_number = np.int64(resource - params.channels)
-    command = np.int64(command_ended(dev, die_number))
+    command = np.int64(events.command_ended(dev, die_number))
     if command != READ_PAGE and command != WRITE_PAGE:
         return
     number = np.int64(dev.die[die_number].transaction)
@@ -321,15 +277,14 @@ def _carry_out_event(dev):
 @inlined
 def _pass_time(dev, requests, last_ns):
     """Go on to the next event or arrival, whichever is first, up to `last_ns`; return OK or why not."""
-    control = dev.control[0]
     arrival_ns = _next_arrival(dev, requests)
-    event_ns = next_event_ns(dev)
+    event_ns = events.next_event_ns(dev)
     if min(event_ns, arrival_ns) > last_ns:
-        return np.int64(end_of_time(event_ns, arrival_ns))
+        return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
     if event_ns <= arrival_ns:
         _carry_out_event(dev)
     else:
-        control.now = arrival_ns
+        dev.control[0].now = arrival_ns
     return np.int64(OK)
 
 
@@ -340,8 +295,8 @@ def run_timed(dev, requests, last):
     With `last` false, the end of `requests` stops the device at once: more input is to come.
     """
     control = dev.control[0]
-    periodic, oracle = has_periods(dev), has_oracle(dev)
-    last_ns = latest_ns(dev.params[0]) - 1
+    periodic, oracle = dev.decider.hooks & PERIOD != 0, dev.decider.hooks & ORACLE != 0
+    last_ns = events.latest_ns(dev.params[0]) - 1
     resumed = np.int64(control.resumes)
     while True:
         if periodic and control.clock >= control.period_at:
@@ -351,9 +306,11 @@ def run_timed(dev, requests, last):
         if goes_on != NOTHING:
             control.resumes = NOTHING
         elif not has_input:
-            status = np.int64(_ending(dev, last))
-            if status != OK:
-                return status
+            at_horizon = control.admitted_pages >= control.horizon
+            if not last and not at_horizon:
+                return np.int64(INPUT_ENDED)
+            if control.free_transactions == dev.params[0].window_pages:
+                return np.int64(HORIZON if at_horizon else INPUT_ENDED)
         may_admit = has_input and has_window(dev)
         # The pages of a request come together: only then can those of several planes be written together.
         if may_admit and control.slot >= 0 and goes_on != DISPATCH:
@@ -367,10 +324,10 @@ def run_timed(dev, requests, last):
                 control.next_arrival_ns = _known_arrival(dev, requests)
             die_number, status = np.int64(dev.ready[control.ready_head]), np.int64(AGAIN)
             while status == AGAIN:
-                status = np.int64(family_dispatch(dev, die_number))
+                status = np.int64(operations.family_dispatch(dev, die_number))
             if status != OK:
                 return status
-            take_ready(dev)
+            events.take_ready(dev)
             continue
         if _offer_write(dev):
             continue
@@ -383,6 +340,3 @@ def run_timed(dev, requests, last):
             status = _pass_time(dev, requests, last_ns)
         if status != OK:
             return status
-
-
-# -- at the end of either

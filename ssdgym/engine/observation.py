@@ -9,26 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from ssdgym.engine.core import observed
 from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
-from ssdgym.engine.core.observed import (
-    ANSWER_SEEN,
-    BUNDLE_SEEN,
-    CANDIDATE,
-    DECISION,
-    DIE_SEEN,
-    FEATURE,
-    FEATURE_SHAPES,
-    OUTSIDE,
-    PAGE_SEEN,
-    PLAN_SEEN,
-    SECTOR_SEEN,
-    STREAM_SEEN,
-    TAKEN,
-    WAY_SEEN,
-    decision_feature_at,
-    device_feature_at,
-)
 from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import KINDS, device_type, no_rules
@@ -45,35 +28,37 @@ class ObservationSpec(NamedTuple):
     most_blocks: Any  # int64: most blocks of the sets that fill the table up
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
     # How an ERASE decision is described ...
-    candidate_features: Any = np.zeros(0, FEATURE)
-    context_features: Any = np.zeros(0, FEATURE)
+    candidate_features: Any = np.zeros(0, observed.FEATURE)
+    context_features: Any = np.zeros(0, observed.FEATURE)
     proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks its pick, or -1
     sampled_pages: Any = 0  # int64: pages of a block that are looked at to count updates
-    tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
-    decision: Any = np.zeros(1, DECISION)  # scratch
+    tallies: Any = np.zeros(0, observed.CANDIDATE)  # (K,): scratch
+    decision: Any = np.zeros(1, observed.DECISION)  # scratch
     keys: Any = np.zeros(0, np.int64)  # (K,): scratch
-    outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
+    outside: Any = np.zeros(1, observed.OUTSIDE)  # to write to: the first value outside its bounds
     # ... and those of other kinds: by code that is compiled where one is used.
     observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
-    stream_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of erase sets
-    page_features: Any = np.zeros(0, FEATURE)  # they stand behind those of the decision
+    stream_features: Any = np.zeros(0, observed.FEATURE)  # their columns stand behind those of erase sets
+    page_features: Any = np.zeros(0, observed.FEATURE)  # they stand behind those of the decision
     stream_columns: Any = np.zeros(0, np.int64)  # as `proposed_columns`, of the device's placement first
-    streams: Any = np.zeros(0, STREAM_SEEN)  # (K,): scratch
-    page: Any = np.zeros(1, PAGE_SEEN)  # scratch
-    answer_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of streams
-    die_features: Any = np.zeros(0, FEATURE)  # they stand behind those of pages
+    streams: Any = np.zeros(0, observed.STREAM_SEEN)  # (K,): scratch
+    page: Any = np.zeros(1, observed.PAGE_SEEN)  # scratch
+    answer_features: Any = np.zeros(0, observed.FEATURE)  # their columns stand behind those of streams
+    die_features: Any = np.zeros(0, observed.FEATURE)  # they stand behind those of pages
     answer_columns: Any = np.zeros(0, np.int64)  # of the device's idle rule
-    answers: Any = np.zeros(0, ANSWER_SEEN)  # (K,): scratch
-    die: Any = np.zeros(1, DIE_SEEN)  # scratch
-    way_features: Any = np.zeros(0, FEATURE)  # they, and those below, stand alone but for the decision's
-    sector_features: Any = np.zeros(0, FEATURE)
+    answers: Any = np.zeros(0, observed.ANSWER_SEEN)  # (K,): scratch
+    die: Any = np.zeros(1, observed.DIE_SEEN)  # scratch
+    way_features: Any = np.zeros(
+        0, observed.FEATURE
+    )  # these and those below stand alone but for the decision's
+    sector_features: Any = np.zeros(0, observed.FEATURE)
     way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
-    ways: Any = np.zeros(0, WAY_SEEN)  # (K,): scratch
-    sector: Any = np.zeros(1, SECTOR_SEEN)  # scratch
-    plan_features: Any = np.zeros(0, FEATURE)  # they, and those below, stand alone, likewise
-    bundle_features: Any = np.zeros(0, FEATURE)
-    plans: Any = np.zeros(0, PLAN_SEEN)  # (K,): scratch
-    bundle: Any = np.zeros(1, BUNDLE_SEEN)  # scratch
+    ways: Any = np.zeros(0, observed.WAY_SEEN)  # (K,): scratch
+    sector: Any = np.zeros(1, observed.SECTOR_SEEN)  # scratch
+    plan_features: Any = np.zeros(0, observed.FEATURE)  # they, and those below, stand alone, likewise
+    bundle_features: Any = np.zeros(0, observed.FEATURE)
+    plans: Any = np.zeros(0, observed.PLAN_SEEN)  # (K,): scratch
+    bundle: Any = np.zeros(1, observed.BUNDLE_SEEN)  # scratch
 
 
 class ObservationBuffers(NamedTuple):
@@ -97,7 +82,7 @@ class ObservationBuffers(NamedTuple):
             mask=np.zeros((count, candidates), np.int8),
             context=np.zeros((count, entries), np.float32),
             proposed=np.full((count, proposers), -1, np.int32),
-            taken=np.zeros(count, TAKEN),
+            taken=np.zeros(count, observed.TAKEN),
         )
 
 
@@ -136,7 +121,7 @@ class Shared(NamedTuple):
             requests=np.zeros((count, requests), REQUEST),
             counts=counts,
             status=status,
-            outside=np.zeros(1, OUTSIDE),
+            outside=np.zeros(1, observed.OUTSIDE),
             words=np.zeros(1, np.int64),
             portion=count,
         )
@@ -211,9 +196,9 @@ def describe_decision(dev, spec, context):
     for place in range(spec.context_features.shape[0]):
         feature = spec.context_features[place]
         if feature.of_device:
-            value = device_feature_at(feature.address)(handle)
+            value = observed.device_feature_at(feature.address)(handle)
         else:
-            value = decision_feature_at(feature.address)(handle, spec.decision[0])
+            value = observed.decision_feature_at(feature.address)(handle, spec.decision[0])
         context[place] = checked(spec, behind + place, feature, value)
 
 
@@ -229,8 +214,8 @@ def describing_kernel(row: str, about: str) -> Any:
         answers, how many, features of what it is about and their first entry of the context, what it is
         about, view to write to).
     """
-    row_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[row]))
-    about_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[about]))
+    row_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[row]))
+    about_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[about]))
 
     @inlined
     def describe(dev, spec, handle, row_features, first, rows, count, about_features, place, seen, view):
@@ -274,9 +259,5 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
     """Return what returns the address of the code that describes a decision; it compiles at first use."""
-
-    @cache
-    def compiled() -> tuple[int, Any]:
-        return compiled_address(observe, observer_type(arrays))
-
+    compiled = cache(lambda: compiled_address(observe, observer_type(arrays)))
     return lambda: compiled()[0]

@@ -42,23 +42,6 @@ def set_pair(dev, leader, k, block, mask):
     pair.mask = mask
 
 
-@inlined
-def _start_pair(dev, leader, k, block, mask):
-    """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
-    number = np.int64(dev.block[block].plane)
-    valid = valid_in(dev, block, mask)
-    dev.counters[0].victim_valid_pages += valid
-    dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
-    withdraw_block(dev, block, valid)
-    set_pair(dev, leader, k, block, mask)
-    plane = dev.plane[number]
-    if plane.round_leader < 0:
-        plane.round_leader = leader
-        plane.round_pair = k
-        plane.round_page = 0
-        dev.plane[leader].round_planes += 1
-
-
 @kernel
 def give_up(dev, plane_number):
     """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
@@ -69,19 +52,25 @@ def give_up(dev, plane_number):
 
 
 @inlined
-def _can_collect(dev, plane_number, scratch):
-    """Return whether a plane that may have lost blocks still has a block that can be collected."""
-    pairs = choose_block(dev, scratch, most_invalid_block(dev, plane_number))
-    return pairs > 0 and family_can_move(dev, plane_number, scratch, pairs)
-
-
-@inlined
 def begin_round(dev, leader, pairs, count):
     """Make an erase set the running round of its planes."""
     dev.plane[leader].round_count = count
     dev.plane[leader].round_planes = 0
     for k in range(count):
-        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+        block = np.int64(pairs[k].block)
+        mask = pairs[k].mask
+        number = np.int64(dev.block[block].plane)
+        valid = valid_in(dev, block, mask)
+        dev.counters[0].victim_valid_pages += valid
+        dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
+        withdraw_block(dev, block, valid)
+        set_pair(dev, leader, k, block, mask)
+        plane = dev.plane[number]
+        if plane.round_leader < 0:
+            plane.round_leader = leader
+            plane.round_pair = k
+            plane.round_page = 0
+            dev.plane[leader].round_planes += 1
 
 
 @kernel
@@ -91,7 +80,6 @@ def start_round(dev, leader, pairs, count):
     Where there is no room for its moves since blocks are lost, the block with most invalid pages stands for
     it.
     """
-    control = dev.control[0]
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
         return status
@@ -99,7 +87,7 @@ def start_round(dev, leader, pairs, count):
         pairs = dev.decider.pairs
         count = np.int64(choose_block(dev, pairs, most_invalid_block(dev, leader)))
     begin_round(dev, leader, pairs, count)
-    control.rounds += 1
+    dev.control[0].rounds += 1
     dev.counters[0].gc_invocations += 1
     return OK
 
@@ -110,13 +98,15 @@ def choose_victim(dev, plane_number):
 
     None is started where no block can be collected since too many are lost.
     """
-    if dev.params[0].endures and not _can_collect(dev, plane_number, dev.decider.pairs):
-        give_up(dev, plane_number)
-        return np.int64(OK)
+    decider = dev.decider
+    if dev.params[0].endures:
+        pairs = choose_block(dev, decider.pairs, most_invalid_block(dev, plane_number))
+        if pairs == 0 or not family_can_move(dev, plane_number, decider.pairs, pairs):
+            give_up(dev, plane_number)
+            return np.int64(OK)
     if is_external(dev, ERASE):
         request_action(dev, ERASE, plane_number, 0)
         return decision_code(dev)
-    decider = dev.decider
     pairs = erase_set_by(decider.rules[ERASE], decider.victim_view, plane_number, decider.pairs)
     if pairs < 1:
         return NO_VICTIM

@@ -5,8 +5,6 @@ called with addresses. Several threads may work on one step: each claims devices
 share nothing that is written to, so which thread takes which device makes no difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -14,19 +12,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ssdgym.engine.core import pointer
 from ssdgym.engine.core.family import State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined
 from ssdgym.engine.core.observed import OUTSIDE
-from ssdgym.engine.core.pointer import (
-    STORED_BYTES,
-    add_to,
-    exchange,
-    number_at,
-    pause,
-    pointer_type,
-    read,
-    store_at,
-)
+from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import END_OF_LIFE, FIRST_DECISION, HORIZON, OK, PERIOD_DUE
 from ssdgym.engine.decisions import device_type
@@ -59,36 +49,21 @@ def _is_decision(status):
 
 
 @inlined
-def _go_on(dev, view, shared, i):
-    """Carry out what was chosen and go on to the next decision; return the status."""
-    control, action = dev.control[0], shared.actions[i]
-    status = np.int64(OK)
-    if action >= 0 and control.decision_plane >= 0:
-        view.taken.clock = control.clock
-        view.taken.now = control.now
-        status = settled(dev, family_apply_action(dev, view.sets[action], action))
-    if status == OK:
-        requests = shared.requests[i, : shared.counts[i]]
-        status = family_run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
-    shared.actions[i] = -1
-    shared.status[i] = status
-    return status
-
-
-@inlined
 def _reward(tally, i):
     """Write the reward of a device since the last one, and the terms that make it up."""
     reward, k = 0.0, 0
     for t in range(tally.ends.shape[0]):
         total = 0.0
         while k < tally.ends[t]:
-            total += np.float64(number_at(tally.counters[k, i])) * tally.costs[k, i]
+            total += np.float64(pointer.number_at(tally.counters[k, i])) * tally.costs[k, i]
             k += 1
         tally.terms[t, i] = tally.totals[t, i] - total
         tally.totals[t, i] = total
         reward += tally.weights[t] * tally.terms[t, i]
     if tally.pays[0]:
-        won = number_at(tally.won_counters[0, i]) * tally.won_pages[i] - number_at(tally.won_counters[1, i])
+        won = pointer.number_at(tally.won_counters[0, i]) * tally.won_pages[i] - pointer.number_at(
+            tally.won_counters[1, i]
+        )
         reward += tally.price[i] * np.float64(won - tally.won[i])
         tally.won[i] = won
     tally.reward[i] = reward / tally.unit[i]
@@ -98,7 +73,18 @@ def _reward(tally, i):
 def _visit(dev, view, spec, shared, tally, i, tasks):
     """Do with a device what is to be done."""
     if tasks & ADVANCE:
-        status = _go_on(dev, view, shared, i)
+        # Carry out what was chosen, and go on to the next decision.
+        control, action = dev.control[0], shared.actions[i]
+        status = np.int64(OK)
+        if action >= 0 and control.decision_plane >= 0:
+            view.taken.clock = control.clock
+            view.taken.now = control.now
+            status = settled(dev, family_apply_action(dev, view.sets[action], action))
+        if status == OK:
+            requests = shared.requests[i, : shared.counts[i]]
+            status = family_run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
+        shared.actions[i] = -1
+        shared.status[i] = status
         if not _is_decision(status):
             tasks = DESCRIBE if status in (HORIZON, END_OF_LIFE) else 0
     if tasks & DESCRIBE:
@@ -108,7 +94,7 @@ def _visit(dev, view, spec, shared, tally, i, tasks):
     if tasks & TELL:
         tally.shown[0, i] = dev.control[0].clock - view.taken.clock
         for k in range(tally.shown_counters.shape[0]):
-            tally.shown[k + 1, i] = number_at(tally.shown_counters[k, i])
+            tally.shown[k + 1, i] = pointer.number_at(tally.shown_counters[k, i])
 
 
 #: (device, view, spec, shared, tally, number of the device, tasks), the first five as addresses.
@@ -120,7 +106,7 @@ _visit_at = function_at(types.FunctionType(_VISIT))
 def _work(at, shared, spec, thread):
     """Visit devices until all are claimed."""
     words, portion = shared.words, shared.portion
-    left = add_to(words, _LEFT, -portion)
+    left = pointer.add_to(words, _LEFT, -portion)
     while left > 0:
         claimed = min(portion, left)
         words[_CLAIMED + thread * _WORDS_APART] = claimed
@@ -129,15 +115,15 @@ def _work(at, shared, spec, thread):
             i = shared.which[k]
             _visit_at(shared.visit)(shared.devices[i], shared.views[i], spec, at, shared.tally, i, tasks)
         words[_CLAIMED + thread * _WORDS_APART] = 0
-        add_to(words, _DONE, claimed)
-        left = add_to(words, _LEFT, -portion)
+        pointer.add_to(words, _DONE, claimed)
+        left = pointer.add_to(words, _LEFT, -portion)
 
 
 @inlined
 def _finish(shared, count):
     """Return how many of the devices do not wait for a decision; NOT_DONE if others take long."""
     for _ in range(_ROUNDS):
-        if read(shared.words, _DONE) == count:
+        if pointer.read(shared.words, _DONE) == count:
             others = np.int64(0)
             for k in range(count):
                 others += not _is_decision(shared.status[shared.which[k]])
@@ -145,7 +131,7 @@ def _finish(shared, count):
                 if shared.outside[thread].column != 0:
                     others |= OUT_OF_BOUNDS
             return others
-        pause()
+        pointer.pause()
     return np.int64(NOT_DONE)
 
 
@@ -156,7 +142,7 @@ def _run(shared, at, spec, which, tasks):
         shared.which[k] = which[k]
     words[_TASKS] = tasks
     words[_DONE] = 0
-    exchange(words, _LEFT, count)  # from here on, threads claim devices
+    pointer.exchange(words, _LEFT, count)  # from here on, threads claim devices
     _work(at, shared, spec, 0)
     return _finish(shared, count)
 
@@ -167,22 +153,20 @@ def _help(shared, at, spec, thread):
     idle = 0
     while idle < _IDLE_ROUNDS:
         idle += 1
-        if read(shared.words, _LEFT) > 0 and read(shared.words, _ALONE) == 0:
+        if pointer.read(shared.words, _LEFT) > 0 and pointer.read(shared.words, _ALONE) == 0:
             _work(at, shared, spec, thread)
             idle = 0
-        pause()
+        pointer.pause()
 
 
-@entry
-def _wait(shared, count):
-    return _finish(shared, count)
+_wait = entry(_finish.py_func)
 
 
 @entry
 def _give_up(shared, thread):
     """Take what a thread has claimed as done, and leave nothing to claim; return how many were left."""
-    left = max(exchange(shared.words, _LEFT, 0), 0)
-    add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
+    left = max(pointer.exchange(shared.words, _LEFT, 0), 0)
+    pointer.add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
 
 
 @entry
@@ -196,13 +180,13 @@ def _first_invalid(shared, which):
 
 @entry
 def _store(value, address):
-    store_at(value, address)
+    pointer.store_at(value, address)
 
 
 @entry
 def _store_view(views, i, address):
     sets, features, mask = views.sets[i], views.features[i], views.mask[i]
-    store_at(
+    pointer.store_at(
         ObservationBuffers(sets, features, mask, views.context[i], views.proposed[i], views.taken[i]), address
     )
 
@@ -263,7 +247,7 @@ class Stepper:
         self._stored = _Memory(threads + 2)
         self._words = np.zeros(_CLAIMED + threads * _WORDS_APART, np.int64)
         one_view = ObservationBuffers(*(array[0] for array in views))
-        kinds = [pointer_type(one) for one in (one_view, bound[0], shared, tally)]
+        kinds = [pointer.pointer_type(one) for one in (one_view, bound[0], shared, tally)]
         at_tally, at_shared, *at_questions = self._stored.addresses
         shared.devices[numbers] = self._devices.addresses[::TUPLES]
         shared.views[numbers] = self._views.addresses

@@ -4,31 +4,14 @@ A family whose decisions are taken by such rules has all of these arrays; those 
 keep are of length 1 or empty.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
 
-from ssdgym.engine.core.family import State
+from ssdgym.engine.core.family import COMMON, ERASE_SETS, NO_MEMORY, State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import (
-    BLOCK,
-    BUCKET,
-    CONTROL,
-    COUNTERS,
-    DIE,
-    ENDURANCE,
-    ERASE_PAIR,
-    LOGICAL,
-    PARAMS,
-    PHYSICAL,
-    PLANE,
-    STREAM,
-    SUB_BLOCK,
-)
 
 
 class PolicyView(NamedTuple):
@@ -55,42 +38,18 @@ class PolicyView(NamedTuple):
     table: Any  # words, as many as the rule declares for the device
 
 
-#: The items of each array. Those of a rule's memory are bytes to the engine.
-_ITEMS = PolicyView(
-    params=PARAMS,
-    control=CONTROL,
-    counters=COUNTERS,
-    plane=PLANE,
-    round_pairs=ERASE_PAIR,
-    die=DIE,
-    block=BLOCK,
-    sub_block=SUB_BLOCK,
-    endurance=ENDURANCE,
-    stream=STREAM,
-    open_sub_block=np.int32,
-    bucket=BUCKET,
-    logical=LOGICAL,
-    physical=PHYSICAL,
-    page_memory=np.uint8,
-    block_memory=np.uint8,
-    stream_memory=np.uint8,
-    memory=np.uint8,
-    table=np.uint8,
-)
 #: Whose memory and view there are: that of the victim rule, the placement (and trackers), the rule for idle
 #: dies, the rules for allocation and levelling.
 ROLES = ("victim", "place", "idle", "wear")
 VICTIM, PLACEMENT, IDLE_RULE, WEAR_RULES = range(4)
 #: numba's type of the view, for compiling rules.
-VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, items) for items in _ITEMS)))
+_KEPT = COMMON | ERASE_SETS | NO_MEMORY
+VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, _KEPT[name].dtype) for name in PolicyView._fields)))
 
 
 @inlined
 def view_of(state, i, role):
-    """Return what a rule of a role sees of device `i` of a batch; nothing is copied.
-
-    Arrays that a family does not keep are of length 1 or empty.
-    """
+    """Return what a rule of a role sees of device `i` of a batch; nothing is copied."""
     start = state.params[i, 0].memory_at[role]
     return PolicyView(
         state.params[i],

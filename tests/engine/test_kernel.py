@@ -126,14 +126,6 @@ def test_indices_of_ssdgym__may_be_of_any_width() -> None:
         assert door.helper(of_ssdgym(item))(np.array([5, 6]), width(1)) == 6
 
 
-def test_kernel__a_numba_without_that_option__warns_and_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "CPUTargetOptions", object)
-    with pytest.warns(RuntimeWarning, match="no longer has the option _nrt"):
-        compiled = door.helper(three)
-    assert "_nrt" not in compiled.targetoptions
-    assert compiled() == 3
-
-
 def test_entry__leaves_the_cache_settings_of_others_alone() -> None:
     before = config.CACHE_DIR
     door.entry(three)

@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.wear import mark_worn
 from ssdgym.engine.cells import strain, wears_out
 from ssdgym.engine.core.bits import NONE, list_kernels, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.flash import erase_part, leaves_of, lose, program_anywhere
+from ssdgym.engine.flash import count_written, erase_part, invalidate_pages, leaves_of, program_page
 
 _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "previous")
 
@@ -185,15 +185,6 @@ def review(dev, bundle):
 
 
 @kernel
-def _first_given_up(dev, plane):
-    """Return the lowest bundle of a plane that has been given up and holds blocks; -1 for none."""
-    for bundle in range(plane, dev.merging[0].bundles, np.int64(dev.params[0].planes)):
-        if is_given_up(dev, np.int64(bundle)) and dev.bundle[bundle].eligible:
-            return np.int64(bundle)
-    return np.int64(-1)
-
-
-@kernel
 def victim_of(dev, plane):
     """Return the bundle of a plane to be merged for a free block: the most invalid pages; -1 for none.
 
@@ -204,9 +195,9 @@ def victim_of(dev, plane):
     if record.indexed_blocks == 0:
         return np.int64(-1)
     if dev.params[0].shrinks and dev.life[0].capacity < dev.params[0].logical_pages:
-        given_up = np.int64(_first_given_up(dev, plane))
-        if given_up >= 0:
-            return given_up
+        for bundle in range(plane, dev.merging[0].bundles, np.int64(dev.params[0].planes)):
+            if is_given_up(dev, np.int64(bundle)) and dev.bundle[bundle].eligible:
+                return np.int64(bundle)
     while dev.bundle_bucket[first + record.max_invalid].head < 0:
         record.max_invalid -= 1
     return np.int64(dev.bundle_bucket[first + record.max_invalid].head)
@@ -218,7 +209,7 @@ def victim_of(dev, plane):
 @inlined
 def forget(dev, bundle, ppn):
     """Count a page of a bundle that no logical page is mapped to any more."""
-    lose(dev, ppn)
+    invalidate_pages(dev, ppn // np.int64(dev.params[0].pages_per_sub_block), 1)
     dev.block[ppn // np.int64(dev.params[0].pages_per_block)].invalid += 1
     count_invalid(dev, bundle, 1)
 
@@ -239,7 +230,8 @@ def forget_page(dev, lpn):
 @inlined
 def program(dev, ppn, lpn, version):
     """Program an erased page, and map the logical page to it."""
-    program_anywhere(dev, ppn, lpn, version)
+    program_page(dev, ppn, lpn, version)
+    count_written(dev, ppn // np.int64(dev.params[0].pages_per_sub_block), 1)
     record = dev.block[ppn // np.int64(dev.params[0].pages_per_block)]
     record.written += 1
     dev.plane[record.plane].free_pages -= 1

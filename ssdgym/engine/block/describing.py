@@ -4,8 +4,6 @@ The numbers are features: functions of what is looked at here, called by address
 such a decision is described.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np
@@ -18,25 +16,6 @@ from ssdgym.engine.decisions import MERGE, merge_by
 from ssdgym.engine.observation import describer, describing_kernel, mark_pick, note_decision
 
 _describe = describing_kernel("plan", "bundle")
-
-
-@kernel
-def _look_at_wear(dev, seen):
-    """Write mean and standard deviation of the erases of the smallest parts of a bundle's blocks."""
-    leaves = np.int64(dev.params[0].sub_blocks)
-    seen.blocks = 0
-    total, squares = 0.0, 0.0
-    for slot in range(dev.merging[0].slots):
-        block = block_at(dev, seen.number, np.int64(slot))
-        if block >= 0:
-            seen.blocks += 1
-            for sub in range(block * leaves, (block + 1) * leaves):
-                erases = np.float64(dev.sub_block[sub].erases)
-                total += erases
-                squares += erases * erases
-    count = max(seen.blocks * leaves, np.int64(1))
-    seen.mean_erases = total / count
-    seen.spread = sqrt(max(squares / count - seen.mean_erases * seen.mean_erases, 0.0))
 
 
 @kernel
@@ -59,24 +38,20 @@ def _look_at_bundle(dev, seen):
     seen.merge_ns = merge.cost_ns
     seen.merge_copies = merge.copies
     seen.block_erase_ns = dev.merging[0].erase_ns[0]
-    _look_at_wear(dev, seen)
-
-
-@kernel
-def _look_at_plan(dev, number, plan):
-    """Write what a candidate costs."""
-    figure = dev.figure[number]
-    depth = number - AT_DEPTH
-    plan.number = number
-    plan.depth = depth if depth <= dev.case[0].levels else np.int64(-1)
-    plan.allowed = figure.allowed
-    plan.cost_ns = figure.cost_ns
-    plan.erase_ns = figure.erase_ns
-    plan.copies = figure.copies
-    plan.out_copies = figure.out_copies
-    plan.erases = figure.erases
-    plan.restored = figure.restored
-    plan.at_tolerance = figure.at_tolerance
+    leaves = np.int64(dev.params[0].sub_blocks)
+    seen.blocks = 0
+    total, squares = 0.0, 0.0
+    for slot in range(dev.merging[0].slots):
+        block = block_at(dev, seen.number, np.int64(slot))
+        if block >= 0:
+            seen.blocks += 1
+            for sub in range(block * leaves, (block + 1) * leaves):
+                erases = np.float64(dev.sub_block[sub].erases)
+                total += erases
+                squares += erases * erases
+    count = max(seen.blocks * leaves, np.int64(1))
+    seen.mean_erases = total / count
+    seen.spread = sqrt(max(squares / count - seen.mean_erases * seen.mean_erases, 0.0))
 
 
 @kernel
@@ -89,17 +64,6 @@ def _first_like(dev, number):
         if same and seen.restored == figure.restored:
             return np.int64(other)
     return np.int64(number)
-
-
-@kernel
-def _propose(dev, spec, view):
-    """Note the picks of the proposers, and mark them."""
-    candidates = np.int64(dev.case[0].candidates)
-    for j in range(spec.proposers.shape[0]):
-        pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
-        if 0 <= pick < candidates and dev.figure[pick].allowed:
-            pick = np.int64(_first_like(dev, pick))
-            mark_pick(view, j, pick, spec.proposed_columns[j])
 
 
 def _observe(dev, spec, view, plane):
@@ -116,7 +80,18 @@ def _observe(dev, spec, view, plane):
         return
     offered = np.int64(0)
     for k in range(count):
-        _look_at_plan(dev, np.int64(k), spec.plans[k])
+        plan = spec.plans[k]
+        figure, depth = dev.figure[k], np.int64(k) - AT_DEPTH
+        plan.number = k
+        plan.depth = depth if depth <= dev.case[0].levels else np.int64(-1)
+        plan.allowed = figure.allowed
+        plan.cost_ns = figure.cost_ns
+        plan.erase_ns = figure.erase_ns
+        plan.copies = figure.copies
+        plan.out_copies = figure.out_copies
+        plan.erases = figure.erases
+        plan.restored = figure.restored
+        plan.at_tolerance = figure.at_tolerance
         view.mask[k] = dev.figure[k].allowed and _first_like(dev, np.int64(k)) == k
         offered += view.mask[k]
     _look_at_bundle(dev, spec.bundle[0])
@@ -127,7 +102,13 @@ def _observe(dev, spec, view, plane):
     for k in range(count):
         if not view.mask[k]:
             view.features[k] = np.float32(0.0)
-    _propose(dev, spec, view)
+    # Note the picks of the proposers, and mark them.
+    candidates = np.int64(dev.case[0].candidates)
+    for j in range(spec.proposers.shape[0]):
+        pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
+        if 0 <= pick < candidates and dev.figure[pick].allowed:
+            pick = np.int64(_first_like(dev, pick))
+            mark_pick(view, j, pick, spec.proposed_columns[j])
 
 
 #: Returns the address of what describes MERGE decisions; compiles at first use.

@@ -22,16 +22,13 @@ from ssdgym.engine.view import VICTIM, view_of
 def _format_plane(dev, number):
     """Let all blocks of a plane be in its pool, and no bundle be one that could be merged."""
     params, plane = dev.params[0], dev.plane[number]
-    plane.pool_head = -1
-    plane.pool_tail = -1
-    dev.job[number].bundle = -1
+    plane.pool_head = plane.pool_tail = dev.job[number].bundle = -1
     for block in range(number * params.blocks, (number + 1) * params.blocks):
         dev.block[block].plane = number
         add_block(dev, number, block)
     buckets = np.int64(dev.merging[0].buckets)
     for bucket in range(number * buckets, (number + 1) * buckets):
-        dev.bundle_bucket[bucket].head = -1
-        dev.bundle_bucket[bucket].tail = -1
+        dev.bundle_bucket[bucket].head = dev.bundle_bucket[bucket].tail = -1
 
 
 @inlined

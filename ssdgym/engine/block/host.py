@@ -2,22 +2,8 @@
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import (
-    block_at,
-    erased_pages,
-    first_erased,
-    first_room,
-    forget,
-    free_slot,
-    is_erased,
-    locate,
-    plane_of_bundle,
-    program,
-    review,
-    set_block,
-    take_block,
-)
-from ssdgym.engine.block.jobs import demand_job, goes_on, host_pays, job_command
+from ssdgym.engine.block import bundles
+from ssdgym.engine.block.jobs import HAS_TO_WAIT, demand_job, goes_on, host_pays, job_command
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
 from ssdgym.engine.block.steps import ERASED
 from ssdgym.engine.cells import is_over
@@ -25,8 +11,9 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK
-from ssdgym.engine.flash import Phases, check_page, write_phases
+from ssdgym.engine.flash import Phases, check_page, read_phases, write_phases
 from ssdgym.engine.loop import lpn_of, read_ended
+from ssdgym.engine.time import transactions
 from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
@@ -34,68 +21,18 @@ from ssdgym.engine.time.events import (
     WRITE_PAGE,
     start_command,
     start_gc_command,
-    wake,
 )
-from ssdgym.engine.time.transactions import (
-    is_partial,
-    mark_queued,
-    pop_read,
-    pop_write,
-    push_read,
-    push_write,
-    transaction_done,
-)
-
-#: There is no page for a page of the host before a job has ended; it goes on now.
-HAS_TO_WAIT = -100
-
-
-@inlined
-def _wait_for(dev, plane, bundle, cause):
-    status = np.int64(demand_job(dev, plane, bundle, cause))
-    return np.int64(HAS_TO_WAIT) if status == OK else status
 
 
 @inlined
 def _add_block(dev, plane, bundle, slot):
     """Give a bundle a free block of its plane; return its number, HAS_TO_WAIT or an error."""
     if dev.plane[plane].pool_count <= dev.merging[0].least_free:
-        return _wait_for(dev, plane, np.int64(-1), POOL)
-    block = np.int64(take_block(dev, plane))
-    set_block(dev, bundle, slot, block)
-    review(dev, bundle)
+        return demand_job(dev, plane, np.int64(-1), POOL)
+    block = np.int64(bundles.take_block(dev, plane))
+    bundles.set_block(dev, bundle, slot, block)
+    bundles.review(dev, bundle)
     return block
-
-
-@inlined
-def _place_in_pair(dev, plane, bundle, place, lpn):
-    """Return the page of the data or the update block that a page goes to (NFTL)."""
-    size = np.int64(dev.params[0].pages_per_block)
-    data, update = block_at(dev, bundle, DATA), block_at(dev, bundle, UPDATE)
-    if data < 0:
-        data = _add_block(dev, plane, bundle, np.int64(DATA))
-        return data * size + place if data >= 0 else data
-    if dev.logical[lpn].ppn < 0 and is_erased(dev, data * size + place):
-        return data * size + place
-    if update < 0:
-        update = _add_block(dev, plane, bundle, np.int64(UPDATE))
-        return update * size if update >= 0 else update
-    if erased_pages(dev, update) > 0:
-        return update * size + dev.block[update].written
-    return _wait_for(dev, plane, bundle, FULL)
-
-
-@inlined
-def _place_in_superblock(dev, plane, bundle):
-    """Return the first erased page of a superblock, of a new block if there is none."""
-    merging = dev.merging[0]
-    block = first_room(dev, bundle, (np.int64(1) << np.int64(merging.slots)) - 1)
-    if block >= 0:
-        return np.int64(first_erased(dev, block))
-    if dev.bundle[bundle].held >= merging.physical_blocks:
-        return _wait_for(dev, plane, bundle, FULL)
-    block = _add_block(dev, plane, bundle, free_slot(dev, bundle))
-    return block * np.int64(dev.params[0].pages_per_block) if block >= 0 else block
 
 
 @kernel
@@ -106,8 +43,27 @@ def find_place(dev, plane, bundle, place, lpn):
         job.urgent = 1
         return np.int64(HAS_TO_WAIT)
     if dev.merging[0].kind == NFTL:
-        return np.int64(_place_in_pair(dev, plane, bundle, place, lpn))
-    return np.int64(_place_in_superblock(dev, plane, bundle))
+        size = np.int64(dev.params[0].pages_per_block)
+        data, update = bundles.block_at(dev, bundle, DATA), bundles.block_at(dev, bundle, UPDATE)
+        if data < 0:
+            data = _add_block(dev, plane, bundle, np.int64(DATA))
+            return data * size + place if data >= 0 else data
+        if dev.logical[lpn].ppn < 0 and bundles.is_erased(dev, data * size + place):
+            return data * size + place
+        if update < 0:
+            update = _add_block(dev, plane, bundle, np.int64(UPDATE))
+            return update * size if update >= 0 else update
+        if bundles.erased_pages(dev, update) > 0:
+            return update * size + dev.block[update].written
+        return demand_job(dev, plane, bundle, FULL)
+    merging = dev.merging[0]
+    block = bundles.first_room(dev, bundle, (np.int64(1) << np.int64(merging.slots)) - 1)
+    if block >= 0:
+        return np.int64(bundles.first_erased(dev, block))
+    if dev.bundle[bundle].held >= merging.physical_blocks:
+        return demand_job(dev, plane, bundle, FULL)
+    block = _add_block(dev, plane, bundle, bundles.free_slot(dev, bundle))
+    return block * np.int64(dev.params[0].pages_per_block) if block >= 0 else block
 
 
 @inlined
@@ -125,24 +81,14 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
-        forget(dev, bundle, old)
+        bundles.forget(dev, bundle, old)
     else:
         dev.plane[plane].valid += 1
-    program(dev, ppn, lpn, version)
+    bundles.program(dev, ppn, lpn, version)
     logical.version = version
     count_host_page(dev, plane)
     if dev.merging[0].spread:
         host_pays(dev, plane, bundle)
-
-
-@kernel
-def _programmed_above(dev, ppn):
-    """Count the programmed pages of a block above one, where jobs have erased some between."""
-    size = np.int64(dev.params[0].pages_per_block)
-    count = np.int64(0)
-    for above in range(ppn + 1, (ppn // size + 1) * size):
-        count += not is_erased(dev, np.int64(above))
-    return count
 
 
 @inlined
@@ -151,15 +97,20 @@ def _searched_pages(dev, lpn, ppn):
     merging = dev.merging[0]
     if merging.kind != NFTL or not merging.search_timed:
         return np.int64(0)
-    bundle, _ = locate(dev, lpn)
-    update = block_at(dev, bundle, UPDATE)
+    bundle, _ = bundles.locate(dev, lpn)
+    update = bundles.block_at(dev, bundle, UPDATE)
     if update < 0:
         return np.int64(0)
     first = update * np.int64(dev.params[0].pages_per_block)
     if not first <= ppn < first + dev.params[0].pages_per_block:
         return np.int64(dev.block[update].written)
-    if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
-        return _programmed_above(dev, ppn)
+    if dev.job[bundles.plane_of_bundle(dev, bundle)].bundle == bundle:
+        # Jobs have erased some of those above: count what is still programmed.
+        size = np.int64(dev.params[0].pages_per_block)
+        count = np.int64(0)
+        for above in range(ppn + 1, (ppn // size + 1) * size):
+            count += not bundles.is_erased(dev, np.int64(above))
+        return count
     return first + dev.block[update].written - 1 - ppn
 
 
@@ -189,13 +140,13 @@ def do_write(dev, request):
     """Write the next page of a request; AGAIN where a job goes first."""
     control = dev.control[0]
     lpn = lpn_of(dev, request)
-    bundle, place = locate(dev, lpn)
-    plane = plane_of_bundle(dev, bundle)
+    bundle, place = bundles.locate(dev, lpn)
+    plane = bundles.plane_of_bundle(dev, bundle)
     ppn = np.int64(find_place(dev, plane, bundle, place, lpn))
     if ppn < 0:
         control.gc_plane = plane
         return np.int64(AGAIN if ppn == HAS_TO_WAIT else ppn)
-    if is_partial(request, control.offset) and dev.logical[lpn].ppn >= 0:
+    if transactions.is_partial(request, control.offset) and dev.logical[lpn].ppn >= 0:
         read_page(dev, lpn)
         dev.counters[0].rmw_reads += 1
     control.admitted_pages += 1
@@ -224,30 +175,27 @@ def do_work(dev):
 @inlined
 def _die_of(dev, number):
     """Return the die that the logical page of a transaction goes to."""
-    bundle, _ = locate(dev, np.int64(dev.transaction[number].lpn))
-    return remainder(plane_of_bundle(dev, bundle), dev.params[0].dies)
+    bundle, _ = bundles.locate(dev, np.int64(dev.transaction[number].lpn))
+    return remainder(bundles.plane_of_bundle(dev, bundle), dev.params[0].dies)
 
 
 @inlined
 def queue_read(dev, number):
     """Queue a read to the die of its logical page."""
     die_number = _die_of(dev, number)
-    push_read(dev, die_number, number)
-    wake(dev, die_number)
+    transactions.queue_read(dev, die_number, number, read_phases(dev.params[0]))
 
 
 @inlined
 def queue_write(dev, number):
     """Queue a write to the die of its logical page."""
     die_number = _die_of(dev, number)
-    mark_queued(dev, die_number, number)
-    push_write(dev, dev.die[die_number], number)
-    wake(dev, die_number)
+    transactions.queue_write(dev, die_number, dev.die[die_number], number, write_phases(dev.params[0], 1))
 
 
 @inlined
 def _start_read(dev, die_number):
-    number = pop_read(dev, die_number)
+    number = transactions.pop_read(dev, die_number)
     lpn = np.int64(dev.transaction[number].lpn)
     rmw = dev.transaction[number].rmw
     if dev.logical[lpn].ppn < 0:  # trimmed while the read was waiting
@@ -259,35 +207,22 @@ def _start_read(dev, die_number):
     return np.int64(OK)
 
 
-@kernel
-def _go_on_with_job(dev, die_number, plane):
-    status, done, phases = job_command(dev, plane)
-    if status != OK:
-        return status
-    if done < 0:
-        return np.int64(AGAIN)
-    if is_over(dev):
-        return np.int64(END_OF_LIFE)
-    start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
-    return np.int64(OK)
-
-
 @inlined
 def _start_write(dev, die_number):
     number = np.int64(dev.die[die_number].write_head)
     lpn, version = np.int64(dev.transaction[number].lpn), np.int64(dev.transaction[number].version)
-    bundle, place = locate(dev, lpn)
-    plane = plane_of_bundle(dev, bundle)
+    bundle, place = bundles.locate(dev, lpn)
+    plane = bundles.plane_of_bundle(dev, bundle)
     behind = version - dev.logical[lpn].version
     if behind <= 0:  # overtaken: nothing is programmed
-        pop_write(dev, dev.die[die_number])
+        transactions.pop_write(dev, dev.die[die_number])
         count_host_page(dev, plane)
-        transaction_done(dev, number)
+        transactions.transaction_done(dev, number)
         return np.int64(AGAIN)
     ppn = np.int64(find_place(dev, plane, bundle, place, lpn))
     if ppn < 0:
         return np.int64(AGAIN if ppn == HAS_TO_WAIT else ppn)
-    pop_write(dev, dev.die[die_number])
+    transactions.pop_write(dev, dev.die[die_number])
     dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
     start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(dev.params[0], 1))
@@ -303,7 +238,15 @@ def dispatch_die(dev, die_number):
         return _start_read(dev, die_number)
     for plane in range(die_number, params.planes, params.dies):
         if goes_on(dev, plane):
-            return np.int64(_go_on_with_job(dev, die_number, np.int64(plane)))
+            status, done, phases = job_command(dev, np.int64(plane))
+            if status != OK:
+                return status
+            if done < 0:
+                return np.int64(AGAIN)
+            if is_over(dev):
+                return np.int64(END_OF_LIFE)
+            start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
+            return np.int64(OK)
     if reads:
         return _start_read(dev, die_number)
     if dev.die[die_number].write_head >= 0:

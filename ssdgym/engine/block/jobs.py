@@ -2,19 +2,10 @@
 
 import numpy as np
 
+from ssdgym.engine.block import plans
 from ssdgym.engine.block.bundles import block_at, erased_pages, review, victim_of
 from ssdgym.engine.block.lifetime import is_short
-from ssdgym.engine.block.plans import (
-    MERGE_BLOCKS,
-    candidates_of,
-    compacted_slots,
-    fill_figures,
-    held_slots,
-    largest_invalid,
-    look_at,
-    make_draft,
-    merged_slots,
-)
+from ssdgym.engine.block.plans import MERGE_BLOCKS
 from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
 from ssdgym.engine.block.steps import COPIED, SCANNED, next_step
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -22,6 +13,9 @@ from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import MERGE, PENDING, is_external, merge_by, request_action, status_of
 from ssdgym.engine.flash import NO_PHASE, Phases, duration_of, move_phases
+
+#: There is no page for a page of the host before a job has ended; it goes on now.
+HAS_TO_WAIT = -100
 
 
 @inlined
@@ -53,12 +47,12 @@ def begin_job(dev, plane, bundle, cause, urgent):
 def demand_job(dev, plane, bundle, cause):
     """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
 
-    In a plane that is short of blocks, as some are lost, it is the victim. Returns OK, or OUT_OF_SPACE where
-    there is nothing to merge.
+    In a plane that is short of blocks, as some are lost, it is the victim. Returns HAS_TO_WAIT, or
+    OUT_OF_SPACE where there is nothing to merge.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1
-        return np.int64(OK)
+        return np.int64(HAS_TO_WAIT)
     if is_short(dev, plane):
         bundle, cause = np.int64(-1), POOL
     if bundle < 0:
@@ -66,7 +60,7 @@ def demand_job(dev, plane, bundle, cause):
         if bundle < 0:
             return np.int64(OUT_OF_SPACE)
     begin_job(dev, plane, bundle, cause, 1)
-    return np.int64(OK)
+    return np.int64(HAS_TO_WAIT)
 
 
 @kernel
@@ -106,86 +100,63 @@ def _count_plan(dev, plane, answer):
         record.since_merge += 1
 
 
-@inlined
-def _set_share(dev, plane, cost_ns):
-    """Set how many commands each page of the host pays for, if jobs are spread, until the pool is empty."""
-    job = dev.job[plane]
-    copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
-    commands = (cost_ns + copy_ns - 1) // copy_ns
-    pages = max(np.int64(dev.plane[plane].pool_count) - 1, 1)
-    job.step = max((commands + pages - 1) // pages, 1)
-    job.owed = job.step
-
-
-@inlined
-def _set_blocks(dev, plane, answer):
-    """Note which blocks of the bundle are emptied, and in which partial blocks are erased."""
-    job = dev.job[plane]
-    bundle = np.int64(job.bundle)
-    held = held_slots(dev, bundle)
-    if dev.merging[0].kind == NFTL:
-        data = np.int64(1) << DATA
-        emptied = held if answer == MERGE_BLOCKS else held & ~data
-    elif answer == MERGE_BLOCKS:
-        emptied = np.int64(merged_slots(dev, bundle, np.int64(job.cause)))
-    else:
-        emptied = compacted_slots(dev, bundle)
-    job.emptied = emptied
-    job.left = held & ~emptied
-
-
-@kernel
-def _set_plans(dev, plane, answer):
-    """Make the plans for all blocks in which partial blocks are erased, and keep them for the job."""
-    job = dev.job[plane]
-    bundle = np.int64(job.bundle)
-    for slot in range(dev.merging[0].slots):
-        if answer != MERGE_BLOCKS and np.int64(job.left) >> slot & 1:
-            block = block_at(dev, bundle, np.int64(slot))
-            look_at(dev, bundle, block)
-            make_draft(dev, block, answer)
-            dev.job_plan[plane, slot, 0] = dev.draft[0].plan[0]
-            dev.job_plan[plane, slot, 1] = dev.draft[0].plan[1]
-
-
-@inlined
-def _set_first_erase(dev, plane, answer):
-    """Choose the part of the update block that is erased first, if what leaves the data block needs it."""
-    job = dev.job[plane]
-    job.node = 0
-    if dev.merging[0].kind == NFTL and answer != MERGE_BLOCKS:
-        update = block_at(dev, np.int64(job.bundle), UPDATE)
-        if dev.figure[answer].out_copies > erased_pages(dev, update):
-            job.node, _ = largest_invalid(dev, update)
-
-
 @kernel
 def _plan(dev, plane):
     """Take the decision how a job is done; return OK, the decision that is due, or ILLEGAL_ANSWER."""
-    fill_figures(dev, plane)
+    plans.fill_figures(dev, plane)
     if is_external(dev, MERGE):
         answer = np.int64(request_action(dev, MERGE, plane, np.int64(dev.job[plane].bundle)))
         if answer == PENDING:
             return status_of(dev, answer)
     else:
-        answer = np.int64(merge_by(dev.decider.rules[MERGE], dev.figure[: candidates_of(dev)], dev.case))
+        answer = np.int64(
+            merge_by(dev.decider.rules[MERGE], dev.figure[: plans.candidates_of(dev)], dev.case)
+        )
     if not is_allowed(dev, answer):
         return np.int64(ILLEGAL_ANSWER)
     job = dev.job[plane]
     job.answer = answer
     job.phase = SCAN
     _count_plan(dev, plane, answer)
-    _set_share(dev, plane, np.int64(dev.figure[answer].cost_ns))
-    _set_blocks(dev, plane, answer)
-    _set_plans(dev, plane, answer)
-    _set_first_erase(dev, plane, answer)
+    # Each page of the host pays for so many commands, if jobs are spread, until the pool is empty.
+    copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
+    commands = (np.int64(dev.figure[answer].cost_ns) + copy_ns - 1) // copy_ns
+    pages = max(np.int64(dev.plane[plane].pool_count) - 1, 1)
+    job.step = max((commands + pages - 1) // pages, 1)
+    job.owed = job.step
+    # Which blocks of the bundle are emptied, and in which partial blocks are erased.
+    bundle = np.int64(job.bundle)
+    held = plans.held_slots(dev, bundle)
+    if dev.merging[0].kind == NFTL:
+        data = np.int64(1) << DATA
+        emptied = held if answer == MERGE_BLOCKS else held & ~data
+    elif answer == MERGE_BLOCKS:
+        emptied = np.int64(plans.merged_slots(dev, bundle, np.int64(job.cause)))
+    else:
+        emptied = plans.compacted_slots(dev, bundle)
+    job.emptied = emptied
+    job.left = held & ~emptied
+    # Keep the plans for all blocks in which partial blocks are erased.
+    for slot in range(dev.merging[0].slots):
+        if answer != MERGE_BLOCKS and np.int64(job.left) >> slot & 1:
+            block = block_at(dev, bundle, np.int64(slot))
+            plans.look_at(dev, bundle, block)
+            plans.make_draft(dev, block, answer)
+            dev.job_plan[plane, slot, 0] = dev.draft[0].plan[0]
+            dev.job_plan[plane, slot, 1] = dev.draft[0].plan[1]
+    # A part of the update block is erased first, if what leaves the data block needs it.
+    job.node = 0
+    if dev.merging[0].kind == NFTL and answer != MERGE_BLOCKS:
+        update = block_at(dev, np.int64(job.bundle), UPDATE)
+        if dev.figure[answer].out_copies > erased_pages(dev, update):
+            job.node, _ = plans.largest_invalid(dev, update)
     return np.int64(OK)
 
 
 @inlined
 def is_allowed(dev, answer):
     """Return whether a candidate of the last decision can be carried out."""
-    return 0 <= answer < candidates_of(dev) and dev.figure[answer].allowed
+    return 0 <= answer < plans.candidates_of(dev) and dev.figure[answer].allowed
 
 
 # -- carrying out

@@ -5,7 +5,7 @@ See `docs/lifetime.md`.
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import block_at, is_given_up, review, victim_of
+from ssdgym.engine.block.bundles import is_given_up, review, victim_of
 from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.blocks.manager import retire
 from ssdgym.engine.blocks.wear import is_worn
@@ -13,16 +13,6 @@ from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import RETIRED
-
-
-@kernel
-def holds_worn(dev, bundle):
-    """Return whether a block of a bundle is worn."""
-    for slot in range(dev.merging[0].slots):
-        block = block_at(dev, bundle, np.int64(slot))
-        if block >= 0 and is_worn(dev, block):
-            return True
-    return False
 
 
 @inlined
@@ -71,17 +61,11 @@ def _supported(dev):
     return bundles * merging.span
 
 
-@kernel
-def settle_losses(dev):
-    """Draw the consequence of lost blocks: give up bundles, or end the life of the device."""
-    settle_for(dev, np.int64(_supported(dev)))
-    for bundle in range(dev.merging[0].bundles):
-        if is_given_up(dev, np.int64(bundle)):
-            review(dev, np.int64(bundle))
-
-
 @inlined
 def settle(dev, block):
     """Draw the consequence of a block that may have been retired."""
     if dev.block[block].status & RETIRED:
-        settle_losses(dev)
+        settle_for(dev, np.int64(_supported(dev)))
+        for bundle in range(dev.merging[0].bundles):
+            if is_given_up(dev, np.int64(bundle)):
+                review(dev, np.int64(bundle))

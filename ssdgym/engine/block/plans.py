@@ -3,7 +3,6 @@
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, is_given_up, locate, valid_pages
-from ssdgym.engine.block.lifetime import holds_worn
 from ssdgym.engine.block.state import DATA, MAX_SLOTS, NFTL, UPDATE
 from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.core.bits import NONE, ONE, has
@@ -28,21 +27,6 @@ def candidates_of(dev):
 
 
 @kernel
-def _count_back(dev, bundle):
-    """Count the valid pages of the update block by the sub-block of the data block that they belong to."""
-    params, merging = dev.params[0], dev.merging[0]
-    leaves = np.int64(1) << np.int64(merging.levels)
-    update = block_at(dev, bundle, UPDATE)
-    if merging.kind != NFTL or update < 0:
-        return
-    first = update * np.int64(params.pages_per_block)
-    for ppn in range(first, first + params.pages_per_block):
-        if is_valid(dev, ppn):
-            _, place = locate(dev, np.int64(dev.physical[ppn].lpn))
-            dev.node[leaves + place // np.int64(params.pages_per_sub_block)].back += 1
-
-
-@kernel
 def look_at(dev, bundle, block):
     """Count the pages of each partial block of a block that a plan is made for."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
@@ -51,7 +35,14 @@ def look_at(dev, bundle, block):
         node.valid = held.written - held.invalid
         node.invalid = held.invalid
         node.back = 0
-    _count_back(dev, bundle)
+    # Those of the update block go back to the data block.
+    params, update = dev.params[0], block_at(dev, bundle, UPDATE)
+    if dev.merging[0].kind == NFTL and update >= 0:
+        first = update * np.int64(params.pages_per_block)
+        for ppn in range(first, first + params.pages_per_block):
+            if is_valid(dev, ppn):
+                _, place = locate(dev, np.int64(dev.physical[ppn].lpn))
+                dev.node[leaves + place // np.int64(params.pages_per_sub_block)].back += 1
     for k in range(leaves - 1, 0, -1):
         node, low, high = dev.node[k], dev.node[2 * k], dev.node[2 * k + 1]
         node.valid = low.valid + high.valid
@@ -67,16 +58,6 @@ def _is_needed(dev, number, level, corrupted):
     count = np.int64(1) << (np.int64(dev.merging[0].levels) - level)
     first = (number - (np.int64(1) << level)) * count
     return (corrupted >> np.uint64(first)) & (~NONE >> np.uint64(64 - count)) != NONE
-
-
-@inlined
-def _restore_ns(dev, number, level, corrupted):
-    """Return what erasing a partial block costs with the copies around it; 0 if there is no need to."""
-    if not _is_needed(dev, number, level, corrupted):
-        return np.int64(0)
-    node = dev.node[number]
-    copies = 2 * np.int64(node.valid) + np.int64(node.back)
-    return copies * np.int64(dev.params[0].copy_cost) + np.int64(dev.merging[0].erase_ns[level])
 
 
 @kernel
@@ -99,8 +80,10 @@ def _least_cost(dev, corrupted):
     for level in range(levels, -1, -1):
         for k in range(np.int64(1) << level, np.int64(2) << level):
             node = dev.node[k]
-            node.cost_ns = _restore_ns(dev, np.int64(k), np.int64(level), corrupted)
-            node.halved = 0
+            node.cost_ns = node.halved = 0
+            if _is_needed(dev, np.int64(k), np.int64(level), corrupted):
+                copies = 2 * np.int64(node.valid) + np.int64(node.back)
+                node.cost_ns = copies * np.int64(dev.params[0].copy_cost) + dev.merging[0].erase_ns[level]
             if level < levels:
                 halves = dev.node[2 * k].cost_ns + dev.node[2 * k + 1].cost_ns
                 if halves < node.cost_ns:
@@ -122,32 +105,16 @@ def _least_cost(dev, corrupted):
 
 
 @kernel
-def _at_level(dev, corrupted, level):
-    """Plan to erase all partial blocks of one level that have to be."""
-    for k in range(np.int64(1) << level, np.int64(2) << level):
-        if _is_needed(dev, np.int64(k), level, corrupted):
-            _add_to_plan(dev, np.int64(k), level)
-
-
-@inlined
-def _disturbed_by(dev, block, s):
-    """Return how often a sub-block will have been disturbed after the plan."""
-    leaves = np.int64(1) << np.int64(dev.merging[0].levels)
-    cover = dev.draft[0].cover
-    times = np.int64(dev.disturbed[block * leaves + s])
-    times += s > 0 and has(cover, s - 1)
-    times += s + 1 < leaves and has(cover, s + 1)
-    return times
-
-
-@kernel
 def _corrupted_by(dev, block, margin):
     """Return the sub-blocks with data that a plan leaves, disturbed `margin` more often than tolerated."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
-    found = NONE
+    found, cover = NONE, dev.draft[0].cover
     for s in range(leaves):
-        if dev.node[leaves + s].valid > 0 and not has(dev.draft[0].cover, s):
-            over = _disturbed_by(dev, block, np.int64(s)) - np.int64(dev.merging[0].tolerance)
+        if dev.node[leaves + s].valid > 0 and not has(cover, s):
+            times = np.int64(dev.disturbed[block * leaves + s])
+            times += s > 0 and has(cover, s - 1)
+            times += s + 1 < leaves and has(cover, s + 1)
+            over = times - np.int64(dev.merging[0].tolerance)
             if over == margin or (margin > 0 and over > margin):
                 found |= ONE << np.uint64(s)
     return found
@@ -168,7 +135,11 @@ def make_draft(dev, block, candidate):
         if candidate == candidates_of(dev) - 1:
             _least_cost(dev, corrupted)
         else:
-            _at_level(dev, corrupted, np.int64(candidate - AT_DEPTH))
+            # All partial blocks of one level that have to be erased.
+            level = np.int64(candidate - AT_DEPTH)
+            for k in range(np.int64(1) << level, np.int64(2) << level):
+                if _is_needed(dev, np.int64(k), level, corrupted):
+                    _add_to_plan(dev, np.int64(k), level)
         found = np.uint64(_corrupted_by(dev, block, np.int64(1))) if cares else NONE
         if found == NONE:
             break
@@ -272,13 +243,12 @@ def _valid_beside(dev, block, s):
 @kernel
 def largest_invalid(dev, block):
     """Return the largest partial block of a block that holds invalid pages only, and those; 0 for none."""
-    params = dev.params[0]
     levels = np.int64(dev.merging[0].levels)
     for node in range(1, np.int64(2) << levels):
         first, count = leaves_of(levels, np.int64(node))
         written, invalid = np.int64(0), np.int64(0)
         for s in range(first, first + count):
-            held = dev.sub_block[block * np.int64(params.sub_blocks) + s]
+            held = dev.sub_block[block * np.int64(dev.params[0].sub_blocks) + s]
             written += held.written
             invalid += held.invalid
         if written == 0 or invalid < written:
@@ -289,20 +259,6 @@ def largest_invalid(dev, block):
 
 
 # -- the figures
-
-
-@inlined
-def _add_draft(dev, figure):
-    draft = dev.draft[0]
-    figure.cost_ns += draft.cost_ns
-    figure.erase_ns += draft.erase_ns
-    figure.copies += draft.copies
-    figure.out_copies += draft.out_copies
-    figure.erases += draft.erases
-    figure.restored += np.int64(count_bits(draft.restored))
-    figure.at_tolerance += draft.at_tolerance
-    for word in range(2):
-        figure.parts = (figure.parts ^ draft.plan[word]) * _MIXING
 
 
 @inlined
@@ -324,15 +280,28 @@ def _figure_block(dev, bundle, block):
     look_at(dev, bundle, block)
     for candidate in range(AT_DEPTH, candidates_of(dev)):
         make_draft(dev, block, np.int64(candidate))
-        _add_draft(dev, dev.figure[candidate])
+        figure, draft = dev.figure[candidate], dev.draft[0]
+        figure.cost_ns += draft.cost_ns
+        figure.erase_ns += draft.erase_ns
+        figure.copies += draft.copies
+        figure.out_copies += draft.out_copies
+        figure.erases += draft.erases
+        figure.restored += np.int64(count_bits(draft.restored))
+        figure.at_tolerance += draft.at_tolerance
+        for word in range(2):
+            figure.parts = (figure.parts ^ draft.plan[word]) * _MIXING
 
 
-@inlined
+@kernel
 def may_m_merge(dev, bundle):
-    """Return whether a bundle may be merged in place once more before a Merge."""
+    """Return whether a bundle may be merged in place once more before a Merge: no block of it is worn."""
     if dev.bundle[bundle].since_merge >= dev.merging[0].most_m_merges:
         return False
-    return not dev.params[0].endures or not holds_worn(dev, bundle)
+    for slot in range(dev.merging[0].slots):
+        block = block_at(dev, bundle, np.int64(slot))
+        if dev.params[0].endures and block >= 0 and is_worn(dev, block):
+            return False
+    return True
 
 
 @kernel
@@ -379,24 +348,6 @@ def _figure_superblock(dev, bundle, plane, cause):
 
 
 @kernel
-def _fill_case(dev, plane, bundle, cause):
-    case, merging = dev.case[0], dev.merging[0]
-    case.plane = plane
-    case.bundle = bundle
-    case.cause = cause
-    case.candidates = candidates_of(dev)
-    case.since_merge = dev.bundle[bundle].since_merge
-    case.limit = merging.most_m_merges
-    case.free_blocks = dev.plane[plane].pool_count
-    case.kept_blocks = merging.kept_free
-    case.waiting = dev.plane[plane].indexed_blocks
-    case.valid, _ = pages_in(dev, bundle, held_slots(dev, bundle))
-    case.invalid = dev.bundle[bundle].invalid
-    case.block_pages = dev.params[0].pages_per_block
-    case.levels = merging.levels
-
-
-@kernel
 def fill_figures(dev, plane):
     """Write the figures of all candidates for the job of a plane, and what is merged."""
     job = dev.job[plane]
@@ -412,4 +363,17 @@ def fill_figures(dev, plane):
         _figure_nftl(dev, bundle)
     else:
         _figure_superblock(dev, bundle, plane, cause)
-    _fill_case(dev, plane, bundle, cause)
+    case, merging = dev.case[0], dev.merging[0]
+    case.plane = plane
+    case.bundle = bundle
+    case.cause = cause
+    case.candidates = candidates_of(dev)
+    case.since_merge = dev.bundle[bundle].since_merge
+    case.limit = merging.most_m_merges
+    case.free_blocks = dev.plane[plane].pool_count
+    case.kept_blocks = merging.kept_free
+    case.waiting = dev.plane[plane].indexed_blocks
+    case.valid, _ = pages_in(dev, bundle, held_slots(dev, bundle))
+    case.invalid = dev.bundle[bundle].invalid
+    case.block_pages = dev.params[0].pages_per_block
+    case.levels = merging.levels

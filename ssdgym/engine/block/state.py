@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, NOT_KEPT, Array, Arrays
-from ssdgym.engine.core.records import CASE, LIST, MAX_LEVELS, MAX_PLANS, PLAN
+from ssdgym.engine.core.records import CASE, LIST, MAX_LEVELS, MAX_PLANS, PLAN, fields
 
 #: The FTLs of the family.
 NFTL, SUPERBLOCK = range(2)
@@ -85,10 +85,7 @@ DRAFT = np.dtype(
         ("restored", "u8"),  # those because of disturbance
         ("cost_ns", "i8"),
         ("erase_ns", "i8"),
-        ("copies", "i4"),
-        ("out_copies", "i4"),
-        ("erases", "i4"),
-        ("at_tolerance", "i4"),
+        *fields("i4", "copies out_copies erases at_tolerance"),
     ],
     align=True,
 )
@@ -101,14 +98,8 @@ TALLY = np.dtype(
         ("pool_jobs", "i8"),  # for a free block
         ("spare_reads", "i8"),  # by jobs
         ("search_reads", "i8"),  # by reads of the host
-        ("partial_erases", "i8"),
-        ("out_copies", "i8"),
-        ("spoiled_pages", "i8"),
-        ("restored_leaves", "i8"),
-        ("gc_spare_ns", "i8"),
-        ("gc_read_ns", "i8"),
-        ("gc_write_ns", "i8"),
-        ("gc_erase_ns", "i8"),
+        *fields("i8", "partial_erases out_copies spoiled_pages restored_leaves gc_spare_ns gc_read_ns"),
+        *fields("i8", "gc_write_ns gc_erase_ns"),
     ],
     align=True,
 )

@@ -2,36 +2,9 @@
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import (
-    block_at,
-    erase,
-    erased_pages,
-    first_erased,
-    first_room,
-    forget,
-    free_slot,
-    page_at,
-    program,
-    review,
-    set_block,
-    take_block,
-)
+from ssdgym.engine.block import bundles, state
 from ssdgym.engine.block.lifetime import release, settle
 from ssdgym.engine.block.plans import MERGE_BLOCKS, held_slots
-from ssdgym.engine.block.state import (
-    BACK,
-    CUT,
-    DATA,
-    END,
-    FIRST_ERASE,
-    MOVE,
-    NEXT_BLOCK,
-    NFTL,
-    OUT,
-    SCAN,
-    TARGET,
-    UPDATE,
-)
 from ssdgym.engine.blocks.wear import is_worn
 from ssdgym.engine.core.bits import has, lowest_of
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -49,8 +22,8 @@ def copy_page(dev, bundle, source, target):
     """Relocate a valid page of a bundle."""
     lpn = np.int64(dev.physical[source].lpn)
     check_page(dev, lpn, source)
-    forget(dev, bundle, source)
-    program(dev, target, lpn, np.int64(dev.physical[source].version))
+    bundles.forget(dev, bundle, source)
+    bundles.program(dev, target, lpn, np.int64(dev.physical[source].version))
     dev.counters[0].relocated_pages += 1
     return np.int64(COPIED)
 
@@ -58,34 +31,27 @@ def copy_page(dev, bundle, source, target):
 @inlined
 def erase_now(dev, plane, bundle, block, node):
     """Erase a partial block; `amount` is its level then."""
-    erase(dev, bundle, block, node)
+    bundles.erase(dev, bundle, block, node)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
-
-
-@inlined
-def _finish(dev, plane, bundle):
-    """End the job of a plane, whose last block is being erased."""
-    job = dev.job[plane]
-    if dev.merging[0].kind == NFTL and job.answer == MERGE_BLOCKS:
-        target = block_at(dev, bundle, TARGET)
-        set_block(dev, bundle, TARGET, np.int64(-1))
-        set_block(dev, bundle, DATA, target)
-    job.bundle = -1
-    review(dev, bundle)
 
 
 @inlined
 def erase_emptied(dev, plane, bundle, slot):
     """Erase a block of which nothing is wanted any more; it joins the pool, or is retired."""
     job = dev.job[plane]
-    block = block_at(dev, bundle, slot)
+    block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(1))
-    set_block(dev, bundle, slot, np.int64(-1))
+    bundles.set_block(dev, bundle, slot, np.int64(-1))
     release(dev, block)
     job.emptied &= ~(np.uint32(1) << np.uint32(slot))
-    if job.emptied == 0:
-        _finish(dev, plane, bundle)
+    if job.emptied == 0:  # the job ends
+        if dev.merging[0].kind == state.NFTL and job.answer == MERGE_BLOCKS:
+            target = bundles.block_at(dev, bundle, state.TARGET)
+            bundles.set_block(dev, bundle, state.TARGET, np.int64(-1))
+            bundles.set_block(dev, bundle, state.DATA, target)
+        job.bundle = -1
+        bundles.review(dev, bundle)
     if dev.params[0].endures:
         settle(dev, block)
     return done
@@ -104,32 +70,23 @@ def next_valid(dev, plane, block):
 
 
 @kernel
-def room_for(dev, plane, bundle, slots, emptied):
-    """Return the lowest erased page of a bundle's blocks in some slots, or of a block added to them; -1.
-
-    A block that is added is emptied itself at last where `emptied` says so. With NFTL none is.
-    """
-    block = first_room(dev, bundle, slots)
-    if block < 0:
-        if dev.merging[0].kind == NFTL or dev.bundle[bundle].held == dev.merging[0].slots:
-            return np.int64(-1)
-        block = np.int64(take_block(dev, plane))
-        if block < 0:
-            return np.int64(-1)
-        slot = free_slot(dev, bundle)
-        set_block(dev, bundle, slot, block)
-        if emptied:
-            dev.job[plane].emptied |= np.uint32(1) << np.uint32(slot)
-    return np.int64(first_erased(dev, block))
-
-
-@kernel
 def room_of_job(dev, plane, bundle, emptied):
     """Return a page for a copy, in the blocks that are emptied or in the others; -1 for none."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots
-    return np.int64(room_for(dev, plane, bundle, slots, emptied))
+    block = bundles.first_room(dev, bundle, slots)
+    if block < 0:
+        if dev.merging[0].kind == state.NFTL or dev.bundle[bundle].held == dev.merging[0].slots:
+            return np.int64(-1)
+        block = np.int64(bundles.take_block(dev, plane))
+        if block < 0:
+            return np.int64(-1)
+        slot = bundles.free_slot(dev, bundle)
+        bundles.set_block(dev, bundle, slot, block)
+        if emptied:
+            dev.job[plane].emptied |= np.uint32(1) << np.uint32(slot)
+    return np.int64(bundles.first_erased(dev, block))
 
 
 # M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
@@ -145,53 +102,21 @@ def _begin_phase(job, phase):
 
 
 @kernel
-def turn_to_merge(dev, plane, bundle):
-    """Go on with an M-Merge as a Merge, since a block in which it erases in place is worn.
-
-    With NFTL all blocks are emptied, else the block at hand, too.
-    """
-    job = dev.job[plane]
-    if dev.merging[0].kind == NFTL:
-        job.answer = MERGE_BLOCKS
-        job.emptied = held_slots(dev, bundle)
-    else:
-        job.emptied |= np.uint32(1) << np.uint32(job.slot)
-    job.left = 0
-    dev.bundle[bundle].since_merge = 0
-    _begin_phase(job, MOVE)
-
-
-@kernel
 def _erase_in_place(dev, plane, bundle, slot):
     """Erase the partial block at hand of a block that stays."""
-    block = block_at(dev, bundle, slot)
+    block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
     if is_worn(dev, block):
-        turn_to_merge(dev, plane, bundle)
+        # Go on as a Merge: with NFTL all blocks are emptied, else the block at hand, too.
+        job = dev.job[plane]
+        if dev.merging[0].kind == state.NFTL:
+            job.answer = MERGE_BLOCKS
+            job.emptied = held_slots(dev, bundle)
+        else:
+            job.emptied |= np.uint32(1) << np.uint32(job.slot)
+        job.left = dev.bundle[bundle].since_merge = 0
+        _begin_phase(job, state.MOVE)
     return done
-
-
-@inlined
-def erase_first(dev, plane, bundle):
-    """Erase the part of the update block that has been chosen, if what leaves the data block needs it."""
-    job = dev.job[plane]
-    job.phase = NEXT_BLOCK
-    if job.node == 0:
-        return np.int64(GO_ON)
-    return np.int64(_erase_in_place(dev, plane, bundle, np.int64(UPDATE)))
-
-
-@kernel
-def next_block(dev, plane):
-    """Go on with the next block in which partial blocks are erased."""
-    job = dev.job[plane]
-    if job.left == 0:
-        job.phase = END
-        return np.int64(GO_ON)
-    job.slot = lowest_of(np.int64(job.left))
-    job.left &= ~(np.uint32(1) << np.uint32(job.slot))
-    _begin_phase(job, OUT)
-    return np.int64(GO_ON)
 
 
 @kernel
@@ -223,10 +148,10 @@ def _is_within(dev, plane):
 def move_out(dev, plane, bundle):
     """Copy the next valid page that has to leave the block at hand to a block that is emptied at last."""
     job = dev.job[plane]
-    base = block_at(dev, bundle, np.int64(job.slot)) * np.int64(dev.params[0].pages_per_block)
+    base = bundles.block_at(dev, bundle, np.int64(job.slot)) * np.int64(dev.params[0].pages_per_block)
     while True:
         if not _is_within(dev, plane):
-            _begin_phase(job, CUT)
+            _begin_phase(job, state.CUT)
             return np.int64(GO_ON)
         source = base + job.page
         job.page += 1
@@ -238,29 +163,19 @@ def move_out(dev, plane, bundle):
             return np.int64(copy_page(dev, bundle, source, target))
 
 
-@inlined
-def cut(dev, plane, bundle):
-    """Erase the next partial block of the plan."""
-    job = dev.job[plane]
-    if not _go_to_next_planned(dev, plane):
-        _begin_phase(job, BACK)
-        return np.int64(GO_ON)
-    return np.int64(_erase_in_place(dev, plane, bundle, np.int64(job.slot)))
-
-
 @kernel
 def back_to_place(dev, plane, bundle):
     """Copy the next page of the update block back to its place in the data block."""
     job = dev.job[plane]
-    data = block_at(dev, bundle, DATA) * np.int64(dev.params[0].pages_per_block)
+    data = bundles.block_at(dev, bundle, state.DATA) * np.int64(dev.params[0].pages_per_block)
     end = data + np.int64(dev.params[0].pages_per_block)
     while True:
         if not _is_within(dev, plane):
-            job.phase = NEXT_BLOCK
+            job.phase = state.NEXT_BLOCK
             return np.int64(GO_ON)
         place = np.int64(job.page)
         job.page += 1
-        lpn = page_at(dev, bundle, place)
+        lpn = bundles.page_at(dev, bundle, place)
         source = np.int64(dev.logical[lpn].ppn)
         if source >= 0 and not data <= source < end:
             return np.int64(copy_page(dev, bundle, source, data + place))
@@ -270,17 +185,17 @@ def back_to_place(dev, plane, bundle):
 def back_anywhere(dev, plane, bundle):
     """Copy the next page of the blocks that are emptied to an erased page of the block at hand."""
     job = dev.job[plane]
-    block = block_at(dev, bundle, np.int64(job.slot))
+    block = bundles.block_at(dev, bundle, np.int64(job.slot))
     if job.node < 0:
         job.node = 0  # the slot that pages come from
-    while erased_pages(dev, block) > 0 and job.node < dev.merging[0].slots:
+    while bundles.erased_pages(dev, block) > 0 and job.node < dev.merging[0].slots:
         if np.int64(job.emptied) >> np.int64(job.node) & 1:
-            source = next_valid(dev, plane, block_at(dev, bundle, np.int64(job.node)))
+            source = next_valid(dev, plane, bundles.block_at(dev, bundle, np.int64(job.node)))
             if source >= 0:
-                return np.int64(copy_page(dev, bundle, source, np.int64(first_erased(dev, block))))
+                return np.int64(copy_page(dev, bundle, source, np.int64(bundles.first_erased(dev, block))))
         job.node += 1
         job.page = 0
-    job.phase = NEXT_BLOCK
+    job.phase = state.NEXT_BLOCK
     return np.int64(GO_ON)
 
 
@@ -288,13 +203,13 @@ def back_anywhere(dev, plane, bundle):
 def scan(dev, plane, bundle):
     """Read the spare areas of all programmed pages of a bundle of NFTL."""
     job = dev.job[plane]
-    job.phase = MOVE if job.answer == MERGE_BLOCKS else FIRST_ERASE
+    job.phase = state.MOVE if job.answer == MERGE_BLOCKS else state.FIRST_ERASE
     job.page = 0
-    if dev.merging[0].kind != NFTL:
+    if dev.merging[0].kind != state.NFTL:
         return np.int64(GO_ON)
     pages = np.int64(0)
-    for slot in (DATA, UPDATE):
-        block = block_at(dev, bundle, np.int64(slot))
+    for slot in (state.DATA, state.UPDATE):
+        block = bundles.block_at(dev, bundle, np.int64(slot))
         if block >= 0:
             pages += dev.block[block].written
     job.amount = pages
@@ -309,17 +224,17 @@ def move_by_place(dev, plane, bundle):
     while job.page < params.pages_per_block:
         place = np.int64(job.page)
         job.page += 1
-        lpn = page_at(dev, bundle, place)
+        lpn = bundles.page_at(dev, bundle, place)
         source = np.int64(dev.logical[lpn].ppn)
         if source >= 0:
-            if block_at(dev, bundle, TARGET) < 0:
-                target = np.int64(take_block(dev, plane))
+            if bundles.block_at(dev, bundle, state.TARGET) < 0:
+                target = np.int64(bundles.take_block(dev, plane))
                 if target < 0:
                     return np.int64(OUT_OF_SPACE)
-                set_block(dev, bundle, TARGET, target)
-            first = block_at(dev, bundle, TARGET) * np.int64(params.pages_per_block)
+                bundles.set_block(dev, bundle, state.TARGET, target)
+            first = bundles.block_at(dev, bundle, state.TARGET) * np.int64(params.pages_per_block)
             return np.int64(copy_page(dev, bundle, source, first + place))
-    job.phase = END
+    job.phase = state.END
     return np.int64(GO_ON)
 
 
@@ -328,7 +243,7 @@ def move_block_by_block(dev, plane, bundle):
     """Copy the next page of the blocks of a superblock that are emptied, or erase one."""
     job = dev.job[plane]
     slot = lowest_of(np.int64(job.emptied))
-    source = next_valid(dev, plane, block_at(dev, bundle, slot))
+    source = next_valid(dev, plane, bundles.block_at(dev, bundle, slot))
     if source < 0:
         job.page = 0
         return erase_emptied(dev, plane, bundle, slot)
@@ -339,22 +254,35 @@ def move_block_by_block(dev, plane, bundle):
 @inlined
 def _phase_step(dev, plane, bundle):
     job = dev.job[plane]
-    by_place = dev.merging[0].kind == NFTL
-    if job.phase == SCAN:
+    by_place = dev.merging[0].kind == state.NFTL
+    if job.phase == state.SCAN:
         return scan(dev, plane, bundle)
-    if job.phase == MOVE:
+    if job.phase == state.MOVE:
         if by_place:
             return np.int64(move_by_place(dev, plane, bundle))
         return np.int64(move_block_by_block(dev, plane, bundle))
-    if job.phase == FIRST_ERASE:
-        return np.int64(erase_first(dev, plane, bundle))
-    if job.phase == NEXT_BLOCK:
-        return np.int64(next_block(dev, plane))
-    if job.phase == OUT:
+    if job.phase == state.FIRST_ERASE:
+        # The part of the update block, if what leaves the data block needs it.
+        job.phase = state.NEXT_BLOCK
+        if job.node == 0:
+            return np.int64(GO_ON)
+        return np.int64(_erase_in_place(dev, plane, bundle, np.int64(state.UPDATE)))
+    if job.phase == state.NEXT_BLOCK:
+        if job.left == 0:
+            job.phase = state.END
+            return np.int64(GO_ON)
+        job.slot = lowest_of(np.int64(job.left))
+        job.left &= ~(np.uint32(1) << np.uint32(job.slot))
+        _begin_phase(job, state.OUT)
+        return np.int64(GO_ON)
+    if job.phase == state.OUT:
         return np.int64(move_out(dev, plane, bundle))
-    if job.phase == CUT:
-        return cut(dev, plane, bundle)
-    if job.phase == BACK:
+    if job.phase == state.CUT:  # erase the next partial block of the plan
+        if _go_to_next_planned(dev, plane):
+            return np.int64(_erase_in_place(dev, plane, bundle, np.int64(job.slot)))
+        _begin_phase(job, state.BACK)
+        return np.int64(GO_ON)
+    if job.phase == state.BACK:
         if by_place:
             return np.int64(back_to_place(dev, plane, bundle))
         return np.int64(back_anywhere(dev, plane, bundle))

@@ -12,23 +12,17 @@ _PER_LINE = 64 // SUB_BLOCK.itemsize
 
 
 @inlined
-def prefetch_block(dev, block):
-    """Prefetch the memory of what is kept about a block."""
-    params = dev.params[0]
-    prefetch(dev.block, block)
-    first = block * params.sub_blocks
-    prefetch(dev.sub_block, first)
-    for sub in range(first + _PER_LINE, first + params.sub_blocks, _PER_LINE):
-        prefetch(dev.sub_block, sub)
-
-
-@inlined
 def prefetch_holder(dev, lpn):
     """Prefetch the memory of what is kept about the block that holds a logical page."""
     params = dev.params[0]
     ppn = np.int64(dev.logical[lpn].ppn)
     if ppn >= 0:
-        prefetch_block(dev, block_of(params, sub_block_of(params, ppn)))
+        block = block_of(params, sub_block_of(params, ppn))
+        prefetch(dev.block, block)
+        first = block * params.sub_blocks
+        prefetch(dev.sub_block, first)
+        for sub in range(first + _PER_LINE, first + params.sub_blocks, _PER_LINE):
+            prefetch(dev.sub_block, sub)
 
 
 _append_to_ages, _remove_from_ages = list_kernels("age_head", "age_tail", "next_age", "previous_age")
@@ -167,9 +161,8 @@ def longest_quiet(view, plane, invalid):
 @inlined
 def lower_max_invalid(dev, plane_number):
     """Bring the mark down to the highest bucket that holds a block."""
-    params = dev.params[0]
     plane = dev.plane[plane_number]
-    first = _bucket_number(params, plane_number, 0)
+    first = _bucket_number(dev.params[0], plane_number, 0)
     while plane.max_invalid > 0 and dev.bucket[first + plane.max_invalid].head < 0:
         plane.max_invalid -= 1
 
@@ -205,19 +198,13 @@ def leave_pool(dev, block):
 @kernel
 def format_plane(dev, number):
     """Make a plane whose pool and index are empty, and that has no open block."""
-    params = dev.params[0]
-    plane = dev.plane[number]
-    plane.pool_head = -1
-    plane.pool_tail = -1
-    plane.age_head = -1
-    plane.age_tail = -1
+    params, plane = dev.params[0], dev.plane[number]
+    plane.pool_head = plane.pool_tail = plane.age_head = plane.age_tail = -1
     plane.round_leader = -1
     for block in range(number * params.blocks, (number + 1) * params.blocks):
         dev.block[block].plane = number
     for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
-        dev.bucket[bucket].head = -1
-        dev.bucket[bucket].tail = -1
-        dev.bucket[bucket].quiet_head = -1
+        dev.bucket[bucket].head = dev.bucket[bucket].tail = dev.bucket[bucket].quiet_head = -1
         dev.bucket[bucket].quiet_tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
         dev.open_sub_block[slot] = -1

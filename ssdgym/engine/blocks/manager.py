@@ -2,40 +2,13 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.index import (
-    enter_index,
-    join_pool,
-    leave_index,
-    leave_pool,
-    lower_max_invalid,
-    raise_invalid,
-)
+from ssdgym.engine import decisions, flash
+from ssdgym.engine.blocks import index
 from ssdgym.engine.cells import count_retired, wears_out
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED, RETIRED, WORN
 from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import (
-    ALLOCATES,
-    CLOSED,
-    COLLECTED,
-    ERASED,
-    INVALIDATED,
-    OPENED,
-    RECYCLED,
-    SCATTERED,
-    block_by,
-    block_event,
-    page_event,
-)
-from ssdgym.engine.flash import (
-    block_of,
-    count_written,
-    erase_cells,
-    invalidate_pages,
-    program_page,
-    sub_block_of,
-)
 
 
 @inlined
@@ -48,13 +21,13 @@ def stream_of(dev, record):
 def count_invalid(dev, ppn):
     """Count a page that has become invalid; return its block."""
     params = dev.params[0]
-    sub = sub_block_of(params, ppn)
-    invalidate_pages(dev, sub, 1)
-    block = block_of(params, sub)
+    sub = flash.sub_block_of(params, ppn)
+    flash.invalidate_pages(dev, sub, 1)
+    block = flash.block_of(params, sub)
     record = dev.block[block]
     stream_of(dev, record).valid -= 1
     if record.status & INDEXED:
-        raise_invalid(dev, block)
+        index.raise_invalid(dev, block)
     else:
         record.invalid += 1
     return block
@@ -64,11 +37,11 @@ def count_invalid(dev, ppn):
 def invalidate(dev, clock, lpn, ppn):
     """Invalidate a page that held a logical page which has been overwritten or trimmed."""
     params = dev.params[0]
-    record = dev.block[block_of(params, sub_block_of(params, ppn))]
+    record = dev.block[flash.block_of(params, flash.sub_block_of(params, ppn))]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
     count_invalid(dev, ppn)
-    page_event(dev, INVALIDATED, np.int64(record.plane), lpn, ppn, np.int64(-1))
+    decisions.page_event(dev, decisions.INVALIDATED, np.int64(record.plane), lpn, ppn, np.int64(-1))
 
 
 @inlined
@@ -99,10 +72,15 @@ def _begin_sub_block(dev, block, sub):
     return sub
 
 
-@inlined
-def _join_stream(dev, plane, block, stream):
-    """Make a block that is opened one of a stream, with the valid pages that it holds already."""
+@kernel
+def open_block(dev, plane, stream, block):
+    """Open a block of the pool for a stream, at its first writable sub-block."""
+    index.leave_pool(dev, block)
     record = dev.block[block]
+    if record.status & INDEXED:
+        index.leave_index(dev, block)
+    record.status |= OPEN
+    # It is of the stream from now on, with the valid pages that it holds already.
     own = min(stream, np.int64(dev.params[0].streams) - 1)  # that of pages that level wear is of the last one
     joined = dev.stream[plane * MAX_STREAMS + own]
     if record.written > 0:
@@ -114,18 +92,7 @@ def _join_stream(dev, plane, block, stream):
         joined.valid += valid
     joined.blocks += 1
     record.stream = own
-
-
-@kernel
-def open_block(dev, plane, stream, block):
-    """Open a block of the pool for a stream, at its first writable sub-block."""
-    leave_pool(dev, block)
-    record = dev.block[block]
-    if record.status & INDEXED:
-        leave_index(dev, block)
-    record.status |= OPEN
-    _join_stream(dev, plane, block, stream)
-    block_event(dev, OPENED, plane, block)
+    decisions.block_event(dev, decisions.OPENED, plane, block)
     sub = _begin_sub_block(dev, block, _first_writable(dev, block, 0))
     dev.open_sub_block[plane * MAX_STREAMS + stream] = sub
 
@@ -134,7 +101,7 @@ def open_block(dev, plane, stream, block):
 def _advance_sub_block(dev, clock, sub):
     """Go on from a full sub-block: return the next one of its block, or close the block and return -1."""
     params = dev.params[0]
-    block = block_of(params, sub)
+    block = flash.block_of(params, sub)
     record = dev.block[block]
     record.written += params.pages_per_sub_block
     following = _first_writable(dev, block, sub - block * params.sub_blocks + 1)
@@ -142,8 +109,8 @@ def _advance_sub_block(dev, clock, sub):
         record.status &= ~OPEN
         record.closed_at = clock
         stream_of(dev, record).closed_sum += clock
-        enter_index(dev, block)
-        block_event(dev, CLOSED, np.int64(record.plane), block)
+        index.enter_index(dev, block)
+        decisions.block_event(dev, decisions.CLOSED, np.int64(record.plane), block)
     return _begin_sub_block(dev, block, following)
 
 
@@ -173,9 +140,9 @@ def _block_to_open(dev, plane, stream):
     NOT_FREE where the rule has named none of the pool.
     """
     head = np.int64(dev.plane[plane].pool_head)
-    if head < 0 or dev.decider.hooks & ALLOCATES == 0:
+    if head < 0 or dev.decider.hooks & decisions.ALLOCATES == 0:
         return head
-    block = block_by(dev, plane, stream)
+    block = decisions.block_by(dev, plane, stream)
     return block if is_in(dev, plane, block, POOLED) else np.int64(NOT_FREE)
 
 
@@ -195,7 +162,7 @@ def ensure_open(dev, plane, stream):
     Elsewhere the first one of the pool is opened as it is written. Nothing has moved yet. Returns OK or an
     error.
     """
-    if dev.decider.hooks & ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
+    if dev.decider.hooks & decisions.ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)
     return np.int64(_open_chosen(dev, plane, stream))
 
@@ -207,12 +174,12 @@ def return_open_block(dev, plane, stream):
     if sub < 0:
         return
     dev.open_sub_block[plane * MAX_STREAMS + stream] = -1
-    block = block_of(dev.params[0], sub)
+    block = flash.block_of(dev.params[0], sub)
     record = dev.block[block]
     record.status &= ~OPEN
     record.written += dev.sub_block[sub].written
-    join_pool(dev, block)
-    enter_index(dev, block)
+    index.join_pool(dev, block)
+    index.enter_index(dev, block)
     stream_of(dev, record).closed_sum += record.closed_at
 
 
@@ -273,7 +240,7 @@ def note_program(dev, block, relocated):
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
     """Account for `programs` pages just written to the open sub-block of (plane, stream)."""
-    written = count_written(dev, sub, programs)
+    written = flash.count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
     if written == dev.params[0].pages_per_sub_block:
         dev.open_sub_block[plane * MAX_STREAMS + stream] = _advance_sub_block(dev, clock, sub)
@@ -283,15 +250,14 @@ def count_programs(dev, clock, plane, stream, sub, programs):
 def program(dev, plane, stream, lpn, version, relocated):
     """Program the next page of (plane, stream); return its number, -1 when no block is free."""
     params = dev.params[0]
-    control = dev.control[0]
     sub = writable_sub_block(dev, plane, stream)
     if sub < 0:
         return -1
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
-    program_page(dev, ppn, lpn, version)
-    note_program(dev, block_of(params, sub), relocated)
+    flash.program_page(dev, ppn, lpn, version)
+    note_program(dev, flash.block_of(params, sub), relocated)
     count_in_stream(dev.stream[plane * MAX_STREAMS + stream], 1, relocated)
-    count_programs(dev, control.clock, plane, stream, sub, 1)
+    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
     return ppn
 
 
@@ -300,10 +266,10 @@ def pad_page(dev, plane, stream, lpn):
     """Program the next page of (plane, stream) with nothing of a logical page."""
     sub = writable_sub_block(dev, plane, stream)
     ppn = sub * dev.params[0].pages_per_sub_block + dev.sub_block[sub].written
-    program_page(dev, ppn, lpn, np.int64(-1))
-    block = block_of(dev.params[0], sub)
+    flash.program_page(dev, ppn, lpn, np.int64(-1))
+    block = flash.block_of(dev.params[0], sub)
     note_program(dev, block, False)
-    invalidate_pages(dev, sub, 1)
+    flash.invalidate_pages(dev, sub, 1)
     dev.block[block].invalid += 1
     count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
     dev.counters[0].padded_pages += 1
@@ -316,8 +282,8 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
         return np.int64(-1)
     params = dev.params[0]
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
-    program_page(dev, ppn, lpn, version)
-    count_written(dev, sub, 1)
+    flash.program_page(dev, ppn, lpn, version)
+    flash.count_written(dev, sub, 1)
     block = sub // np.int64(params.sub_blocks)
     record = dev.block[block]
     stream = stream_of(dev, record)
@@ -331,12 +297,12 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     plane.free_pages -= 1
     plane.pool_pages -= 1
     if not record.status & INDEXED:
-        enter_index(dev, block)
+        index.enter_index(dev, block)
     if record.written == params.pages_per_block:
         stream.closed_sum += dev.control[0].clock - record.closed_at
         record.closed_at = dev.control[0].clock
-        leave_pool(dev, block)
-    block_event(dev, SCATTERED, plane_number, np.int64(block))
+        index.leave_pool(dev, block)
+    decisions.block_event(dev, decisions.SCATTERED, plane_number, np.int64(block))
     return ppn
 
 
@@ -346,7 +312,7 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
 @inlined
 def vacate(dev, block, sub, pages):
     """Count pages of a victim's sub-block that have been relocated."""
-    invalidate_pages(dev, sub, pages)
+    flash.invalidate_pages(dev, sub, pages)
     record = dev.block[block]
     record.invalid += pages
     stream_of(dev, record).valid -= pages
@@ -358,11 +324,11 @@ def withdraw_block(dev, block, valid):
     stream = stream_of(dev, dev.block[block])
     stream.victims += 1
     stream.victim_valid_pages += valid
-    leave_index(dev, block)
+    index.leave_index(dev, block)
     if dev.block[block].status & POOLED:
-        leave_pool(dev, block)
-    lower_max_invalid(dev, np.int64(dev.block[block].plane))
-    block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
+        index.leave_pool(dev, block)
+    index.lower_max_invalid(dev, np.int64(dev.block[block].plane))
+    decisions.block_event(dev, decisions.COLLECTED, np.int64(dev.block[block].plane), block)
 
 
 @inlined
@@ -388,8 +354,8 @@ def erase(dev, block, mask):
     One that is worn out is retired instead, or left where it is until the rest of it is erased, too.
     """
     record = dev.block[block]
-    block_event(dev, ERASED, np.int64(record.plane), block)
-    written, invalid = erase_cells(dev, block, mask)
+    decisions.block_event(dev, decisions.ERASED, np.int64(record.plane), block)
+    written, invalid = flash.erase_cells(dev, block, mask)
     record.invalid -= invalid
     record.written -= written
     record.relocated_run = 0
@@ -402,11 +368,11 @@ def erase(dev, block, mask):
             return
         retire(dev, block)
     else:
-        join_pool(dev, block)
+        index.join_pool(dev, block)
     if record.written > 0:
-        enter_index(dev, block)
+        index.enter_index(dev, block)
     else:
         stream = stream_of(dev, record)
         stream.blocks -= 1
         stream.closed_sum -= record.closed_at
-    block_event(dev, RECYCLED, np.int64(record.plane), block)
+    decisions.block_event(dev, decisions.RECYCLED, np.int64(record.plane), block)

@@ -6,8 +6,6 @@
 * A loop without end: each loop of a function outside ssdgym counts its rounds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -174,20 +172,16 @@ class _CountRounds(FunctionPass):
         scope, place = first.scope, first.loc
         left = ir.Var(scope, "$rounds_left", place)
         begin = ir.Assign(ir.Const(MOST_ROUNDS, place), left, place)
-        after = next(k for k, step in enumerate(first.body) if not _is_argument(step))
+        arguments = [isinstance(step, ir.Assign) and isinstance(step.value, ir.Arg) for step in first.body]
         for header in {loop.header for loop in loops}:
             block = function.blocks[header]
             count = ir.Var(scope, f"$count_round_{header}", place)
             found = ir.Assign(ir.Global("_count_round", _count_round, block.loc), count, block.loc)
             call = ir.Assign(ir.Expr.call(count, (left,), (), block.loc), left, block.loc)
             block.body[:0] = [found, call]
-        first.body.insert(after, begin)
+        first.body.insert(arguments.index(False), begin)
         function._definitions = ir_utils.build_definitions(function.blocks)
         return True
-
-
-def _is_argument(step: Any) -> bool:
-    return isinstance(step, ir.Assign) and isinstance(step.value, ir.Arg)
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

@@ -9,8 +9,6 @@ This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NU
 numba does by itself: the same results, after a compile that takes several times as long.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os

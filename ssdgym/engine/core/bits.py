@@ -1,7 +1,5 @@
 """Bits of masks, random numbers, and lists that are linked through records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ these arrays, a restore is an in-place copy, equality is array equality. Devices
 share one batch: geometry is data, and the arrays are as long as the largest device needs.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,28 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ssdgym.engine.core import records
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.pointer import rows_of, store_at
-from ssdgym.engine.core.records import (
-    BLOCK,
-    BUCKET,
-    CHANNEL,
-    CONTROL,
-    COUNTERS,
-    DIE,
-    ENDURANCE,
-    ERASE_PAIR,
-    LATENCY,
-    LIFE,
-    LOGICAL,
-    PARAMS,
-    PHYSICAL,
-    PLANE,
-    SLOT,
-    STREAM,
-    SUB_BLOCK,
-    TRANSACTION,
-)
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
@@ -58,35 +37,35 @@ class Array:
 
 #: Arrays of every family.
 COMMON = {
-    "params": Array(PARAMS, (1,)),
-    "control": Array(CONTROL, (1,)),
-    "counters": Array(COUNTERS, (1,)),
-    "logical": Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
+    "params": Array(records.PARAMS, (1,)),
+    "control": Array(records.CONTROL, (1,)),
+    "counters": Array(records.COUNTERS, (1,)),
+    "logical": Array(records.LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
     "in_flight": Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
-    "physical": Array(PHYSICAL, ("pages",)),  # what each page was programmed with
-    "sub_block": Array(SUB_BLOCK, ("sub_blocks",)),
-    "block": Array(BLOCK, ("blocks",)),
-    "plane": Array(PLANE, ("planes",)),
-    "die": Array(DIE, ("dies",)),
-    "channel": Array(CHANNEL, ("channels",)),
-    "transaction": Array(TRANSACTION, ("window",)),
-    "slot": Array(SLOT, ("window",)),
+    "physical": Array(records.PHYSICAL, ("pages",)),  # what each page was programmed with
+    "sub_block": Array(records.SUB_BLOCK, ("sub_blocks",)),
+    "block": Array(records.BLOCK, ("blocks",)),
+    "plane": Array(records.PLANE, ("planes",)),
+    "die": Array(records.DIE, ("dies",)),
+    "channel": Array(records.CHANNEL, ("channels",)),
+    "transaction": Array(records.TRANSACTION, ("window",)),
+    "slot": Array(records.SLOT, ("window",)),
     "event": Array(np.int64, ("events",)),  # a tree of minima over the resources' events; see time/events.py
     "ready": Array(np.int32, ("dies",)),  # ring of dies to dispatch
-    "latency": Array(LATENCY, ("latencies",)),  # by serial number
+    "latency": Array(records.LATENCY, ("latencies",)),  # by serial number
     "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
     "gc_histogram": Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
     "tail": Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
-    "endurance": Array(ENDURANCE, ("endurances",)),  # by sub-block; of length 1 where cells do not wear out
-    "life": Array(LIFE, (1,)),
+    "endurance": Array(records.ENDURANCE, ("endurances",)),  # by sub-block; of length 1 where none wear out
+    "life": Array(records.LIFE, (1,)),
 }
 #: Arrays of the families that choose erase sets as victims and have open blocks by stream.
 ERASE_SETS = {
-    "round_pairs": Array(ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round that it leads
+    "round_pairs": Array(records.ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round it leads
     # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1; and what is counted of a stream.
     "open_sub_block": Array(np.int32, ("open_sub_blocks",)),
-    "stream": Array(STREAM, ("open_sub_blocks",)),
-    "bucket": Array(BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
+    "stream": Array(records.STREAM, ("open_sub_blocks",)),
+    "bucket": Array(records.BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
 }
 
 

@@ -4,8 +4,6 @@ A rule is compiled for a handle of the family's view, for its parameters by name
 own memory, all of which are pointers to the engine. So one compile of the engine serves every rule.
 """
 
-from __future__ import annotations
-
 import hashlib
 import operator
 from collections.abc import Callable

@@ -21,10 +21,7 @@ Rules of policies reach a kernel as the address of their compiled code. Unboxing
 40 us per call, an integer nothing, and one compile of the engine serves every policy.
 """
 
-from __future__ import annotations
-
 import functools
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -32,7 +29,6 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.cpu import CPUTargetOptions
 from numba.core.types.misc import unliteral
 from numba.cpython.unsafe.numbers import leading_zeros as leading_zeros
 from numba.cpython.unsafe.numbers import trailing_zeros as trailing_zeros
@@ -48,22 +44,14 @@ if numba.config.DISABLE_JIT:
     raise SsdgymError("NUMBA_DISABLE_JIT is set, and ssdgym's engine runs as machine code only: unset it.")
 
 
-def _compiler_options() -> dict[str, Any]:
-    # Looked up beforehand: numba refuses an unknown option only when it compiles, long after it was given.
-    if hasattr(CPUTargetOptions, "_nrt"):
-        return {"_nrt": False, "error_model": "numpy"}
-    warnings.warn(
-        f"numba {numba.__version__} no longer has the option _nrt; the engine will run many times slower",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-    return {"error_model": "numpy"}
+#: Without reference counting, and divisions are not checked.
+_OPTIONS = {"_nrt": False, "error_model": "numpy"}
 
 
 def _part(function: Callable, **options: Any) -> Any:
     """Compile `function` as a part of what calls it, once for integers of all widths."""
     compiler = PartCompiler if is_own(function) else RuleCompiler
-    dispatcher = numba.njit(**_compiler_options(), pipeline_class=compiler, **options)(function)
+    dispatcher = numba.njit(**_OPTIONS, pipeline_class=compiler, **options)(function)
     template_of = dispatcher.get_call_template
 
     def widened_template_of(arguments: Any, named: Any) -> Any:
@@ -111,7 +99,7 @@ def helper(function: Callable) -> Any:
 
 def shared(function: Callable) -> Any:
     """Keep `function` plain Python for Python, and compile it into the kernels that call it."""
-    return register_jitable(**_compiler_options(), pipeline_class=PartCompiler)(function)
+    return register_jitable(**_OPTIONS, pipeline_class=PartCompiler)(function)
 
 
 def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
@@ -126,7 +114,7 @@ def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
     versions: dict[type, Callable] = {}
     default = stub if optional else None
 
-    options = {**_compiler_options(), "pipeline_class": PartCompiler, "forceinline": True}
+    options = {**_OPTIONS, "pipeline_class": PartCompiler, "forceinline": True}
     options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     @overload(stub, strict=False, jit_options=options)
@@ -145,7 +133,7 @@ def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
 
 def entry(function: Callable) -> Any:
     """Compile `function` as an entry point for Python, cached on disk; it runs without Python's lock."""
-    options = {**_compiler_options(), "pipeline_class": PartCompiler, "no_cfunc_wrapper": True, "nogil": True}
+    options = {**_OPTIONS, "pipeline_class": PartCompiler, "no_cfunc_wrapper": True, "nogil": True}
     dispatcher = numba.njit(**options)(function)
     enable_cache(dispatcher)
     return dispatcher

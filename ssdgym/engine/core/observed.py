@@ -6,7 +6,7 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.kernel import function_at
-from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.core.records import MAX_PAIRS, fields
 
 #: A candidate of an ERASE decision. Of several blocks, what is in them is counted together.
 CANDIDATE = np.dtype(
@@ -27,10 +27,7 @@ CANDIDATE = np.dtype(
         ("proposers", "u8"),  # bit j: pick of proposer j
         # Of a sample of the valid pages, if a feature needs it: how many, and how often the host has
         # written them; the same of the pages that share aligned groups of four logical pages with them.
-        ("sampled", "i8"),
-        ("updates", "i8"),
-        ("neighbours", "i8"),
-        ("neighbour_updates", "i8"),
+        *fields("i8", "sampled updates neighbours neighbour_updates"),
     ],
     align=True,
 )

@@ -5,8 +5,6 @@ every function that is compiled into another, which costs more than the work of 
 takes longer to read it from Python than the engine to go on to the next decision.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from operator import getitem
@@ -121,7 +119,11 @@ def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int
         pointer, [ir.Constant(ir.IntType(32), _offset(context, stored, place))], inbounds=True
     )
     at = builder.bitcast(begin, context.get_value_type(field).as_pointer())
-    return _load_row(context, builder, field, at) if _is_row(field) else _load(builder, at)
+    return (
+        _load_row(context, builder, field, at)
+        if (isinstance(field, types.Array) and field.ndim == 1 and field.layout == "C")
+        else _load(builder, at)
+    )
 
 
 def _offset(context: Any, stored: Any, place: int) -> int:
@@ -129,10 +131,6 @@ def _offset(context: Any, stored: Any, place: int) -> int:
         kind = context.get_value_type(stored)
         _OFFSETS[stored] = [kind.get_element_offset(context.target_data, k) for k in range(len(stored.types))]
     return int(_OFFSETS[stored][place])
-
-
-def _is_row(field: Any) -> bool:
-    return isinstance(field, types.Array) and field.ndim == 1 and field.layout == "C"
 
 
 def _load_row(context: Any, builder: Any, field: Any, pointer: Any) -> Any:

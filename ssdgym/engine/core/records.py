@@ -27,6 +27,12 @@ IN_STREAMS, HOST_BY_RULE, BY_RULE, TO_THE_POOL = range(4)
 STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
 SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
 
+
+def fields(kind: str, names: str) -> list[tuple[str, str]]:
+    """Return fields of a record that are all of one kind, by their names with blanks between."""
+    return [(name, kind) for name in names.split()]
+
+
 #: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
 PARAMS = np.dtype(
     [
@@ -39,10 +45,7 @@ PARAMS = np.dtype(
         ("planes_per_die", "i4"),
         ("blocks", "i4"),
         ("sub_blocks", "i4"),  # per block
-        ("pages_per_block", "i4"),
-        ("pages_per_sub_block", "i4"),
-        ("streams", "i4"),
-        ("gc_stream", "i4"),
+        *fields("i4", "pages_per_block pages_per_sub_block streams gc_stream"),
         ("overflows", "u1"),  # relocated pages share open blocks while the pool is low
         ("low_free", "i8"),  # GC starts when free_pages < low_free ...
         ("low_pool", "i8"),  # ... or pool_pages < low_pool
@@ -51,9 +54,7 @@ PARAMS = np.dtype(
         ("floor_pool", "i8"),  # pool pages that GC keeps between rounds whatever the thresholds
         ("background_free", "i8"),  # background GC while free_pages < this; 0 = none
         ("valid_limit", "i8"),  # V_max: most valid pages of a plane
-        ("read_ns", "i8"),
-        ("program_ns", "i8"),
-        ("erase_ns", "i8"),
+        *fields("i8", "read_ns program_ns erase_ns"),
         ("transfer_ns", "i8"),  # one page on the channel
         ("slow_ns", "i8"),  # latency over which a request counts as slow
         ("copy_cost", "i8"),  # of one relocation, and ...
@@ -124,11 +125,7 @@ CONTROL = np.dtype(
         ("slot", "i4"),  # slot of the request in admission, or -1
         ("free_slot", "i4"),
         ("write_head", "i4"),  # late allocation: the writes bound to no die yet
-        ("write_tail", "i4"),
-        ("free_transaction", "i4"),
-        ("free_transactions", "i4"),
-        ("ready_head", "i4"),
-        ("ready_count", "i4"),
+        *fields("i4", "write_tail free_transaction free_transactions ready_head ready_count"),
         ("metrics_start_ns", "i8"),
         ("period_at", "i8"),  # clock at which the placement's function for periods is called next
         ("request_lpn", "i4"),  # of the write whose page is placed, or was placed last: its first page ...
@@ -145,9 +142,7 @@ CONTROL = np.dtype(
 #: metric of that name, in this order, but for those named below.
 COUNTERS = np.dtype(
     [
-        ("host_pages_written", "i8"),
-        ("host_reads", "i8"),
-        ("host_pages_trimmed", "i8"),
+        *fields("i8", "host_pages_written host_reads host_pages_trimmed"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
         ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
@@ -161,10 +156,7 @@ COUNTERS = np.dtype(
         ("gc_invocations", "i8"),  # rounds
         ("gc_episodes", "i8"),
         ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
-        ("flash_reads", "i8"),
-        ("rmw_reads", "i8"),
-        ("queue_hits", "i8"),
-        ("unmapped_reads", "i8"),
+        *fields("i8", "flash_reads rmw_reads queue_hits unmapped_reads"),
         ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
         ("lost_pages", "i8"),
         ("clustered_pages", "i8"),  # relocated pages programmed next to another one
@@ -183,24 +175,8 @@ COUNTERS = np.dtype(
     ],
     align=True,
 )
-#: Counters that are no metrics by themselves, and only enter others.
-SUMMED_COUNTERS = frozenset(
-    (
-        "clustered_pages",
-        "relocated_runs",
-        "erase_square_rise",
-        "victim_valid_pages",
-        "read_latency_sum_ns",
-        "write_latency_sum_ns",
-        "read_service_sum_ns",
-        "write_service_sum_ns",
-        "read_gc_wait_sum_ns",
-        "write_gc_wait_sum_ns",
-        "met_gc_requests",
-        "levelling_rounds",
-        "levelling_moves",
-    )
-)
+#: Counters that are no metrics by themselves, and only enter others: from that of clustered pages on.
+SUMMED_COUNTERS = frozenset((COUNTERS.names or ())[(COUNTERS.names or ()).index("clustered_pages") :])
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
@@ -231,29 +207,16 @@ BLOCK = np.dtype(
         ("status", "u1"),  # OPEN | INDEXED | POOLED | WORN | RETIRED
         ("stream", "u1"),  # stream it was last opened for
         ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
-        ("next_bucket", "i4"),
-        ("previous_bucket", "i4"),
-        ("next_age", "i4"),
-        ("previous_age", "i4"),
-        ("next_pool", "i4"),
-        ("previous_pool", "i4"),
-        ("next_quiet", "i4"),
-        ("previous_quiet", "i4"),
+        *fields("i4", "next_bucket previous_bucket next_age previous_age next_pool previous_pool"),
+        *fields("i4", "next_quiet previous_quiet"),
     ],
     align=True,
 )
 PLANE = np.dtype(
     [
-        ("free_pages", "i8"),
-        ("pool_pages", "i8"),
-        ("valid", "i8"),
+        *fields("i8", "free_pages pool_pages valid"),
         ("gone_pages", "i8"),  # by which the limit of valid pages is lower, since blocks are lost
-        ("pool_head", "i4"),
-        ("pool_tail", "i4"),
-        ("pool_count", "i4"),
-        ("age_head", "i4"),
-        ("age_tail", "i4"),
-        ("indexed_blocks", "i4"),
+        *fields("i4", "pool_head pool_tail pool_count age_head age_tail indexed_blocks"),
         ("max_invalid", "i4"),  # no bucket above this one holds a block
         ("round_leader", "i4"),  # plane that leads the round running here, or -1
         ("round_count", "i4"),  # pairs of the round it leads, in `round_pairs`
@@ -292,10 +255,7 @@ DIE = np.dtype(
         ("transfer_ns", "i8"),  # of the present command on the channel
         ("after_ns", "i8"),  # what it does after that
         ("gc_ns", "i8"),  # time of the commands of GC that have ended
-        ("read_head", "i4"),
-        ("read_tail", "i4"),
-        ("write_head", "i4"),
-        ("write_tail", "i4"),
+        *fields("i4", "read_head read_tail write_head write_tail"),
         ("transaction", "i4"),  # of the present command; those of joined writes are linked to it
         ("next_waiter", "i4"),  # in its channel's queue
         ("plane_cursor", "i4"),
@@ -309,9 +269,7 @@ DIE = np.dtype(
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
         ("timer", "u1"),  # its event is the time at which it decides again
-        ("command", "u1"),
-        ("stage", "u1"),
-        ("ready", "u1"),
+        *fields("u1", "command stage ready"),
     ],
     align=True,
 )
@@ -319,10 +277,7 @@ CHANNEL = np.dtype([("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i
 TRANSACTION = np.dtype(
     [
         ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued
-        ("lpn", "i4"),
-        ("version", "i4"),
-        ("slot", "i4"),
-        ("next", "i4"),
+        *fields("i4", "lpn version slot next"),
         ("rmw", "u1"),
     ],
     align=True,
@@ -333,10 +288,7 @@ SLOT = np.dtype(
         ("serial", "i8"),
         ("service_ns", "i8"),  # of its last command
         ("gc_wait_ns", "i8"),  # that the page of that command has waited for commands of GC
-        ("remaining", "i4"),
-        ("next", "i4"),
-        ("lpn", "i4"),
-        ("pages", "i4"),
+        *fields("i4", "remaining next lpn pages"),
         ("op", "u1"),
         ("hint", "u1"),
         ("stream", "u1"),  # 1 + the one named outside for its first page, where that is for all; 0 for none
@@ -375,18 +327,14 @@ PLAN = np.dtype(
 #: What is merged, and why.
 CASE = np.dtype(
     [
-        ("plane", "i4"),
-        ("bundle", "i4"),
-        ("candidates", "i4"),
+        *fields("i4", "plane bundle candidates"),
         ("since_merge", "i4"),  # M-Merges of the bundle since its last Merge ...
         ("limit", "i4"),  # ... and the most of them
         ("free_blocks", "i4"),  # of the plane
         ("kept_blocks", "i4"),  # free blocks that the host leaves
         ("waiting", "i4"),  # bundles of the plane that could be merged to win a free block
         ("valid", "i4"),  # pages of the bundle's blocks
-        ("invalid", "i4"),
-        ("block_pages", "i4"),
-        ("levels", "i4"),
+        *fields("i4", "invalid block_pages levels"),
         ("cause", "u1"),  # FULL or POOL
     ],
     align=True,

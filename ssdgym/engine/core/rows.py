@@ -1,7 +1,5 @@
 """Copies of single devices of a batch, each as one row of bytes: saved and restored in one compiled call."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import partial
 from typing import Any

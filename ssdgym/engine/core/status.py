@@ -7,7 +7,6 @@ ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION
 ALLOCATE_DECISION, LEVEL_DECISION = 9, 10
 #: The function that the placement has for periods is due; kinds of decisions are fewer.
 PERIOD_DUE = 100
-#: So many programs and erases are done, or it is that time.
 #: Too many blocks are lost, and the device stops for good.
 END_OF_LIFE = 102
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3

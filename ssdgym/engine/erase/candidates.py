@@ -40,22 +40,15 @@ def _is_set(erase_set, pairs, length):
     return length == MAX_PAIRS or erase_set[length].mask == NONE
 
 
-@inlined
-def _key_of(pairs, length):
-    """Return a number that different erase sets rarely share."""
-    key = np.int64(length)
-    for k in range(length):
-        key += (np.int64(pairs[k].mask) + 1) * _SPREAD + pairs[k].block
-    return key
-
-
 @kernel
 def add_set(sets, keys, count, pairs, length):
     """Add an erase set of `length` pairs behind `count` others, unless it is one of them.
 
     `keys` has a number of each. Return its place, or -1 where the table is full.
     """
-    key = _key_of(pairs, length)
+    key = np.int64(length)
+    for k in range(length):
+        key += (np.int64(pairs[k].mask) + 1) * _SPREAD + pairs[k].block
     for k in range(count):
         if keys[k] == key and _is_set(sets[k], pairs, length):
             return k
@@ -183,36 +176,6 @@ def propose(dev, plane, spec, sets, proposed):
 
 
 @inlined
-def _fill_by_rank(dev, plane, sets, keys, count, wanted, scratch):
-    """Add the blocks with most invalid pages, in bucket order, up to `wanted` candidates."""
-    params = dev.params[0]
-    per_plane = params.pages_per_block + 1
-    invalid = np.int64(dev.plane[plane].max_invalid)
-    while invalid >= params.least_invalid and count < wanted:
-        block = np.int64(dev.bucket[plane * per_plane + invalid].head)
-        while block >= 0 and count < wanted:
-            count = _add_block(dev, sets, keys, count, block, scratch)
-            block = np.int64(dev.block[block].next_bucket)
-        invalid -= 1
-    return count
-
-
-@inlined
-def _fill_at_random(dev, plane, sets, keys, count, scratch):
-    """Add random eligible blocks to the places left; a full turn of draws without a new one ends it."""
-    tries = sets.shape[0]
-    for k in range(tries - count):
-        prefetch(dev.block, random_block(dev, plane, PROPOSAL_STREAM, 65 * k))
-    for k in range(tries):
-        if count == sets.shape[0]:
-            break
-        block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
-        if block >= 0:
-            count = _add_block(dev, sets, keys, count, block, scratch)
-    return count
-
-
-@inlined
 def fill_up(dev, plane, sets, count, spec):
     """Fill the table up behind its first `count` sets; return how many there are now.
 
@@ -223,8 +186,27 @@ def fill_up(dev, plane, sets, count, spec):
     if spec.most_blocks > 1:
         count = _add_by_rank(dev, plane, sets, keys, count, wanted, scratch, spec.most_blocks)
         return _add_at_random(dev, plane, sets, keys, count, scratch, spec.most_blocks)
-    count = _fill_by_rank(dev, plane, sets, keys, count, wanted, scratch)
-    return _fill_at_random(dev, plane, sets, keys, count, scratch)
+    # The blocks with most invalid pages, in bucket order.
+    params = dev.params[0]
+    per_plane = params.pages_per_block + 1
+    invalid = np.int64(dev.plane[plane].max_invalid)
+    while invalid >= params.least_invalid and count < wanted:
+        block = np.int64(dev.bucket[plane * per_plane + invalid].head)
+        while block >= 0 and count < wanted:
+            count = _add_block(dev, sets, keys, count, block, scratch)
+            block = np.int64(dev.block[block].next_bucket)
+        invalid -= 1
+    # Random eligible blocks; a full turn of draws without a new one ends it.
+    tries = sets.shape[0]
+    for k in range(tries - count):
+        prefetch(dev.block, random_block(dev, plane, PROPOSAL_STREAM, 65 * k))
+    for k in range(tries):
+        if count == sets.shape[0]:
+            break
+        block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
+        if block >= 0:
+            count = _add_block(dev, sets, keys, count, block, scratch)
+    return count
 
 
 @inlined

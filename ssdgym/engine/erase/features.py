@@ -3,8 +3,6 @@
 The numbers are features: functions of what is counted here, called by address.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, has, quotient
@@ -20,36 +18,6 @@ from ssdgym.engine.observation import checked, describe_decision, mark_pick, not
 
 #: Logical pages of an aligned group, a power of two: their entries of the map lie beside each other.
 GROUP = 4
-
-
-@inlined
-def _count_pair(dev, block, mask, tally):
-    """Add a pair's sub-blocks, pages and erases to the tally."""
-    params = dev.params[0]
-    base = block * params.sub_blocks
-    tally.sub_blocks += np.int64(count_bits(mask))
-    for s in range(params.sub_blocks):
-        if has(mask, s):
-            sub_block = dev.sub_block[base + s]
-            tally.written += sub_block.written
-            tally.invalid += sub_block.invalid
-            tally.erases += sub_block.erases
-            tally.spent += sub_block.invalid == params.pages_per_sub_block
-    tally.beside += valid_in(dev, block, neighbours_of(params, mask))
-    record = dev.block[block]
-    tally.relocated += params.streams > 1 and record.stream == params.gc_stream
-    tally.invalidated_at = max(tally.invalidated_at, record.invalidated_at)
-    tally.closed_at = max(tally.closed_at, record.closed_at)
-
-
-@inlined
-def fetch_sampled(dev, erase_set, pairs, stride):
-    """Fetch the map's entries for the pages that `count_candidate` will look at, without waiting for them."""
-    pages = np.int64(dev.params[0].pages_per_block)
-    for k in range(pairs):
-        first = erase_set[k].block * pages
-        for ppn in range(first, first + pages, stride):
-            prefetch(dev.logical, max(np.int64(dev.physical[ppn].lpn), 0))
 
 
 @inlined
@@ -87,22 +55,24 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
         block, mask = np.int64(erase_set[k].block), erase_set[k].mask
         tally.block[k] = block
         tally.mask[k] = mask
-        _count_pair(dev, block, mask, tally)
+        params = dev.params[0]
+        base = block * params.sub_blocks
+        tally.sub_blocks += np.int64(count_bits(mask))
+        for s in range(params.sub_blocks):
+            if has(mask, s):
+                sub_block = dev.sub_block[base + s]
+                tally.written += sub_block.written
+                tally.invalid += sub_block.invalid
+                tally.erases += sub_block.erases
+                tally.spent += sub_block.invalid == params.pages_per_sub_block
+        tally.beside += valid_in(dev, block, neighbours_of(params, mask))
+        record = dev.block[block]
+        tally.relocated += params.streams > 1 and record.stream == params.gc_stream
+        tally.invalidated_at = max(tally.invalidated_at, record.invalidated_at)
+        tally.closed_at = max(tally.closed_at, record.closed_at)
         if stride > 0:
             _count_updates(dev, block, mask, stride, tally)
     tally.valid = tally.written - tally.invalid
-
-
-@inlined
-def _sum_up(dev, plane, spec, view):
-    """Write what the decision is about as a whole."""
-    erases, count = 0.0, 0
-    for k in range(view.mask.shape[0]):
-        if view.mask[k]:
-            erases += spec.tallies[k].erases / np.float64(spec.tallies[k].sub_blocks)
-            count += 1
-    note_decision(dev, ERASE, plane, count, view.taken, spec.decision[0])
-    spec.decision[0].mean_erases = erases / max(count, 1)
 
 
 @inlined
@@ -145,14 +115,25 @@ def observe_plane(dev, plane, spec, view):
         if check_erase_set(dev, plane, view.sets[k], pairs) == OK:
             view.mask[k] = 1
             if stride > 0:
-                fetch_sampled(dev, view.sets[k], pairs, stride)
+                # Fetch entries of the map that are looked at below, without waiting for them.
+                pages = np.int64(dev.params[0].pages_per_block)
+                for pair in range(pairs):
+                    first = view.sets[k, pair].block * pages
+                    for ppn in range(first, first + pages, stride):
+                        prefetch(dev.logical, max(np.int64(dev.physical[ppn].lpn), 0))
     for k in range(count):
         if view.mask[k]:
             count_candidate(dev, view.sets[k], pairs_of(view.sets[k]), stride, spec.tallies[k])
     for j in range(spec.proposers.shape[0]):
         if view.proposed[j] >= 0:
             spec.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
-    _sum_up(dev, plane, spec, view)
+    erases, chosen = 0.0, 0
+    for row in range(view.mask.shape[0]):
+        if view.mask[row]:
+            erases += spec.tallies[row].erases / np.float64(spec.tallies[row].sub_blocks)
+            chosen += 1
+    note_decision(dev, ERASE, plane, chosen, view.taken, spec.decision[0])
+    spec.decision[0].mean_erases = erases / max(chosen, 1)
     describe_candidates(dev, spec, count, view)
     for j in range(spec.proposers.shape[0]):
         mark_pick(view, j, np.int64(view.proposed[j]), spec.proposed_columns[j])

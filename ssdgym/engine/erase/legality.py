@@ -85,18 +85,6 @@ def _check_pair(dev, leader, block, mask):
 
 
 @inlined
-def _has_partner(dev, leader, pairs, count, block):
-    """Return whether a pair of the plane that leads has the same block number (strict addressing)."""
-    params = dev.params[0]
-    within = remainder(block, params.blocks)
-    partner = leader * params.blocks + within
-    found = False
-    for k in range(count):
-        found = found or np.int64(pairs[k].block) == partner
-    return found
-
-
-@inlined
 def pages_taken(dev, plane_number, pairs, count):
     """Return the pages that pairs take from a plane: by their moves, and with blocks that leave the pool."""
     params = dev.params[0]
@@ -121,8 +109,7 @@ def _has_room(dev, plane_number, pairs, count):
 @kernel
 def _check_together(dev, leader, pairs, count):
     """Return OK, or why pairs that are legal one by one may not be erased in one go."""
-    params = dev.params[0]
-    led = 0
+    params, led = dev.params[0], 0
     for k in range(count):
         block = np.int64(pairs[k].block)
         for other in range(k):
@@ -130,8 +117,12 @@ def _check_together(dev, leader, pairs, count):
                 return ILLEGAL_PAIRS
         if dev.block[block].plane == leader:
             led += 1
-        elif params.multi_plane == STRICT and not _has_partner(dev, leader, pairs, count, block):
-            return ILLEGAL_PAIRS
+        elif params.multi_plane == STRICT:  # the plane that leads has to have a block of the same number
+            partner, found = leader * params.blocks + remainder(block, params.blocks), False
+            for other in range(count):
+                found = found or np.int64(pairs[other].block) == partner
+            if not found:
+                return ILLEGAL_PAIRS
     if led == 0:
         return ILLEGAL_PAIRS
     for k in range(count):
@@ -187,15 +178,7 @@ def whole_mask(dev):
 
 @helper
 def siblings_of(dev, plane):
-    """Yield the other planes of a plane's die, in rising order.
-
-    Args:
-        dev: the rule's view.
-        plane: number of the plane.
-
-    Yields:
-        Their numbers.
-    """
+    """Yield the numbers of the other planes of a plane's die, in rising order."""
     params = dev.params[0]
     for other in range(remainder(plane, params.dies), params.planes, params.dies):
         if other != plane:
@@ -204,30 +187,14 @@ def siblings_of(dev, plane):
 
 @shared
 def blocks_of(dev, plane):
-    """Return the block numbers of a plane.
-
-    Args:
-        dev: the rule's view.
-        plane: number of the plane.
-
-    Returns:
-        A range.
-    """
+    """Return the range of the block numbers of a plane."""
     blocks = dev.params[0].blocks
     return range(plane * blocks, (plane + 1) * blocks)
 
 
 @helper
 def eligible(dev, block):
-    """Return whether a block may be a victim: in the index, and with something to gain.
-
-    Args:
-        dev: the rule's view.
-        block: number of the block.
-
-    Returns:
-        A bool.
-    """
+    """Return whether a block may be a victim: in the index, and with something to gain."""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid >= dev.params[0].least_invalid
 

@@ -2,38 +2,23 @@
 
 import numpy as np
 
+from ssdgym.engine import decisions
 from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.bits import IDLE_STREAM, draw
 from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.decisions import (
-    ANSWERED,
-    IDLE,
-    IDLE_STEPS,
-    PENDING,
-    RESUMED,
-    TO_THE_END,
-    die_event,
-    has_oracle,
-    idle_by_rule,
-    is_external,
-    request_action,
-)
+from ssdgym.engine.decisions import ANSWERED, IDLE, IDLE_STEPS, ORACLE, PENDING, RESUMED, TO_THE_END
 from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
-from ssdgym.engine.time.events import ERASE_SET, NEVER, start_timer, stop_timer
+from ssdgym.engine.time.events import NEVER, start_timer, stop_timer
 
 #: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
 _WEIGHT_BITS = 3
 
 
-# -- background GC
-
-
-@kernel
-def moves_left(view, number):
+@helper
+def pages_to_move(view, number):
     """Return how many pages a plane has still to move for the round that runs on it; 0 where none does."""
-    params = view.params[0]
     plane = view.plane[number]
     leader = np.int64(plane.round_leader)
     moves = np.int64(0)
@@ -42,7 +27,7 @@ def moves_left(view, number):
             pair = view.round_pairs[leader * MAX_PAIRS + k]
             block = np.int64(pair.block)
             if view.block[block].plane == number:
-                moves += valid_in(view, block, pair.mask | neighbours_of(params, pair.mask))
+                moves += valid_in(view, block, pair.mask | neighbours_of(view.params[0], pair.mask))
     return moves
 
 
@@ -57,7 +42,7 @@ def takes_host_pages(dev, number):
         return True
     if not params.preemptible:
         return False
-    return dev.plane[number].pool_pages >= moves_left(dev, number) + np.int64(params.pages_per_block)
+    return dev.plane[number].pool_pages >= pages_to_move(dev, number) + np.int64(params.pages_per_block)
 
 
 @inlined
@@ -96,29 +81,22 @@ def idle_plane(dev, die_number):
         return np.int64(-1)
     if die.idle_steps > 0:
         return plane
-    if is_external(dev, IDLE):
-        action = request_action(dev, IDLE, plane, die_number)
+    if decisions.is_external(dev, IDLE):
+        action = decisions.request_action(dev, IDLE, plane, die_number)
         if action == PENDING:
             return np.int64(PENDING)
         answer = np.int64(IDLE_STEPS[action])
     else:
-        known = has_oracle(dev) and control.next_arrival_ns >= 0
+        known = dev.decider.hooks & ORACLE != 0 and control.next_arrival_ns >= 0
         gap_ns = control.next_arrival_ns - control.now if known else np.int64(-1)
-        answer = np.int64(idle_by_rule(dev, die_number, gap_ns))
+        answer = np.int64(decisions.idle_by_rule(dev, die_number, gap_ns))
     die.idle_answers += 1
-    die_event(dev, ANSWERED, die_number, answer)
+    decisions.die_event(dev, ANSWERED, die_number, answer)
     if answer < 0:
         start_timer(dev, die_number, -answer)
         return np.int64(-1)
     die.idle_steps = min(answer, TO_THE_END)
     return plane if answer > 0 else np.int64(-1)
-
-
-@inlined
-def take_step(dev, die_number):
-    """Count a command of background GC that an idle die has started; an erase is the last one."""
-    die = dev.die[die_number]
-    die.idle_steps = 0 if die.command == ERASE_SET else die.idle_steps - 1
 
 
 @kernel
@@ -129,11 +107,10 @@ def wake_up(dev, die_number, has_work):
     if has_work:
         gap_ns = dev.control[0].now - die.idle_since
         mean = die.idle_mean_gap_ns
-        die.idle = 0
-        die.idle_steps = 0
+        die.idle = die.idle_steps = 0
         die.idle_gap_ns = gap_ns
         die.idle_mean_gap_ns = gap_ns if mean == 0 else mean + ((gap_ns - mean) >> _WEIGHT_BITS)
-        die_event(dev, RESUMED, die_number, gap_ns)
+        decisions.die_event(dev, RESUMED, die_number, gap_ns)
 
 
 # -- for rules
@@ -154,12 +131,6 @@ def plane_to_collect(view, die_number, blocks, share):
     if share > 0:
         limit = np.ceil(share * params.blocks * params.pages_per_block)
     return np.int64(background_plane(view, die_number, limit))
-
-
-@helper
-def pages_to_move(view, plane):
-    """Return how many pages the round that runs on a plane has still to move; 0 where none runs."""
-    return moves_left(view, plane)
 
 
 @helper

@@ -6,6 +6,7 @@ among write streams for a page; IDLE chooses how far an idle die goes; LEVEL cho
 
 import numpy as np
 
+from ssdgym.engine import observation
 from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.blocks.wear import erases_of, mean_erases
 from ssdgym.engine.core.bits import NONE, full_mask, has, quotient
@@ -24,21 +25,14 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.features import count_candidate, describe_candidates
 from ssdgym.engine.flash import invalid_in
-from ssdgym.engine.observation import (
-    describe_decision,
-    describer,
-    describing_kernel,
-    mark_pick,
-    note_decision,
-)
-from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
+from ssdgym.engine.page.collecting import background_plane, move_ns, pages_to_move
 from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.time.events import NEVER
 
 # -- write streams
 
-_describe_stream = describing_kernel("stream", "page")
+_describe_stream = observation.describing_kernel("stream", "page")
 
 
 @inlined
@@ -79,25 +73,6 @@ def look_at_stream(dev, plane, number, seen):
     seen.written = seen.blocks * params.pages_per_block - room
 
 
-@kernel
-def _look_at_sub_block(dev, number, target, seen):
-    """Write to STREAM_SEEN what a sub-block of the pool, which stands in row `number`, and its block hold."""
-    params, sub = dev.params[0], np.int64(sub_block_at(target))
-    block = quotient(sub, params.sub_blocks)
-    record, plane = dev.block[block], np.int64(dev.block[block].plane)
-    seen.number = number
-    seen.streams = params.streams
-    seen.slot = plane * MAX_STREAMS + record.stream
-    seen.own = plane * params.streams + record.stream
-    seen.room = params.pages_per_sub_block - dev.sub_block[sub].written
-    seen.open, seen.blocks = 1, 1
-    seen.valid = record.written - record.invalid
-    seen.written = record.written
-    seen.target = target
-    seen.near = record.invalid / max(dev.plane[plane].max_invalid, 1)
-    seen.chosen = has(best_set(dev, block), sub - block * params.sub_blocks)
-
-
 @inlined
 def _row_of(dev, spec, view, number, target):
     """Return the row of a proposer's target: that of its stream or, once for equal ones, one of its own."""
@@ -108,7 +83,21 @@ def _row_of(dev, spec, view, number, target):
         if view.mask[row] and spec.streams[row].target == target:
             return np.int64(row)
     view.mask[streams + number] = 1
-    _look_at_sub_block(dev, streams + number, target, spec.streams[streams + number])
+    seen = spec.streams[streams + number]
+    params, sub = dev.params[0], np.int64(sub_block_at(target))
+    block = quotient(sub, params.sub_blocks)
+    record, plane = dev.block[block], np.int64(dev.block[block].plane)
+    seen.number = streams + number
+    seen.streams = params.streams
+    seen.slot = plane * MAX_STREAMS + record.stream
+    seen.own = plane * params.streams + record.stream
+    seen.room = params.pages_per_sub_block - dev.sub_block[sub].written
+    seen.open, seen.blocks = 1, 1
+    seen.valid = record.written - record.invalid
+    seen.written = record.written
+    seen.target = target
+    seen.near = record.invalid / max(dev.plane[plane].max_invalid, 1)
+    seen.chosen = has(best_set(dev, block), sub - block * params.sub_blocks)
     return streams + number
 
 
@@ -122,7 +111,7 @@ def _propose_stream(dev, plane, spec, view):
         target = np.int64(target_of_proposer(dev, plane, lpn, source, number))
         row = np.int64(_row_of(dev, spec, view, number, target))
         rows = max(rows, row + 1)
-        mark_pick(view, first + number, row, spec.stream_columns[number])
+        observation.mark_pick(view, first + number, row, spec.stream_columns[number])
     return rows
 
 
@@ -141,7 +130,7 @@ def _observe_stream(dev, spec, view, plane):
     for row in range(streams):
         if not view.mask[row]:  # of a proposer whose target has another row
             look_at_stream(dev, plane, np.int64(0), spec.streams[row])
-    note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
+    observation.note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
     first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
     rows, about = spec.stream_features, spec.page_features
     seen, handle = spec.page[0], dev.decider.place_view
@@ -152,25 +141,13 @@ def _observe_stream(dev, spec, view, plane):
 
 
 #: Returns the address of what describes PLACE and RELOCATE decisions; compiles at first use.
-stream_describer = describer(_observe_stream, ARRAYS)
+stream_describer = observation.describer(_observe_stream, ARRAYS)
 
 
 # -- idle dies
 
 _ANSWERS = len(IDLE_STEPS)
-_describe_idle = describing_kernel("answer", "die")
-
-
-@inlined
-def _invalid_of_round(dev, plane):
-    """Return the invalid pages in what the round of a plane is going to erase there."""
-    leader = np.int64(dev.plane[plane].round_leader)
-    invalid = np.int64(0)
-    for k in range(dev.plane[leader].round_count):
-        pair = dev.round_pairs[leader * MAX_PAIRS + k]
-        if dev.block[pair.block].plane == plane:
-            invalid += invalid_in(dev, np.int64(pair.block), pair.mask)
-    return invalid
+_describe_idle = observation.describing_kernel("answer", "die")
 
 
 @inlined
@@ -180,29 +157,22 @@ def look_at_die(dev, die, seen):
     seen.number = die
     seen.collects = plane >= 0
     seen.plane = plane if plane >= 0 else die  # plane d is one of die d
-    seen.running = 0
-    seen.moves = 0
-    seen.invalid = 0
+    seen.running = seen.moves = seen.invalid = 0
     if plane >= 0 and dev.plane[plane].round_leader >= 0:
         seen.running = 1
-        seen.moves = moves_left(dev, plane)
-        seen.invalid = _invalid_of_round(dev, plane)
+        seen.moves = pages_to_move(dev, plane)
+        leader = np.int64(dev.plane[plane].round_leader)
+        invalid = np.int64(0)
+        for k in range(dev.plane[leader].round_count):
+            pair = dev.round_pairs[leader * MAX_PAIRS + k]
+            if dev.block[pair.block].plane == plane:
+                invalid += invalid_in(dev, np.int64(pair.block), pair.mask)
+        seen.invalid = invalid
     elif plane >= 0:
         block = np.int64(most_invalid_block(dev, plane))
         record = dev.block[block]
         seen.moves = record.written - record.invalid
         seen.invalid = record.invalid
-
-
-@inlined
-def _look_at_answer(dev, number, die, seen):
-    """Write what an answer allows of the round that the die would go on with."""
-    steps = np.int64(IDLE_STEPS[number])
-    seen.number = number
-    seen.commands = min(steps, die.moves + 1) if die.collects else np.int64(0)
-    seen.moves = min(seen.commands, die.moves)
-    seen.erases = seen.commands > die.moves
-    seen.nominal_ns = seen.moves * move_ns(dev) + seen.erases * dev.params[0].erase_ns
 
 
 @inlined
@@ -215,15 +185,6 @@ def _answer_of(commands):
     return number
 
 
-@inlined
-def _propose_idle(dev, spec, view):
-    """Note what the idle rule of the device would answer, and mark it."""
-    if dev.decider.rules[IDLE].choose == 0 or not spec.die[0].collects:
-        return
-    number = _answer_of(np.int64(idle_by_rule(dev, spec.die[0].number, np.int64(-1))))
-    mark_pick(view, 0, number, spec.answer_columns[0])
-
-
 def _observe_idle(dev, spec, view, plane):
     """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
@@ -234,9 +195,19 @@ def _observe_idle(dev, spec, view, plane):
     look_at_die(dev, np.int64(control.decision_subject) if decided else np.int64(0), die)
     for number in range(_ANSWERS):
         view.mask[number] = die.collects or number == 0
-        _look_at_answer(dev, number, die, spec.answers[number])
-    note_decision(dev, IDLE, die.plane, _ANSWERS if die.collects else 1, view.taken, spec.decision[0])
-    _propose_idle(dev, spec, view)
+        seen = spec.answers[number]
+        steps = np.int64(IDLE_STEPS[number])
+        seen.number = number
+        seen.commands = min(steps, die.moves + 1) if die.collects else np.int64(0)
+        seen.moves = min(seen.commands, die.moves)
+        seen.erases = seen.commands > die.moves
+        seen.nominal_ns = seen.moves * move_ns(dev) + seen.erases * dev.params[0].erase_ns
+    observation.note_decision(
+        dev, IDLE, die.plane, _ANSWERS if die.collects else 1, view.taken, spec.decision[0]
+    )
+    if dev.decider.rules[IDLE].choose != 0 and die.collects:
+        commands = np.int64(idle_by_rule(dev, die.number, np.int64(-1)))
+        observation.mark_pick(view, 0, _answer_of(commands), spec.answer_columns[0])
     first = spec.candidate_features.shape[0] + spec.stream_features.shape[0]
     place = spec.context_features.shape[0] + spec.page_features.shape[0]
     rows, about, handle = spec.answer_features, spec.die_features, dev.decider.victim_view
@@ -244,7 +215,7 @@ def _observe_idle(dev, spec, view, plane):
 
 
 #: Returns the address of what describes IDLE decisions; compiles at first use.
-idle_describer = describer(_observe_idle, ARRAYS)
+idle_describer = observation.describer(_observe_idle, ARRAYS)
 
 
 # -- blocks, by their wear
@@ -296,16 +267,16 @@ def _observe_block(dev, spec, view, plane):
     pick = level_by(dev, plane) if dev.decider.rules[LEVEL].choose != 0 else np.int64(-1)
     count = _list_block(dev, view.sets, np.int64(1), pick)
     count = np.int64(_list_by_wear(dev, plane, view.sets, count))
-    note_decision(dev, LEVEL, plane, count, view.taken, spec.decision[0])
+    observation.note_decision(dev, LEVEL, plane, count, view.taken, spec.decision[0])
     spec.decision[0].mean_erases = mean_erases(dev, plane)
     for k in range(1, count):
         view.mask[k] = 1
         count_candidate(dev, view.sets[k], 1, 0, spec.tallies[k])
     describe_candidates(dev, spec, count, view)
-    mark_pick(view, 0, 1 if pick >= 0 else 0, spec.proposed_columns[0])
+    observation.mark_pick(view, 0, 1 if pick >= 0 else 0, spec.proposed_columns[0])
     view.mask[0] = 1
-    describe_decision(dev, spec, view.context)
+    observation.describe_decision(dev, spec, view.context)
 
 
 #: Returns the address of what describes LEVEL decisions; compiles at first use.
-block_describer = describer(_observe_block, ARRAYS)
+block_describer = observation.describer(_observe_block, ARRAYS)

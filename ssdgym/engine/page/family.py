@@ -1,36 +1,16 @@
 """The page-mapping family: its loops, and how its decisions are described and carried out."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 
-from ssdgym.engine import entries, operations, rounds
+from ssdgym.engine import decisions, entries, operations, rounds
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import is_in, return_open_block
 from ssdgym.engine.core.bits import NONE
-from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.kernel import function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import IN_STREAMS, INDEXED, MAX_STREAMS, TO_THE_POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, NOT_CLOSED, OK
-from ssdgym.engine.decisions import (
-    ALLOCATE,
-    ALLOCATES,
-    ATTACHED,
-    ERASE,
-    IDLE,
-    IDLE_STEPS,
-    IDLES,
-    LEVEL,
-    ORACLE,
-    PLACE,
-    RELOCATE,
-    TRACKERS,
-    Decider,
-    attach,
-    hooked_by,
-    store_action,
-)
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.observation import clear_view, observer_type
@@ -64,17 +44,17 @@ def _attach_rules(dev):
 
     A placement that moves pages to the pool alone begins without an open block.
     """
-    params, placed = dev.params[0], dev.control[0].attached & (1 << PLACE) != 0
+    params, placed = dev.params[0], dev.control[0].attached & (1 << decisions.PLACE) != 0
     if params.placement == TO_THE_POOL and not placed:
         for plane in range(np.int64(params.planes)):
             return_open_block(dev, plane, np.int64(0))
-    attach(dev, ERASE)
+    decisions.attach(dev, decisions.ERASE)
     if params.placement != IN_STREAMS:
-        attach(dev, PLACE)
-    if dev.decider.hooks & ATTACHED:
-        for kind in (ALLOCATE, LEVEL):
-            if dev.decider.rules[kind].hooks & ATTACHED:
-                attach(dev, kind)
+        decisions.attach(dev, decisions.PLACE)
+    if dev.decider.hooks & decisions.ATTACHED:
+        for kind in (decisions.ALLOCATE, decisions.LEVEL):
+            if dev.decider.rules[kind].hooks & decisions.ATTACHED:
+                decisions.attach(dev, kind)
 
 
 _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
@@ -88,52 +68,48 @@ def _store_view(state, i, role, address):
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    hooks, view = hooked_by(rules), _store_view(state, i, VICTIM, address)
+    hooks, view = decisions.hooked_by(rules), _store_view(state, i, VICTIM, address)
     place_view = idle_view = wear_view = view
-    if state.params[i, 0].placement != IN_STREAMS or rules.shape[0] > TRACKERS:
+    if state.params[i, 0].placement != IN_STREAMS or rules.shape[0] > decisions.TRACKERS:
         place_view = _store_view(state, i, PLACEMENT, address)
-    if rules[IDLE].choose != 0:
+    if rules[decisions.IDLE].choose != 0:
         idle_view = _store_view(state, i, IDLE_RULE, address)
-        hooks |= IDLES
-    if external & (1 << IDLE):  # the future reaches no agent
-        hooks = (hooks | IDLES) & ~ORACLE
-    if rules[ALLOCATE].choose != 0 or rules[LEVEL].choose != 0:
+        hooks |= decisions.IDLES
+    if external & (1 << decisions.IDLE):  # the future reaches no agent
+        hooks = (hooks | decisions.IDLES) & ~decisions.ORACLE
+    if rules[decisions.ALLOCATE].choose != 0 or rules[decisions.LEVEL].choose != 0:
         wear_view = _store_view(state, i, WEAR_RULES, address)
-    if rules[ALLOCATE].choose != 0:
-        hooks |= ALLOCATES
-    decider = Decider(external, rules, pairs, hooks, view, place_view, idle_view, wear_view)
+    if rules[decisions.ALLOCATE].choose != 0:
+        hooks |= decisions.ALLOCATES
+    decider = decisions.Decider(external, rules, pairs, hooks, view, place_view, idle_view, wear_view)
     bind_device(state, i, decider, address)
-
-
-@kernel
-def _store_target(dev, number):
-    """Keep the sub-block that a proposer has for the page that is placed; ILLEGAL_ANSWER if it has none."""
-    control = dev.control[0]
-    subject, relocated = np.int64(control.decision_subject), control.decision_kind == RELOCATE
-    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
-    source = subject if relocated else np.int64(-1)
-    target = np.int64(target_of_proposer(dev, np.int64(control.decision_plane), lpn, source, number))
-    if target < MAX_STREAMS:
-        return np.int64(ILLEGAL_ANSWER)
-    control.answer = target
-    return np.int64(OK)
 
 
 @inlined
 def _apply_action(dev, chosen, action):
     control = dev.control[0]
-    if control.decision_kind == ERASE:
+    if control.decision_kind == decisions.ERASE:
         return np.int64(rounds.start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
-    if control.decision_kind == LEVEL:
+    if control.decision_kind == decisions.LEVEL:
         block = np.int64(chosen[0].block if chosen[0].mask != NONE else -1)
         if block >= 0 and not is_in(dev, np.int64(control.decision_plane), block, INDEXED):
             return np.int64(NOT_CLOSED)
         control.answer = block + 1
         return np.int64(OK)
     streams = dev.params[0].streams
-    if control.decision_kind in (PLACE, RELOCATE) and action >= streams:
-        return _store_target(dev, np.int64(action - streams))
-    return store_action(dev, action, len(IDLE_STEPS) if control.decision_kind == IDLE else streams)
+    if control.decision_kind in (decisions.PLACE, decisions.RELOCATE) and action >= streams:
+        subject, relocated = np.int64(control.decision_subject), control.decision_kind == decisions.RELOCATE
+        lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
+        source = subject if relocated else np.int64(-1)
+        plane, proposer = np.int64(control.decision_plane), np.int64(action - streams)
+        target = np.int64(target_of_proposer(dev, plane, lpn, source, proposer))
+        if target < MAX_STREAMS:
+            return np.int64(ILLEGAL_ANSWER)
+        control.answer = target
+        return np.int64(OK)
+    return decisions.store_action(
+        dev, action, len(decisions.IDLE_STEPS) if control.decision_kind == decisions.IDLE else streams
+    )
 
 
 @inlined

@@ -8,32 +8,27 @@ device. A round may span the sibling planes of a die; the plane that leads it ke
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import (
-    count_in_stream,
-    count_programs,
-    ensure_open,
-    erase,
-    note_relocated,
-    row_of,
-    vacate,
-    writable_sub_block,
-)
+from ssdgym.engine.blocks import manager
 from ssdgym.engine.blocks.wear import ensure_open_for_levelling, program_levelled
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
-from ssdgym.engine.core.records import BY_RULE, LEVELLING_RUNS, MAX_PAIRS, MAX_STREAMS, TO_THE_POOL
+from ssdgym.engine.core.records import (
+    BY_RULE,
+    LEVELLING_DUE,
+    LEVELLING_RUNS,
+    LEVELS,
+    MAX_PAIRS,
+    MAX_STREAMS,
+    RETIRED,
+    TO_THE_POOL,
+    WORN,
+)
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import ALLOCATES, RELOCATE, RELOCATED, is_external, page_event, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, program_page, sub_block_of
-from ssdgym.engine.page.levelling import note_round_ended
-from ssdgym.engine.page.lifetime import empty_rest, settle
-from ssdgym.engine.page.placement import (
-    place_relocated,
-    relocated_stream,
-    rule_of_relocated,
-    stream_with_room,
-)
+from ssdgym.engine.page import placement
+from ssdgym.engine.page.lifetime import empty_block, settle
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
@@ -81,14 +76,13 @@ def _next_of_pair(dev, plane, block, moves):
 @inlined
 def _next_of_plane(dev, number):
     """Return the next page that a plane has to move for the round that runs on it, or -1."""
-    params = dev.params[0]
     plane = dev.plane[number]
     leader = np.int64(plane.round_leader)
     while plane.round_pair < dev.plane[leader].round_count:
         pair = dev.round_pairs[leader * MAX_PAIRS + plane.round_pair]
         block = np.int64(pair.block)
         if dev.block[block].plane == number:
-            ppn = _next_of_pair(dev, plane, block, pair.mask | neighbours_of(params, pair.mask))
+            ppn = _next_of_pair(dev, plane, block, pair.mask | neighbours_of(dev.params[0], pair.mask))
             if ppn >= 0:
                 return ppn
         plane.round_pair += 1
@@ -114,13 +108,6 @@ def _next_of_planes(dev, leader):
     return first
 
 
-@kernel
-def _ensure_target(dev, plane, stream):
-    """Let the stream that a page is relocated to have a block open; return OK, or what `status_of` takes."""
-    taken = stream_with_room(dev, plane, stream)
-    return np.int64(ensure_open(dev, plane, taken))
-
-
 @inlined
 def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
@@ -133,11 +120,12 @@ def move_page(dev, plane_number, ppn):
         if status != OK:
             return status
     else:
-        target = np.int64(relocated_stream(dev, plane_number, lpn, ppn))
+        target = np.int64(placement.relocated_stream(dev, plane_number, lpn, ppn))
         if target < 0:
             return target
         if target < MAX_STREAMS and dev.decider.hooks & ALLOCATES:
-            status = np.int64(_ensure_target(dev, plane_number, target))
+            taken = placement.stream_with_room(dev, plane_number, target)
+            status = np.int64(manager.ensure_open(dev, plane_number, taken))
             if status != OK:
                 return status
     check_page(dev, lpn, ppn)
@@ -145,12 +133,12 @@ def move_page(dev, plane_number, ppn):
     if levels:
         copy = np.int64(program_levelled(dev, plane_number, lpn, version))
     else:
-        copy = np.int64(place_relocated(dev, plane_number, target, lpn, version))
+        copy = np.int64(placement.place_relocated(dev, plane_number, target, lpn, version))
     if copy < 0:
         return np.int64(OUT_OF_SPACE)
     dev.logical[lpn].ppn = copy
     sub = sub_block_of(params, ppn)
-    vacate(dev, block_of(params, sub), sub, 1)
+    manager.vacate(dev, block_of(params, sub), sub, 1)
     dev.counters[0].relocated_pages += 1
     page_event(dev, RELOCATED, plane_number, lpn, ppn, copy)
     return copy
@@ -173,8 +161,11 @@ def _may_join(dev, number, ppn, page, row):
         return False
     if is_external(dev, RELOCATE):  # each page is a decision of its own
         return False
-    stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
-    return 0 <= stream < MAX_STREAMS and row_of(dev, number, stream_with_room(dev, number, stream)) == row
+    stream = placement.rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
+    return (
+        0 <= stream < MAX_STREAMS
+        and manager.row_of(dev, number, placement.stream_with_room(dev, number, stream)) == row
+    )
 
 
 @kernel
@@ -219,7 +210,7 @@ def finish_round(dev, leader):
     count = np.int64(dev.plane[leader].round_count)
     for k in range(count):
         pair = dev.round_pairs[leader * MAX_PAIRS + k]
-        erase(dev, np.int64(pair.block), pair.mask)
+        manager.erase(dev, np.int64(pair.block), pair.mask)
     if params.endures:
         settle(dev)
     for k in range(count):
@@ -229,12 +220,17 @@ def finish_round(dev, leader):
         if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
     if params.endures:
-        empty_rest(dev, leader, count)
+        # Worn blocks of which something is left are emptied.
+        for k in range(count):
+            block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
+            if (dev.block[block].status & (WORN | RETIRED)) == WORN:
+                empty_block(dev, block)
     if params.levels:
-        note_round_ended(dev, leader)
-
-
-# -- a round in one go
+        # Wear is levelled next, if the plane has collected enough.
+        own = dev.plane[leader]
+        collects = own.levelling != LEVELLING_RUNS and params.levels & LEVELS
+        due = collects and not gc_unfinished(params, own)
+        own.levelling = LEVELLING_DUE if due else 0
 
 
 @inlined
@@ -263,66 +259,43 @@ def _copy_valid(dev, first_page, end_page, target, room):
     return ppn
 
 
-@inlined
-def _map_copies(dev, target, pages):
-    """Map the logical pages of copies to these."""
-    for ppn in range(target, target + pages):
-        dev.logical[dev.physical[ppn].lpn].ppn = ppn
-    dev.counters[0].flash_reads += pages
-    dev.counters[0].relocated_pages += pages
-
-
 @kernel
 def _empty_sub_block(dev, plane_number, source):
     """Relocate all valid pages of a sub-block to one stream; return OK or an error."""
-    params = dev.params[0]
-    control = dev.control[0]
-    sub_block = dev.sub_block[source]
+    params, sub_block = dev.params[0], dev.sub_block[source]
     ppn = source * params.pages_per_sub_block
     end = ppn + sub_block.written
     left = sub_block.written - sub_block.invalid
     while left > 0:
-        status = ensure_open(dev, plane_number, np.int64(params.gc_stream))
+        status = manager.ensure_open(dev, plane_number, np.int64(params.gc_stream))
         if status != OK:
             return status
-        sub = writable_sub_block(dev, plane_number, params.gc_stream)
+        sub = manager.writable_sub_block(dev, plane_number, params.gc_stream)
         if sub < 0:
             return np.int64(OUT_OF_SPACE)
         room = min(left, params.pages_per_sub_block - dev.sub_block[sub].written)
         target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
         ppn = _copy_valid(dev, ppn, end, target, room)
-        _map_copies(dev, target, room)
-        note_relocated(dev, block_of(params, sub), room)
-        count_in_stream(dev.stream[plane_number * MAX_STREAMS + params.gc_stream], room, True)
-        count_programs(dev, control.clock, plane_number, params.gc_stream, sub, room)
-        vacate(dev, block_of(params, source), source, room)
+        for copy in range(target, target + room):
+            dev.logical[dev.physical[copy].lpn].ppn = copy
+        dev.counters[0].flash_reads += room
+        dev.counters[0].relocated_pages += room
+        manager.note_relocated(dev, block_of(params, sub), room)
+        manager.count_in_stream(dev.stream[plane_number * MAX_STREAMS + params.gc_stream], room, True)
+        manager.count_programs(dev, dev.control[0].clock, plane_number, params.gc_stream, sub, room)
+        manager.vacate(dev, block_of(params, source), source, room)
         left -= room
-    return np.int64(OK)
-
-
-@inlined
-def _empty_pair(dev, leader, k):
-    """Relocate the valid pages of a pair and its neighbours to one stream; return OK or an error."""
-    params = dev.params[0]
-    pair = dev.round_pairs[leader * MAX_PAIRS + k]
-    moves = pair.mask | neighbours_of(params, pair.mask)
-    first = np.int64(pair.block) * params.sub_blocks
-    for s in range(params.sub_blocks):
-        if has(moves, s):
-            status = _empty_sub_block(dev, leader, first + s)
-            if status != OK:
-                return status
     return np.int64(OK)
 
 
 @inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
-    followed = is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
+    params, followed = dev.params[0], is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
     several = dev.plane[leader].round_planes > 1
     # Pages that go to several places, or together with those of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS
-    if followed or several or levels or dev.params[0].placement >= BY_RULE:
+    if followed or several or levels or params.placement >= BY_RULE:
         pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)
@@ -330,8 +303,13 @@ def run_round(dev, leader):
             return status_of(dev, pages)
     else:
         for k in range(dev.plane[leader].round_count):
-            status = _empty_pair(dev, leader, k)
-            if status != OK:
-                return status
+            pair = dev.round_pairs[leader * MAX_PAIRS + k]
+            moves = pair.mask | neighbours_of(params, pair.mask)
+            first = np.int64(pair.block) * params.sub_blocks
+            for s in range(params.sub_blocks):
+                if has(moves, s):
+                    status = _empty_sub_block(dev, leader, first + s)
+                    if status != OK:
+                        return status
     finish_round(dev, leader)
     return np.int64(OK)

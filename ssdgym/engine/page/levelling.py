@@ -9,27 +9,16 @@ import numpy as np
 from ssdgym.engine.blocks.manager import is_in
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS, LEVELS
+from ssdgym.engine.core.records import INDEXED, LEVELLING_DUE, LEVELLING_RUNS
 from ssdgym.engine.core.status import AGAIN, NOT_CLOSED, OK
 from ssdgym.engine.decisions import LEVEL, PENDING, decision_code, is_external, level_by, request_action
-from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.rounds import begin_round
 
 
 @inlined
-def note_round_ended(dev, leader):
-    """Let wear be levelled next in the plane whose round has ended, if that has collected enough."""
-    plane = dev.plane[leader]
-    collects = plane.levelling != LEVELLING_RUNS and dev.params[0].levels & LEVELS
-    due = collects and not gc_unfinished(dev.params[0], plane)
-    plane.levelling = LEVELLING_DUE if due else 0
-
-
-@inlined
-def levelling_plane(dev, die_number):
-    """Return the die's lowest-numbered plane in which wear is levelled, or may be next; -1 for none."""
-    params = dev.params[0]
-    for plane in range(die_number, params.planes, params.dies):
+def levelling_plane(dev, first, step):
+    """Return the lowest of every `step`-th plane in which wear is levelled, or may be next; -1 for none."""
+    for plane in range(first, dev.params[0].planes, step):
         if dev.plane[plane].levelling:
             return np.int64(plane)
     return np.int64(-1)
@@ -49,8 +38,7 @@ def start_levelling(dev, number):
     Returns OK, AGAIN where nothing is to be moved, the decision that is due outside, or an error. Without
     free pages for the moves, and a block for the host, there is none until the next round of collection.
     """
-    params = dev.params[0]
-    plane = dev.plane[number]
+    params, plane = dev.params[0], dev.plane[number]
     block = np.int64(-1)
     if plane.pool_pages >= 2 * np.int64(params.pages_per_block):
         if is_external(dev, LEVEL):

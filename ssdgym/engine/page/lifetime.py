@@ -9,11 +9,11 @@ from ssdgym.engine.blocks.index import enter_index
 from ssdgym.engine.cells import settle_for
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import MAX_PAIRS, MAX_STREAMS, RETIRED, STATIC, TO_THE_POOL, WORN
+from ssdgym.engine.core.records import MAX_STREAMS, STATIC, TO_THE_POOL
 from ssdgym.engine.decisions import RECYCLED, block_event
 from ssdgym.engine.erase.legality import pages_taken
 from ssdgym.engine.flash import block_of
-from ssdgym.engine.page.collecting import moves_left
+from ssdgym.engine.page.collecting import pages_to_move
 from ssdgym.engine.rounds import give_up, set_pair
 
 
@@ -89,17 +89,6 @@ def settle(dev):
     settle_for(dev, np.int64(_supported(dev)))
 
 
-@inlined
-def _written_mask(dev, block):
-    """Return the sub-blocks of a block that have been written."""
-    sub_blocks = np.int64(dev.params[0].sub_blocks)
-    mask = NONE
-    for s in range(sub_blocks):
-        if dev.sub_block[block * sub_blocks + s].written > 0:
-            mask |= ONE << np.uint64(s)
-    return mask
-
-
 @kernel
 def empty_block(dev, block):
     """Let the round of a plane of its own go on with what is left of a worn block, if there is room for it.
@@ -112,11 +101,15 @@ def empty_block(dev, block):
         plane.round_leader = number
         plane.round_count = 0
         plane.round_planes = 1
-        plane.round_pair = 0
-        plane.round_page = 0
-    set_pair(dev, number, plane.round_count, block, _written_mask(dev, block))
+        plane.round_pair = plane.round_page = 0
+    sub_blocks = np.int64(dev.params[0].sub_blocks)
+    mask = NONE
+    for s in range(sub_blocks):
+        if dev.sub_block[block * sub_blocks + s].written > 0:
+            mask |= ONE << np.uint64(s)
+    set_pair(dev, number, plane.round_count, block, mask)
     plane.round_count += 1
-    if moves_left(dev, number) <= _room_to_move(dev, number):
+    if pages_to_move(dev, number) <= _room_to_move(dev, number):
         plane.collecting = 1
         return
     plane.round_count -= 1
@@ -125,12 +118,3 @@ def empty_block(dev, block):
     enter_index(dev, block)
     block_event(dev, RECYCLED, number, block)
     give_up(dev, number)
-
-
-@kernel
-def empty_rest(dev, leader, count):
-    """Empty what is left of worn blocks after a round that had `count` pairs, which are still noted."""
-    for k in range(count):
-        block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
-        if (dev.block[block].status & (WORN | RETIRED)) == WORN:
-            empty_block(dev, block)

@@ -2,22 +2,13 @@
 
 import numpy as np
 
+from ssdgym.engine import decisions
 from ssdgym.engine.allocation import allocate_plane, has_room, plane_from_cursor
 from ssdgym.engine.blocks.manager import count_overflow, invalidate, open_block, program, row_of, scatter
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOST_BY_RULE, IN_STREAMS, MAX_STREAMS
 from ssdgym.engine.core.status import ILLEGAL_ANSWER
-from ssdgym.engine.decisions import (
-    OPENS,
-    PLACE,
-    RELOCATE,
-    TRACKERS,
-    WHOLE_REQUESTS,
-    is_external,
-    request_action,
-    sub_block_at,
-    target_by,
-)
+from ssdgym.engine.decisions import OPENS, PLACE, RELOCATE, TRACKERS, WHOLE_REQUESTS
 from ssdgym.engine.flash import block_of
 
 HOST_STREAM = 0
@@ -37,7 +28,7 @@ def rule_of_host(dev, plane, lpn):
     """Return the target the device's own placement has for a host page; changes nothing."""
     if dev.params[0].placement == IN_STREAMS:
         return np.int64(HOST_STREAM)
-    return target_by(dev, PLACE, plane, lpn, np.int64(-1))
+    return decisions.target_by(dev, PLACE, plane, lpn, np.int64(-1))
 
 
 @inlined
@@ -45,7 +36,7 @@ def rule_of_relocated(dev, plane, lpn, source):
     """Return the target the device's own placement has for a relocated page; changes nothing."""
     if dev.params[0].placement <= HOST_BY_RULE:
         return np.int64(dev.params[0].gc_stream)
-    return target_by(dev, PLACE, plane, lpn, source)
+    return decisions.target_by(dev, PLACE, plane, lpn, source)
 
 
 @kernel
@@ -60,16 +51,13 @@ def target_of_proposer(dev, plane, lpn, source, number):
         if dev.decider.rules[k].choose != 0:
             number -= 1
             if number == 0:
-                return np.int64(target_by(dev, k, plane, lpn, source))
+                return np.int64(decisions.target_by(dev, k, plane, lpn, source))
     return np.int64(ILLEGAL_ANSWER)
 
 
 @inlined
 def by_request(dev):
-    """Return whether the stream that is named outside for the first page of a request is for all of them.
-
-    Pages that leave a write buffer are of no request.
-    """
+    """Return whether the stream that is named outside for the first page of a request is for all of them."""
     return dev.decider.external & WHOLE_REQUESTS != 0
 
 
@@ -79,16 +67,16 @@ def host_stream(dev, plane, lpn, named):
 
     `named` is the target named outside for the whole request that it is of, or -1.
     """
-    if is_external(dev, PLACE):
-        return np.int64(named) if named >= 0 else request_action(dev, PLACE, plane, lpn)
+    if decisions.is_external(dev, PLACE):
+        return np.int64(named) if named >= 0 else decisions.request_action(dev, PLACE, plane, lpn)
     return rule_of_host(dev, plane, lpn)
 
 
 @inlined
 def relocated_stream(dev, plane, lpn, source):
     """Decide the target of a page that is relocated next; below 0, see `status_of`."""
-    if is_external(dev, RELOCATE):
-        return request_action(dev, RELOCATE, plane, source)
+    if decisions.is_external(dev, RELOCATE):
+        return decisions.request_action(dev, RELOCATE, plane, source)
     return rule_of_relocated(dev, plane, lpn, source)
 
 
@@ -106,7 +94,7 @@ def replace_page(dev, lpn, version):
 
 @kernel
 def _program_sub_block(dev, plane, target, lpn, version, relocated):
-    sub = np.int64(sub_block_at(target))
+    sub = np.int64(decisions.sub_block_at(target))
     if target < OPENS:
         return np.int64(scatter(dev, plane, sub, lpn, version, relocated))
     open_block(dev, plane, HOST_STREAM, block_of(dev.params[0], sub))

@@ -13,30 +13,14 @@ from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
 from ssdgym.engine.loop import read_ended
-from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
+from ssdgym.engine.page.collecting import background_plane, idle_plane, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.page.placement import by_request, host_stream, note_request, plane_for_host, replace_page
 from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round, has_round, is_short
-from ssdgym.engine.time.events import (
-    ERASE_SET,
-    MOVE_PAGE,
-    READ_PAGE,
-    WRITE_PAGE,
-    charge,
-    start_command,
-    start_gc_command,
-    wake,
-)
-from ssdgym.engine.time.transactions import (
-    link_pages,
-    mark_queued,
-    name_stream,
-    pop_read,
-    push_read,
-    push_write,
-)
+from ssdgym.engine.time import events, transactions
+from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE, READ_PAGE, WRITE_PAGE
 
 
 @inlined
@@ -46,30 +30,24 @@ def queue_read(dev, transaction):
     ppn = np.int64(dev.logical[dev.transaction[transaction].lpn].ppn)
     prefetch(dev.physical, ppn)
     die_number = die_of(params, ppn)
-    push_read(dev, die_number, transaction)
-    charge(dev, die_number, read_phases(params))
-    wake(dev, die_number)
+    transactions.queue_read(dev, die_number, transaction, read_phases(params))
 
 
 @inlined
 def queue_write(dev, transaction):
     """Queue a page write to the die it is bound to, or, if it is bound late, to the common queue."""
     params = dev.params[0]
-    control = dev.control[0]
     if params.targets:
         prefetch_holder(dev, np.int64(dev.transaction[transaction].lpn))
     if params.allocation == LATE:
-        push_write(dev, control, transaction)
+        transactions.push_write(dev, dev.control[0], transaction)
         return
     if params.allocation == DYNAMIC:
         die_number = allocate_die(dev)
         pass_die(dev, die_number)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, params.dies)
-    mark_queued(dev, die_number, transaction)
-    push_write(dev, dev.die[die_number], transaction)
-    charge(dev, die_number, write_phases(params, 1))
-    wake(dev, die_number)
+    transactions.queue_write(dev, die_number, dev.die[die_number], transaction, write_phases(params, 1))
 
 
 @inlined
@@ -96,37 +74,13 @@ def _join_reads(dev, die_number, first, ppn):
         member = np.uint64(1) << np.uint64(quotient(plane_of(params, page), params.dies))
         if members & member:
             return np.int64(pages)
-        pop_read(dev, die_number)
+        transactions.pop_read(dev, die_number)
         _read_now(dev, number, lpn)
         dev.counters[0].joined_reads += 1
         members |= member
-        link_pages(dev, last, number)
+        transactions.link_pages(dev, last, number)
         last = number
     return np.int64(params.planes_per_die)
-
-
-@inlined
-def _start_read(dev, die_number):
-    params = dev.params[0]
-    number = pop_read(dev, die_number)
-    lpn = np.int64(dev.transaction[number].lpn)
-    ppn = np.int64(dev.logical[lpn].ppn)
-    rmw = dev.transaction[number].rmw
-    if ppn < 0:  # trimmed while the read was waiting
-        dev.counters[0].unmapped_reads += 1 - rmw
-        read_ended(dev, number)
-        return AGAIN
-    if die_of(params, ppn) != die_number:
-        queue_read(dev, number)
-        return AGAIN
-    _read_now(dev, number, lpn)
-    pages = np.int64(1)
-    if params.multi_plane_reads:
-        pages = np.int64(_join_reads(dev, die_number, number, ppn))
-    phases = read_phases(params)
-    phases = Phases(phases.array_ns, phases.transfer_ns * pages, phases.after_ns)
-    start_command(dev, die_number, READ_PAGE, number, pages, phases)
-    return OK
 
 
 @inlined
@@ -141,10 +95,9 @@ def _plane_of_write(dev, die_number, number):
 @inlined
 def _has_write(dev, die_number):
     """Return whether there is a write for the die; one bound late needs a plane with room."""
-    params = dev.params[0]
     if next_write(dev, die_number) < 0:
         return False
-    return params.allocation != LATE or allocate_plane(dev, die_number) >= 0
+    return dev.params[0].allocation != LATE or allocate_plane(dev, die_number) >= 0
 
 
 @inlined
@@ -169,7 +122,7 @@ def _start_write(dev, die_number, plane):
     if status != OK:
         return status_of(dev, status)
     if by_request(dev):
-        name_stream(dev, transaction.slot, target)
+        transactions.name_stream(dev, transaction.slot, target)
     if params.allocation != STATIC:
         pass_plane(dev, plane)
     number = take_write(dev, die_number)
@@ -179,7 +132,7 @@ def _start_write(dev, die_number, plane):
         pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
         return np.int64(OUT_OF_SPACE)
-    start_command(dev, die_number, WRITE_PAGE, number, pages, write_phases(params, pages))
+    events.start_command(dev, die_number, WRITE_PAGE, number, pages, write_phases(params, pages))
     return np.int64(OK)
 
 
@@ -202,20 +155,20 @@ def _gc_command(dev, plane_number):
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
+        events.start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
     else:
         finish_round(dev, leader)
         if is_over(dev):
             return np.int64(END_OF_LIFE)
-        start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
+        events.start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 
 
 @inlined
 def _plane_in_foreground(dev, die_number):
     """Return the die's lowest plane in foreground GC, or else one in which wear is levelled; or -1."""
-    plane = collecting_plane(dev, die_number)
-    return levelling_plane(dev, die_number) if plane < 0 and dev.params[0].levels else plane
+    plane, params = collecting_plane(dev, die_number), dev.params[0]
+    return levelling_plane(dev, die_number, params.dies) if plane < 0 and params.levels else plane
 
 
 @inlined
@@ -258,8 +211,7 @@ def _next_planes(dev, die_number):
     The first is -1 if a host command goes first, and below that a decision about the idle die that is due, or
     an error: see `status_of`. The second is as `_plane_of_write` has it, or _NO_WRITE or _IN_IDLE_TIME.
     """
-    params = dev.params[0]
-    die = dev.die[die_number]
+    params, die = dev.params[0], dev.die[die_number]
     if params.whole_rounds:
         plane = _plane_before_reads(dev, die_number)
         if plane >= 0:
@@ -294,12 +246,32 @@ def dispatch_die(dev, die_number):
     if plane >= 0:
         status = np.int64(_gc_command(dev, plane))
         if status == OK and written == _IN_IDLE_TIME:
-            take_step(dev, die_number)
+            die = dev.die[die_number]
+            die.idle_steps = 0 if die.command == ERASE_SET else die.idle_steps - 1
         return status
     if plane != -1:
         return status_of(dev, plane)
     if dev.die[die_number].read_head >= 0:
-        return _start_read(dev, die_number)
+        params = dev.params[0]
+        number = transactions.pop_read(dev, die_number)
+        lpn = np.int64(dev.transaction[number].lpn)
+        ppn = np.int64(dev.logical[lpn].ppn)
+        rmw = dev.transaction[number].rmw
+        if ppn < 0:  # trimmed while the read was waiting
+            dev.counters[0].unmapped_reads += 1 - rmw
+            read_ended(dev, number)
+            return AGAIN
+        if die_of(params, ppn) != die_number:
+            queue_read(dev, number)
+            return AGAIN
+        _read_now(dev, number, lpn)
+        pages = np.int64(1)
+        if params.multi_plane_reads:
+            pages = np.int64(_join_reads(dev, die_number, number, ppn))
+        phases = read_phases(params)
+        phases = Phases(phases.array_ns, phases.transfer_ns * pages, phases.after_ns)
+        events.start_command(dev, die_number, READ_PAGE, number, pages, phases)
+        return OK
     if written > _NO_WRITE:
         return _start_write(dev, die_number, written)
     return OK

@@ -5,14 +5,7 @@ Everything here happens at one instant; time is the business of the scheduler.
 
 import numpy as np
 
-from ssdgym.engine.allocation import (
-    allocate_die,
-    emptiest_plane,
-    has_room,
-    pass_die,
-    pass_plane,
-    plane_from_cursor,
-)
+from ssdgym.engine import allocation
 from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.blocks.manager import count_invalid, count_valid, ensure_open, invalidate, pad_page, row_of
 from ssdgym.engine.cells import is_over
@@ -23,18 +16,10 @@ from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, OUT_OF_SP
 from ssdgym.engine.decisions import PLACE, TRIMMED, WRITTEN, is_external, page_event, status_of
 from ssdgym.engine.flash import check_page, plane_of
 from ssdgym.engine.loop import lpn_of
+from ssdgym.engine.page import placement
 from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.gc_round import run_round
-from ssdgym.engine.page.levelling import levels_next, start_levelling
-from ssdgym.engine.page.placement import (
-    by_request,
-    host_stream,
-    note_request,
-    place_page,
-    plane_for_host,
-    replace_page,
-    rule_of_host,
-)
+from ssdgym.engine.page.levelling import levelling_plane, levels_next, start_levelling
 from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfinished_plane
 from ssdgym.engine.time.transactions import is_partial, link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
@@ -60,8 +45,7 @@ def prefetch_requests(dev, requests):
 @inlined
 def host_program(dev, plane, target, lpn, version):
     """Program a host page with the version it was admitted with; return its page, -1 when out of space."""
-    control = dev.control[0]
-    logical = dev.logical[lpn]
+    control, logical = dev.control[0], dev.logical[lpn]
     old = np.int64(-1)
     newest = version > logical.version
     if newest:
@@ -70,7 +54,7 @@ def host_program(dev, plane, target, lpn, version):
             invalidate(dev, control.clock, lpn, old)
         control.replaced_lpn = 0
         count_valid(dev, plane)
-    ppn = np.int64(place_page(dev, plane, target, lpn, version, False))
+    ppn = np.int64(placement.place_page(dev, plane, target, lpn, version, False))
     if ppn < 0:
         return -1
     if newest:
@@ -114,32 +98,12 @@ def forget(dev, lpn):
 # -- without time
 
 
-@inlined
-def _place_for(dev, lpn):
-    """Return the plane a page goes to and the die that is bound (-1: by its number); no cursor moves."""
-    params = dev.params[0]
-    if params.allocation == STATIC:
-        return remainder(lpn, params.planes), np.int64(-1)
-    die_number = np.int64(allocate_die(dev))
-    plane = plane_for_host(dev, die_number)
-    return (plane if plane >= 0 else np.int64(emptiest_plane(dev))), die_number
-
-
-@inlined
-def _pass(dev, plane, die_number):
-    """Move the cursors behind the die that is bound, and behind the plane if it is one of that die's."""
-    if die_number >= 0:
-        pass_die(dev, die_number)
-        if remainder(plane, dev.params[0].dies) == die_number:
-            pass_plane(dev, plane)
-
-
 @kernel
 def _named_stream(dev, plane, lpn):
     """Return the stream that is named outside for a page, or was for the first one of its request."""
-    control, whole = dev.control[0], by_request(dev)
+    control, whole = dev.control[0], placement.by_request(dev)
     named = control.request_stream if whole and control.offset > 0 else -1
-    stream = host_stream(dev, plane, lpn, named)
+    stream = placement.host_stream(dev, plane, lpn, named)
     if whole and stream >= 0:
         control.request_stream = stream
     return stream
@@ -148,28 +112,37 @@ def _named_stream(dev, plane, lpn):
 @inlined
 def _write_page(dev, lpn, partial):
     """Program a page of the host, unless a decision about it is due first."""
-    params = dev.params[0]
-    control = dev.control[0]
-    plane, die_number = _place_for(dev, lpn)
+    control, params = dev.control[0], dev.params[0]
+    if params.allocation == STATIC:
+        plane, die_number = remainder(lpn, params.planes), np.int64(-1)
+    else:
+        die_number = np.int64(allocation.allocate_die(dev))
+        plane = placement.plane_for_host(dev, die_number)
+        plane = plane if plane >= 0 else np.int64(allocation.emptiest_plane(dev))
     if is_short(dev, plane):
         control.gc_plane = plane
         dev.counters[0].gc_episodes += 1
         return np.int64(AGAIN)
     version = np.int64(dev.logical[lpn].version + 1)
-    replace_page(dev, lpn, version)
-    target = _named_stream(dev, plane, lpn) if is_external(dev, PLACE) else rule_of_host(dev, plane, lpn)
+    placement.replace_page(dev, lpn, version)
+    target = (
+        _named_stream(dev, plane, lpn) if is_external(dev, PLACE) else placement.rule_of_host(dev, plane, lpn)
+    )
     if target < 0:
         return status_of(dev, target)
     status = np.int64(ensure_open(dev, plane, target)) if target < MAX_STREAMS else np.int64(OK)
     if status != OK:
         return status_of(dev, status)
-    _pass(dev, plane, die_number)
+    if die_number >= 0:
+        allocation.pass_die(dev, die_number)
+        if remainder(plane, dev.params[0].dies) == die_number:
+            allocation.pass_plane(dev, plane)
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
         dev.counters[0].rmw_reads += 1
     if host_program(dev, plane, target, lpn, version) < 0:
         return np.int64(OUT_OF_SPACE)
-    if gc_needed(params, dev.plane[plane]):
+    if gc_needed(dev.params[0], dev.plane[plane]):
         control.gc_plane = plane
         dev.counters[0].gc_episodes += 1
     return np.int64(OK)
@@ -179,7 +152,7 @@ def _write_page(dev, lpn, partial):
 def do_write(dev, request):
     """Write the next page of a request."""
     if dev.params[0].placement != IN_STREAMS or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
-        note_request(dev, request)
+        placement.note_request(dev, request)
     status = _write_page(dev, lpn_of(dev, request), is_partial(request, dev.control[0].offset))
     if status == OK:
         dev.control[0].admitted_pages += 1
@@ -200,21 +173,9 @@ def do_work(dev):
     if levelling == LEVELLING_RUNS or (levelling == LEVELLING_DUE and not has_round(dev, plane)):
         return np.int64(_level(dev, plane))
     status = np.int64(collect(dev))
-    if status == OK and control.gc_plane < 0:
-        control.gc_plane = _plane_to_follow(dev)
+    if status == OK and control.gc_plane < 0 and dev.params[0].levels:
+        control.gc_plane = levelling_plane(dev, np.int64(0), np.int64(1))
     return status
-
-
-@inlined
-def _plane_to_follow(dev):
-    """Return the plane in which wear is levelled behind collection, -1 for none."""
-    params = dev.params[0]
-    if not params.levels:
-        return np.int64(-1)
-    for plane in range(np.int64(params.planes)):
-        if dev.plane[plane].levelling:
-            return plane
-    return np.int64(-1)
 
 
 @kernel
@@ -227,7 +188,9 @@ def _level(dev, plane):
         status = np.int64(run_round(dev, plane))
     if dev.plane[plane].levelling == 0:
         following = unfinished_plane(dev)
-        dev.control[0].gc_plane = following if following >= 0 else _plane_to_follow(dev)
+        dev.control[0].gc_plane = (
+            following if following >= 0 else levelling_plane(dev, np.int64(0), np.int64(1))
+        )
     return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
@@ -237,40 +200,30 @@ def _level(dev, plane):
 @inlined
 def program(dev, plane_number, target, lpn, version):
     """Program the page of a write command, and switch GC on if it is needed now."""
-    params = dev.params[0]
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.in_flight[lpn] -= behind
     ppn = host_program(dev, plane_number, target, lpn, version)
     plane = dev.plane[plane_number]
-    if ppn >= 0 and gc_needed(params, plane):
+    if ppn >= 0 and gc_needed(dev.params[0], plane):
         dev.counters[0].gc_episodes += 1 - plane.collecting
         plane.collecting = 1
     return np.int64(ppn)
 
 
-@kernel
-def _program_joined(dev, plane_number, stream, lpn, version):
-    return program(dev, plane_number, stream, lpn, version)
-
-
 @inlined
 def next_write(dev, die_number):
     """Return the write a die would start next, -1 if there is none."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation == LATE:
-        return np.int64(control.write_head)
+    if dev.params[0].allocation == LATE:
+        return np.int64(dev.control[0].write_head)
     return np.int64(dev.die[die_number].write_head)
 
 
 @inlined
 def take_write(dev, die_number):
     """Take the write that a die starts next from its queue."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation == LATE:  # bound to the die only now
-        number = pop_write(dev, control)
+    if dev.params[0].allocation == LATE:  # bound to the die only now
+        number = pop_write(dev, dev.control[0])
         mark_queued(dev, die_number, number)
     else:
         number = pop_write(dev, dev.die[die_number])
@@ -288,11 +241,11 @@ def _can_join(dev, plane, members, lpn, row):
     params = dev.params[0]
     if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False
-    if params.allocation != STATIC and (not has_room(dev, plane) or is_short(dev, plane)):
+    if params.allocation != STATIC and (not allocation.has_room(dev, plane) or is_short(dev, plane)):
         return False
     if is_external(dev, PLACE):  # each page is a decision of its own
         return False
-    stream = rule_of_host(dev, plane, lpn)
+    stream = placement.rule_of_host(dev, plane, lpn)
     if stream < 0:
         return False
     own = row_of(dev, plane, stream)
@@ -307,7 +260,7 @@ def _joining_plane(dev, die_number, members, lpn, row):
         plane = remainder(lpn, params.planes)
         return plane if _can_join(dev, plane, members, lpn, row) else np.int64(-1)
     for k in range(params.planes_per_die):
-        plane = np.int64(plane_from_cursor(dev, die_number, k))
+        plane = np.int64(allocation.plane_from_cursor(dev, die_number, k))
         if _can_join(dev, plane, members, lpn, row):
             return plane
     return np.int64(-1)
@@ -327,18 +280,18 @@ def join_writes(dev, die_number, plane, row, first):
         if number < 0:
             return pages
         lpn = np.int64(dev.transaction[number].lpn)
-        note_request(dev, dev.slot[dev.transaction[number].slot])
+        placement.note_request(dev, dev.slot[dev.transaction[number].slot])
         joined = _joining_plane(dev, die_number, members, lpn, row)
         if joined < 0:
             return pages
-        stream = rule_of_host(dev, joined, lpn)
+        stream = placement.rule_of_host(dev, joined, lpn)
         ensure_open(dev, joined, stream)  # its row is known, so it can be
         for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
             pad_page(dev, joined, stream, lpn)
         if ensure_open(dev, joined, stream) != OK:
             return pages
         take_write(dev, die_number)
-        ppn = _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
+        ppn = program(dev, joined, stream, lpn, np.int64(dev.transaction[number].version))
         if ppn < 0:
             return -1
         dev.counters[0].joined_writes += 1

@@ -4,8 +4,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels, lowest_of, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask
-from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG
+from ssdgym.engine.subpage.pages import count_sectors, forget
 
 _append, _remove = list_kernels("head", "tail", "next", "previous")
 
@@ -87,20 +86,6 @@ def forget_sector(dev, lpn):
     forget(dev, lpn)
     dev.logical[lpn].version += dev.in_flight[lpn] + 1
     dev.in_flight[lpn] = 0
-
-
-@inlined
-def way_out(dev, mask):
-    """Return how sectors of a group leave the buffer where there are no runs: GROUP_WRITE or LIST_WRITE."""
-    kind = dev.subpage[0].kind
-    is_list = kind == FGM or (kind == SECTOR_LOG and mask != full_mask(dev))
-    return np.int64(LIST_WRITE if is_list else GROUP_WRITE)
-
-
-@inlined
-def gathers(dev):
-    """Return whether groups that leave because the buffer is full leave together."""
-    return dev.subpage[0].kind in (FGM, SECTOR_LOG)
 
 
 @inlined

@@ -34,16 +34,6 @@ def _mask_of(dev, lpn, collected):
 
 
 @inlined
-def _pages_of(dev, group, mask):
-    """Count the flash pages that hold mapped sectors of a group."""
-    pages = np.int64(0)
-    while mask != 0:
-        pages += 1
-        mask &= ~np.int64(together(dev, group, mask))
-    return pages
-
-
-@inlined
 def _count_in_region(dev, group, mask):
     """Count the sectors of a group that are in a region."""
     count = np.int64(0)
@@ -80,7 +70,12 @@ def _look_at_group(dev, lpn, collected, seen):
     seen.in_region = _count_in_region(dev, group, mapped & ~decided)
     seen.updated = np.int64(dev.updated[lpn]) if collected else in_regions
     seen.writes = _writes_of(dev, group, decided)
-    seen.pages = _pages_of(dev, group, mapped if collected else mapped & ~decided)
+    mask = mapped if collected else mapped & ~decided
+    pages = np.int64(0)
+    while mask != 0:
+        pages += 1
+        mask &= ~np.int64(together(dev, group, mask))
+    seen.pages = pages
     seen.evicting = dev.evicting[group]
     seen.slot = slot
     seen.age_h = age_h(dev, page_of(dev, slot)) if slot >= 0 else np.int64(0)
@@ -111,8 +106,7 @@ def _look_at_region(dev, plane, seen):
 @inlined
 def _look_at_main(dev, seen, way):
     """Write what it takes to program the group as a whole; nothing where that is under way."""
-    params = dev.params[0]
-    plane = dev.plane[seen.plane]
+    params, plane = dev.params[0], dev.plane[seen.plane]
     way.number = _MAIN
     if seen.evicting and seen.collected:
         way.nominal_ns, way.reads, way.programmed, way.wasted = 0, 0, 0, 0
@@ -129,15 +123,6 @@ def _look_at_main(dev, seen, way):
 
 
 @inlined
-def _valid_before(dev, first, end):
-    """Count the valid subpages of region pages."""
-    count = np.int64(0)
-    for page in range(first, end):
-        count += dev.page_valid[page]
-    return count
-
-
-@inlined
 def _look_at_way_in(dev, seen, way):
     """Write what it takes to program the sectors in the region."""
     subpage, region = dev.subpage[0], dev.region[seen.plane]
@@ -147,12 +132,13 @@ def _look_at_way_in(dev, seen, way):
     way.nominal_ns = seen.sectors * np.int64(each_ns)
     way.reads = seen.collected
     way.programmed = seen.sectors
-    way.wasted = 0
-    way.room = 0
-    way.in_the_way = 0
+    way.wasted = way.room = way.in_the_way = 0
     if region.open >= 0:
         way.room = pages - dev.region_block[region.open].next_page
-        way.in_the_way = _valid_before(dev, open_page(dev, seen.plane), (region.open + 1) * pages)
+        count = np.int64(0)
+        for page in range(open_page(dev, seen.plane), (region.open + 1) * pages):
+            count += dev.page_valid[page]
+        way.in_the_way = count
     way.valid = seen.region_valid
     way.pages = seen.region_pages
 

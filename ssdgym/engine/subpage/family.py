@@ -21,15 +21,11 @@ from ssdgym.engine.view import VICTIM, view_of
 
 
 @kernel
-def _format_region(dev, number):
-    """Give the last blocks of a plane to its region."""
+def _format_plane(dev, number):
     params = dev.params[0]
-    subpage = dev.subpage[0]
-    region = dev.region[number]
-    region.open = -1
-    region.reserve = -1
-    region.victim = -1
-    region.evicts = -1
+    format_plane(dev, number)
+    subpage, region = dev.subpage[0], dev.region[number]
+    region.open = region.reserve = region.victim = region.evicts = -1
     region.write_head = -1
     first = (number + 1) * np.int64(params.blocks) - subpage.region_blocks
     for k in range(subpage.region_blocks):
@@ -37,32 +33,9 @@ def _format_region(dev, number):
         dev.region_block[first + k].in_region = 1
     if subpage.kind == SUBFTL:
         region.reserve = first + subpage.region_blocks - 1
-
-
-@kernel
-def _format_plane(dev, number):
-    params = dev.params[0]
-    format_plane(dev, number)
-    _format_region(dev, number)
     for block in range(number * params.blocks, (number + 1) * params.blocks):
         if not dev.region_block[block].in_region:
             add_block(dev, number, block)
-
-
-@kernel
-def _format_buffer(dev):
-    subpage = dev.subpage[0]
-    buffer = dev.buffer[0]
-    for number in range(subpage.buffer_groups):
-        dev.entry[number].next = number + 1
-    buffer.head = -1
-    buffer.tail = -1
-    buffer.sweep_plane = -1
-    buffer.write_plane = -1
-    buffer.collected_plane = -1
-    buffer.run_next = -1
-    for group in range(dev.params[0].logical_pages // np.int64(subpage.slots)):
-        dev.entry_of[group] = -1
 
 
 @inlined
@@ -73,7 +46,13 @@ def _format(dev):
         dev.physical[slot].lpn = -1
     for plane in range(params.planes):
         _format_plane(dev, plane)
-    _format_buffer(dev)
+    subpage, buffer = dev.subpage[0], dev.buffer[0]
+    for number in range(subpage.buffer_groups):
+        dev.entry[number].next = number + 1
+    buffer.head = buffer.tail = buffer.sweep_plane = buffer.write_plane = -1
+    buffer.collected_plane = buffer.run_next = -1
+    for group in range(dev.params[0].logical_pages // np.int64(subpage.slots)):
+        dev.entry_of[group] = -1
     format_queues(dev)
 
 

@@ -28,8 +28,7 @@ def _find_page(dev, plane_number):
 
     Where every sector is mapped by itself, `round_page` counts slots, so that a page may be read twice.
     """
-    plane = dev.plane[plane_number]
-    subpage = dev.subpage[0]
+    plane, subpage = dev.plane[plane_number], dev.subpage[0]
     slots = np.int64(subpage.slots)
     while plane.round_pair < plane.round_count:
         first = _victim_of(dev, plane_number) * subpage.block_pages
@@ -75,30 +74,21 @@ def _move_page(dev, plane_number, page):
     return np.int64(1)
 
 
-@inlined
-def _sources_left(dev, plane_number):
-    """Count the valid slots that a round has still to move from its present block, up to those of a page."""
-    plane = dev.plane[plane_number]
-    slots = np.int64(dev.subpage[0].slots)
-    first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
-    count = np.int64(0)
-    place = np.int64(plane.round_page)
-    while count < slots and place < dev.subpage[0].block_pages * slots:
-        count += is_valid(dev, first + place)
-        place += 1
-    return count
-
-
 @kernel
 def _gather(dev, plane_number):
     """Move the next valid slots of a block, a page of them; return the pages read, or OUT_OF_SPACE."""
     plane = dev.plane[plane_number]
     slots = np.int64(dev.subpage[0].slots)
-    count = _sources_left(dev, plane_number)
+    first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
+    # The valid slots still to move from the present block, up to those of a page.
+    count = np.int64(0)
+    place = np.int64(plane.round_page)
+    while count < slots and place < dev.subpage[0].block_pages * slots:
+        count += is_valid(dev, first + place)
+        place += 1
     target = np.int64(take_page(dev, plane_number, count, True))
     if target < 0:
         return np.int64(OUT_OF_SPACE)
-    first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
     pages = np.int64(0)
     before = np.int64(-1)
     k = np.int64(0)

@@ -1,7 +1,5 @@
 """How the sub-page family carries out parts of requests without time, and admits them in time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,56 +11,28 @@ from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.loop import lpn_of
 from ssdgym.engine.rounds import collect
+from ssdgym.engine.subpage import queues, region, runs, writes
 from ssdgym.engine.subpage.buffer import (
     carry_oldest,
     count_small,
     drop_entry,
-    gathers,
     is_full,
     promise,
     set_waiting,
     waiting_of,
-    way_out,
 )
 from ssdgym.engine.subpage.pages import count_sectors, full_mask, read_page, together
 from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
-from ssdgym.engine.subpage.queues import (
-    bind_region,
-    new_transaction,
-    queue_after_reads,
-    queue_main_write,
-    queue_reads,
-    queue_region_write,
-    write_done,
-)
-from ssdgym.engine.subpage.region import (
-    WAITS,
-    advance,
-    collect_step,
-    program_log_page,
-    program_subpage,
-    sweep_step,
-)
-from ssdgym.engine.subpage.runs import (
-    group_beside,
-    leaving_of,
-    pass_sectors,
-    region_part,
-    run_leaves,
-    whole_pages_of,
-)
+from ssdgym.engine.subpage.region import WAITS
 from ssdgym.engine.subpage.scheduler import is_answered, read_ended
-from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, HOST_READ, LIST_WRITE, SUBFTL, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import (
-    begin_write,
-    collects_first,
-    count_reads,
-    is_void,
-    needs_place,
-    note_rmw,
-    others_of,
-    part_of,
-    write_now,
+from ssdgym.engine.subpage.state import (
+    FGM,
+    GROUP_WRITE,
+    HOST_READ,
+    LIST_WRITE,
+    SECTOR_LOG,
+    SUBFTL,
+    SUBPAGE_WRITE,
 )
 from ssdgym.engine.time.events import READ_PAGE
 from ssdgym.engine.time.transactions import arrived, note_parts, pages_done, start_request
@@ -94,13 +64,13 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
     @inlined
     def flush_oldest(dev):
         group = np.int64(dev.entry[dev.buffer[0].head].group)
-        if gathers(dev):
+        if dev.subpage[0].kind in (FGM, SECTOR_LOG):
             start_list(dev, group)
             return np.int64(OK)
         mask = waiting_of(dev, group)
         rest = np.int64(0)
         if dev.subpage[0].kind == SUBFTL:
-            rest = np.int64(region_part(dev, group, mask))
+            rest = np.int64(runs.region_part(dev, group, mask))
             if rest < 0:
                 return status_of(dev, rest)
         drop_entry(dev, group)
@@ -113,9 +83,37 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
         return np.int64(AGAIN) if status == OK else status
 
     @inlined
-    def write_group(dev, request, group, mask):
-        """Write a part where sectors of other groups make no difference to it."""
-        if needs_place(dev, request, group, mask):
+    def write_part(dev, request):
+        group, mask, _ = writes.part_of(dev, request)
+        if dev.subpage[0].kind == SUBFTL:
+            # Subftl: the length of the run says where the part goes.
+            lpn = np.int64(lpn_of(dev, request))
+            if not runs.run_leaves(dev, request, lpn):
+                if waiting_of(dev, group) == 0 and is_full(dev):
+                    return make_place(dev)
+                promise(dev, group, mask)
+                set_waiting(dev, group, waiting_of(dev, group) | mask)
+                return np.int64(OK)
+            beside = np.int64(runs.group_beside(dev, request, lpn))
+            if beside >= 0:
+                group, mask = beside, np.int64(0)
+            dirty = runs.leaving_of(dev, group, mask)
+            small = dirty & ~runs.whole_pages_of(dev, group, dirty)
+            rest = np.int64(runs.region_part(dev, group, small))
+            if rest < 0:
+                return status_of(dev, rest)
+            if mask != 0:
+                promise(dev, group, mask)
+                count = count_sectors(mask)
+                buffer = dev.buffer[0]
+                buffer.run_next = lpn + count
+                buffer.run_offset = dev.control[0].offset + count
+            set_waiting(dev, group, waiting_of(dev, group) & ~dirty)
+            slot = np.int64(dev.control[0].slot) if request.flags & SYNC and mask != 0 else np.int64(-1)
+            leave_both_ways(dev, group, dirty, rest, small, slot, mask)
+            return np.int64(OK if mask != 0 else AGAIN)
+        # Sectors of other groups make no difference to the part.
+        if writes.needs_place(dev, request, group, mask):
             return make_place(dev)
         sync = request.flags & SYNC
         dirty = waiting_of(dev, group) | mask
@@ -128,41 +126,11 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
         if partial:
             count_small(dev, count_sectors(dirty))
         slot = np.int64(dev.control[0].slot) if sync else np.int64(-1)
-        leave(dev, way_out(dev, dirty), group, dirty, partial, slot, mask)
+        kind = dev.subpage[0].kind
+        is_list = kind == FGM or (kind == SECTOR_LOG and dirty != full_mask(dev))
+        how = np.int64(LIST_WRITE if is_list else GROUP_WRITE)
+        leave(dev, how, group, dirty, partial, slot, mask)
         return np.int64(OK)
-
-    @inlined
-    def write_in_run(dev, request, group, mask):
-        """Write a part where the length of its run says where it goes."""
-        lpn = np.int64(lpn_of(dev, request))
-        if not run_leaves(dev, request, lpn):
-            if waiting_of(dev, group) == 0 and is_full(dev):
-                return make_place(dev)
-            promise(dev, group, mask)
-            set_waiting(dev, group, waiting_of(dev, group) | mask)
-            return np.int64(OK)
-        beside = np.int64(group_beside(dev, request, lpn))
-        if beside >= 0:
-            group, mask = beside, np.int64(0)
-        dirty = leaving_of(dev, group, mask)
-        small = dirty & ~whole_pages_of(dev, group, dirty)
-        rest = np.int64(region_part(dev, group, small))
-        if rest < 0:
-            return status_of(dev, rest)
-        if mask != 0:
-            promise(dev, group, mask)
-            pass_sectors(dev, lpn, count_sectors(mask))
-        set_waiting(dev, group, waiting_of(dev, group) & ~dirty)
-        slot = np.int64(dev.control[0].slot) if request.flags & SYNC and mask != 0 else np.int64(-1)
-        leave_both_ways(dev, group, dirty, rest, small, slot, mask)
-        return np.int64(OK if mask != 0 else AGAIN)
-
-    @inlined
-    def write_part(dev, request):
-        group, mask, _ = part_of(dev, request)
-        if dev.subpage[0].kind == SUBFTL:
-            return write_in_run(dev, request, group, mask)
-        return write_group(dev, request, group, mask)
 
     return flush_oldest, write_part
 
@@ -170,7 +138,7 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 @inlined
 def part_pages(dev, request):
     """Return the sectors of the next part of a request: those of one group."""
-    return part_of(dev, request)[2]
+    return writes.part_of(dev, request)[2]
 
 
 # -- without time
@@ -184,7 +152,7 @@ def _begin_list(dev, group):
     """Begin to carry out a write of what has come first."""
     dev.buffer[0].writing = 1
     dev.buffer[0].write_plane = -1
-    begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+    writes.begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
     carry_oldest(dev, np.int64(_WRITE))
 
 
@@ -197,9 +165,9 @@ def _begin(dev, how, group, mask, partial, slot, own):
         return
     buffer.writing = 1
     buffer.write_plane = -1
-    begin_write(dev, np.int64(_WRITE), how, group, mask, np.int64(-1), np.int64(0))
+    writes.begin_write(dev, np.int64(_WRITE), how, group, mask, np.int64(-1), np.int64(0))
     dev.transaction[_WRITE].partial = partial
-    note_rmw(dev, np.int64(_WRITE))
+    writes.note_rmw(dev, np.int64(_WRITE))
 
 
 @inlined
@@ -221,8 +189,8 @@ _begin_oldest, do_write = _writing_kernels(_begin_list, _begin)
 @inlined
 def do_read(dev, request):
     """Read the next part of a request."""
-    group, mask, _ = part_of(dev, request)
-    wanted = count_reads(dev, group, mask)
+    group, mask, _ = writes.part_of(dev, request)
+    wanted = writes.count_reads(dev, group, mask)
     while wanted != 0:
         read = together(dev, group, wanted)
         read_page(dev, group, read)
@@ -240,18 +208,19 @@ def do_flush(dev):
 @inlined
 def _program_region(dev, plane):
     """Program what comes next of the write to a region that is ready for it."""
-    buffer = dev.buffer[0]
-    write = dev.transaction[_WRITE]
+    buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     buffer.write_plane = -1
     if write.kind == LIST_WRITE:
-        program_log_page(dev, plane, np.int64(_WRITE))
+        region.program_log_page(dev, plane, np.int64(_WRITE))
         buffer.writing = 0
         return np.int64(OK)
     s = lowest_of(np.int64(write.mask))
     sector = dev.carried[s]
     write.mask &= write.mask - 1
     buffer.writing = write.mask != 0
-    return program_subpage(dev, plane, np.int64(_WRITE), np.int64(sector.lpn), np.int64(sector.version))
+    return region.program_subpage(
+        dev, plane, np.int64(_WRITE), np.int64(sector.lpn), np.int64(sector.version)
+    )
 
 
 @kernel
@@ -259,13 +228,13 @@ def _write_to_region(dev):
     """Carry out the next step of a write to a region; return OK, or the decision it needs."""
     buffer = dev.buffer[0]
     if buffer.write_plane < 0:
-        buffer.write_plane, _ = bind_region(dev)
+        buffer.write_plane, _ = queues.bind_region(dev)
     plane = np.int64(buffer.write_plane)
     outcome = np.int64(prepare(dev, plane))
     if outcome == ADVANCE:
-        return np.int64(advance(dev, plane))
+        return np.int64(region.advance(dev, plane))
     if outcome == COLLECT:
-        status = np.int64(collect_step(dev, plane))
+        status = np.int64(region.collect_step(dev, plane))
         if status == PENDING:
             return status_of(dev, status)
         if is_over(dev):
@@ -286,7 +255,7 @@ def _drops(dev):
             return False
         write.mask &= write.mask - 1
         buffer.write_plane = -1
-    if write.kind != SUBPAGE_WRITE and not is_void(dev, np.int64(_WRITE)):
+    if write.kind != SUBPAGE_WRITE and not writes.is_void(dev, np.int64(_WRITE)):
         return False
     _end_write(dev)
     return True
@@ -311,14 +280,14 @@ def do_work(dev):
         return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
         return np.int64(collect(dev))
-    if dev.params[0].endures and (collects_first(dev) or _drops(dev)):
+    if dev.params[0].endures and (writes.collects_first(dev) or _drops(dev)):
         return np.int64(OK)
     if dev.buffer[0].sweep_plane >= 0:
-        return np.int64(sweep_step(dev))
+        return np.int64(region.sweep_step(dev))
     write = dev.transaction[_WRITE]
     if write.kind == SUBPAGE_WRITE or (write.kind == LIST_WRITE and dev.subpage[0].kind != FGM):
         return np.int64(_write_to_region(dev))
-    status = np.int64(write_now(dev, np.int64(_WRITE)))
+    status = np.int64(writes.write_now(dev, np.int64(_WRITE)))
     _end_write(dev)
     return status
 
@@ -330,16 +299,16 @@ def do_work(dev):
 def _queue_list(dev, number):
     """Queue a write of sectors of any groups, to the main area or to the log."""
     if dev.subpage[0].kind == FGM:
-        queue_main_write(dev, number)
+        queues.queue_main_write(dev, number)
     else:
-        queue_region_write(dev, number)
+        queues.queue_region_write(dev, number)
 
 
 @inlined
 def _admit_list(dev, group):
     """Queue a write of what has come first."""
-    number = np.int64(new_transaction(dev))
-    begin_write(dev, number, LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+    number = np.int64(queues.new_transaction(dev))
+    writes.begin_write(dev, number, LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
     carry_oldest(dev, number)
     dev.buffer[0].host_writes += 1
     _queue_list(dev, number)
@@ -348,8 +317,8 @@ def _admit_list(dev, group):
 @inlined
 def _new_write(dev, how, group, mask, partial, slot, pages):
     """Begin a write that brings these sectors of a group."""
-    number = np.int64(new_transaction(dev))
-    begin_write(dev, number, how, group, mask, slot, pages)
+    number = np.int64(queues.new_transaction(dev))
+    writes.begin_write(dev, number, how, group, mask, slot, pages)
     dev.transaction[number].partial = partial
     dev.buffer[0].host_writes += 1
     return number
@@ -365,15 +334,15 @@ def _leave(dev, how, group, mask, partial, slot, own):
             number = _new_write(
                 dev, how, group, one, partial, slot if waits else np.int64(-1), np.int64(waits)
             )
-            queue_region_write(dev, number)
+            queues.queue_region_write(dev, number)
             mask &= mask - 1
         return
     number = _new_write(dev, how, group, mask, partial, slot, count_sectors(own))
     if how == LIST_WRITE:
         _queue_list(dev, number)
     else:
-        note_rmw(dev, number)
-        queue_after_reads(dev, number, group, others_of(dev, number))
+        writes.note_rmw(dev, number)
+        queues.queue_after_reads(dev, number, group, writes.others_of(dev, number))
 
 
 _queue_oldest, _admit_part = _writing_kernels(_admit_list, _leave)
@@ -392,12 +361,12 @@ def admit_write(dev, request):
 def admit_read(dev, request):
     """Admit the next part of a read."""
     slot = np.int64(dev.control[0].slot)
-    group, mask, count = part_of(dev, request)
-    wanted = count_reads(dev, group, mask)
+    group, mask, count = writes.part_of(dev, request)
+    wanted = writes.count_reads(dev, group, mask)
     left = count_sectors(wanted)
     if count > left:
         pages_done(dev, slot, count - left)
-    queue_reads(dev, group, wanted, HOST_READ, slot, -1)
+    queues.queue_reads(dev, group, wanted, HOST_READ, slot, -1)
 
 
 @inlined
@@ -408,14 +377,13 @@ def page_ended(dev, die_number, number, command):
     if command == READ_PAGE:
         read_ended(dev, number)
     else:
-        write_done(dev, number)
+        queues.write_done(dev, number)
 
 
 @inlined
 def start_next(dev, requests):
     """Start a request that may have arrived; a flush goes on until nothing is on its way to flash."""
-    params = dev.params[0]
-    control = dev.control[0]
+    params, control = dev.params[0], dev.control[0]
     request = requests[control.cursor]
     if request.op == FLUSH and (dev.buffer[0].count > 0 or dev.buffer[0].host_writes > 0):
         here = params.queue_depth > 0 or request.arrival_ns <= control.now

@@ -16,8 +16,6 @@ from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.rounds import gc_needed
 
-# -- what planes hold
-
 
 @inlined
 def _room_to_move(dev, plane):
@@ -111,11 +109,12 @@ def _worn_beyond(dev, plane, block):
 
 
 @kernel
-def retire_member(dev, plane, block):
-    """Retire a worn block of a region; return the least worn free block of its plane, which takes its place.
+def _replace(dev, plane, block):
+    """Retire a worn block of a region, and draw the consequence; return the block in its place.
 
     Where there is none the device is at its end, and the block is returned.
     """
+    params = dev.params[0]
     mark_worn(dev, block)
     other = np.int64(least_worn_free(dev, plane))
     if other < 0:
@@ -123,16 +122,6 @@ def retire_member(dev, plane, block):
         return block
     _take_place(dev, plane, block, other)
     retire(dev, block)
-    return other
-
-
-@kernel
-def _replace(dev, plane, block):
-    """Retire a worn block of a region, and draw the consequence; return the block in its place."""
-    params = dev.params[0]
-    other = np.int64(retire_member(dev, plane, block))
-    if other == block:
-        return block
     settle(dev)
     if gc_needed(params, dev.plane[plane]) and not is_overfull(params, dev.plane[plane]):
         dev.counters[0].gc_episodes += 1

@@ -2,15 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import (
-    count_in_stream,
-    count_invalid,
-    count_programs,
-    count_valid,
-    invalidate,
-    note_program,
-    writable_sub_block,
-)
+from ssdgym.engine.blocks import manager
 from ssdgym.engine.core.bits import lowest_of, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
@@ -150,8 +142,7 @@ def mapped_of(dev, group):
 @inlined
 def wake_collection(dev, plane):
     """Make the die of a plane ready if the victim of its region can be erased now."""
-    params = dev.params[0]
-    region = dev.region[plane]
+    params, region = dev.params[0], dev.region[plane]
     victim = np.int64(region.victim)
     if victim < 0 or not params.timed:
         return
@@ -175,7 +166,7 @@ def forget(dev, lpn):
         if held.valid == 0:
             wake_collection(dev, plane_of_page(dev, page))
     elif dev.subpage[0].unit_slots == 1 or dev.page_valid[page] == 0:
-        invalidate(dev, dev.control[0].clock, lpn, unit_of(dev, slot))
+        manager.invalidate(dev, dev.control[0].clock, lpn, unit_of(dev, slot))
     dev.logical[lpn].ppn = -1
 
 
@@ -219,25 +210,24 @@ def take_page(dev, plane, live, relocated):
 
     These are the first of it or any; without one nothing is programmed.
     """
-    params = dev.params[0]
     subpage = dev.subpage[0]
     units = quotient(subpage.slots, subpage.unit_slots)
     live_units = live if subpage.unit_slots == 1 else np.int64(live > 0)
     first = np.int64(-1)
     for k in range(units):
-        block = np.int64(writable_sub_block(dev, plane, 0))
+        block = np.int64(manager.writable_sub_block(dev, plane, 0))
         if block < 0:
             return np.int64(-1)
-        unit = block * params.pages_per_sub_block + dev.sub_block[block].written
+        unit = block * dev.params[0].pages_per_sub_block + dev.sub_block[block].written
         if k == 0:
             first = unit
         if k < live_units and not relocated:
-            count_valid(dev, plane)
-        note_program(dev, block, relocated)
-        count_in_stream(dev.stream[plane * MAX_STREAMS], 1, relocated)
-        count_programs(dev, dev.control[0].clock, plane, 0, block, 1)
+            manager.count_valid(dev, plane)
+        manager.note_program(dev, block, relocated)
+        manager.count_in_stream(dev.stream[plane * MAX_STREAMS], 1, relocated)
+        manager.count_programs(dev, dev.control[0].clock, plane, 0, block, 1)
         if k >= live_units:
-            count_invalid(dev, unit)
+            manager.count_invalid(dev, unit)
     page = first if units == 1 else quotient(first, subpage.slots)
     count_page(dev, page, live)
     return page

@@ -17,22 +17,12 @@ READY, ADVANCE, COLLECT = range(3)
 
 
 @inlined
-def _before(first, second, third, other_first, other_second, other_third):
-    """Return whether three numbers come before three others, the first one counting most."""
-    if first != other_first:
-        return first < other_first
-    if second != other_second:
-        return second < other_second
-    return third < other_third
-
-
-@inlined
 def _precedes(dev, block, other, by_passes):
     """Return whether a block is a better target than another one."""
     a, b = dev.region_block[block], dev.region_block[other]
     if by_passes:
-        return _before(a.passes, a.valid, block, b.passes, b.valid, other)
-    return _before(a.valid, a.passes, block, b.valid, b.passes, other)
+        return (a.passes, a.valid, block) < (b.passes, b.valid, other)
+    return (a.valid, a.passes, block) < (b.valid, b.passes, other)
 
 
 @kernel
@@ -67,8 +57,7 @@ def _printed_target(dev, plane):
 @kernel
 def _choose_target(dev, plane):
     """Open the next block of a region for a pass over it, or begin to collect it."""
-    subpage = dev.subpage[0]
-    region = dev.region[plane]
+    subpage, region = dev.subpage[0], dev.region[plane]
     if subpage.collect_blocks > 0:
         block = _printed_target(dev, plane)
     else:
@@ -107,20 +96,10 @@ def pass_page(dev, plane, valid):
     held.valid += valid
 
 
-@inlined
-def count_subpage(dev, page, live):
-    """Count a subpage that has been programmed, valid or not."""
-    dev.page_use[page] += 1
-    dev.page_valid[page] = live
-    dev.stored_h[page] = dev.buffer[0].calendar_h
-    dev.tally[0].subpage_programs += 1
-
-
 @kernel
 def prepare(dev, plane):
     """Bring a region to where it can take a write; return READY, ADVANCE or COLLECT."""
-    subpage = dev.subpage[0]
-    region = dev.region[plane]
+    subpage, region = dev.subpage[0], dev.region[plane]
     while region.victim < 0:
         if region.open < 0:
             _choose_target(dev, plane)

@@ -8,16 +8,8 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, page_of, together, wake_collection
 from ssdgym.engine.subpage.state import CHILD_READ, SUBFTL
-from ssdgym.engine.subpage.writes import begin_eviction
-from ssdgym.engine.time.events import charge, wake
-from ssdgym.engine.time.transactions import (
-    free_transaction,
-    mark_queued,
-    pages_done,
-    push_read,
-    push_write,
-    take_transaction,
-)
+from ssdgym.engine.time import transactions
+from ssdgym.engine.time.events import wake
 
 
 @inlined
@@ -47,7 +39,7 @@ def move_phases(dev):
 def new_transaction(dev):
     """Take a place for a transaction; one is free."""
     buffer = dev.buffer[0]
-    number = take_transaction(dev, 0, 0, 0, 0)
+    number = transactions.take_transaction(dev, 0, 0, 0, 0)
     dev.transaction[number].number = buffer.created
     buffer.created += 1
     return number
@@ -56,9 +48,7 @@ def new_transaction(dev):
 @inlined
 def queue_read(dev, die_number, number):
     """Queue a read to a die."""
-    push_read(dev, die_number, number)
-    charge(dev, die_number, read_phases(dev.params[0]))
-    wake(dev, die_number)
+    transactions.queue_read(dev, die_number, number, read_phases(dev.params[0]))
 
 
 @inlined
@@ -66,10 +56,7 @@ def queue_main_write(dev, number):
     """Queue a write to the main area to the die that should be idle first."""
     die_number = np.int64(allocate_die(dev))
     pass_die(dev, die_number)
-    mark_queued(dev, die_number, number)
-    push_write(dev, dev.die[die_number], number)
-    charge(dev, die_number, write_phases(dev.params[0], 1))
-    wake(dev, die_number)
+    transactions.queue_write(dev, die_number, dev.die[die_number], number, write_phases(dev.params[0], 1))
 
 
 @inlined
@@ -87,10 +74,7 @@ def queue_region_write(dev, number):
     """Queue a write to a region."""
     plane, die_number = bind_region(dev)
     dev.transaction[number].plane = plane
-    mark_queued(dev, die_number, number)
-    push_write(dev, dev.region[plane], number)
-    charge(dev, die_number, region_phases(dev))
-    wake(dev, die_number)
+    transactions.queue_write(dev, die_number, dev.region[plane], number, region_phases(dev))
 
 
 @kernel
@@ -126,22 +110,12 @@ def queue_after_reads(dev, number, group, others):
 
 
 @inlined
-def queue_eviction(dev, plane, group, others):
-    """Let a group go to the main area for a collection of the region of a plane."""
-    number = np.int64(new_transaction(dev))
-    begin_eviction(dev, number, group, plane)
-    dev.evicting[group] = 1
-    dev.region[plane].pending += 1
-    queue_after_reads(dev, number, group, others)
-
-
-@inlined
 def read_done(dev, number):
     """Finish a read: of a request, or of a write that goes on once it is the last one."""
     read = dev.transaction[number]
-    free_transaction(dev, number)
+    transactions.free_transaction(dev, number)
     if read.kind != CHILD_READ:
-        pages_done(dev, np.int64(read.request), np.int64(read.pages))
+        transactions.pages_done(dev, np.int64(read.request), np.int64(read.pages))
         return
     parent = np.int64(read.parent)
     dev.transaction[parent].waits -= 1
@@ -149,29 +123,24 @@ def read_done(dev, number):
         queue_main_write(dev, parent)
 
 
-@kernel
-def _wake_starved(dev):
-    """Let the collections go on that wait for room for an eviction."""
-    params = dev.params[0]
-    for plane in range(params.planes):
-        if dev.region[plane].starved:
-            dev.region[plane].starved = 0
-            wake(dev, remainder(plane, params.dies))
-    dev.buffer[0].starved = 0
-
-
 @inlined
 def write_done(dev, number):
     """Finish a write, of the host or of a collection."""
     write = dev.transaction[number]
-    free_transaction(dev, number)
+    transactions.free_transaction(dev, number)
     if not write.evicts:
         dev.buffer[0].host_writes -= 1
         if write.request >= 0:
-            pages_done(dev, np.int64(write.request), np.int64(write.pages))
+            transactions.pages_done(dev, np.int64(write.request), np.int64(write.pages))
         return
     plane = np.int64(write.plane)
     dev.region[plane].pending -= 1
     wake_collection(dev, plane)
     if dev.buffer[0].starved > 0:
-        _wake_starved(dev)
+        # Collections that wait for room for an eviction go on.
+        params = dev.params[0]
+        for other in range(params.planes):
+            if dev.region[other].starved:
+                dev.region[other].starved = 0
+                wake(dev, remainder(other, params.dies))
+        dev.buffer[0].starved = 0

@@ -7,31 +7,12 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
 from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
 from ssdgym.engine.flash import erase_cells, is_valid
+from ssdgym.engine.subpage import pages, writes
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.lifetime import member_after
-from ssdgym.engine.subpage.pages import (
-    accept,
-    age_h,
-    check_slot,
-    count_page,
-    forget,
-    in_region,
-    mapped_of,
-    page_of,
-    put,
-    wipe_pages,
-)
-from ssdgym.engine.subpage.passes import count_subpage, open_page, pass_page
-from ssdgym.engine.subpage.queues import queue_eviction
+from ssdgym.engine.subpage.passes import open_page, pass_page
+from ssdgym.engine.subpage.queues import new_transaction, queue_after_reads
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.subpage.writes import (
-    accept_list,
-    begin_eviction,
-    collects_first,
-    forget_list,
-    put_list,
-    write_now,
-)
 
 
 @inlined
@@ -41,8 +22,11 @@ def _program_subpage(dev, page, lpn):
     use = np.int64(dev.page_use[page])
     if use >= slots or dev.page_valid[page] != 0:
         return np.int64(OUT_OF_ORDER)
-    put(dev, page * slots + use, lpn)
-    count_subpage(dev, page, 1)
+    pages.put(dev, page * slots + use, lpn)
+    dev.page_use[page] += 1
+    dev.page_valid[page] = 1
+    dev.stored_h[page] = dev.buffer[0].calendar_h
+    dev.tally[0].subpage_programs += 1
     return np.int64(OK)
 
 
@@ -56,7 +40,7 @@ def advance(dev, plane):
     slot = page * dev.subpage[0].slots + dev.page_use[page] - 1
     lpn = np.int64(dev.physical[slot].lpn)
     dev.counters[0].flash_reads += 1
-    check_slot(dev, slot)
+    pages.check_slot(dev, slot)
     dev.page_valid[page] = 0
     status = _program_subpage(dev, page, lpn)
     pass_page(dev, plane, 0)
@@ -65,26 +49,11 @@ def advance(dev, plane):
     return status
 
 
-@kernel
-def move_subpage(dev, plane, slot):
-    """Move a valid subpage of the victim to the open block; return OK or OUT_OF_ORDER."""
-    lpn = np.int64(dev.physical[slot].lpn)
-    dev.counters[0].flash_reads += 1
-    check_slot(dev, slot)
-    forget(dev, lpn)
-    status = _program_subpage(dev, open_page(dev, plane), lpn)
-    pass_page(dev, plane, 1)
-    dev.region[plane].kept += 1
-    dev.tally[0].region_moves += 1
-    dev.tally[0].small_flash_bytes += dev.subpage[0].subpage_bytes
-    return status
-
-
 @inlined
 def _note_updated(dev, lpn):
     """Note whether a sector that is written to a region is in one already."""
     slot = np.int64(dev.logical[lpn].ppn)
-    dev.updated[lpn] = slot >= 0 and in_region(dev, page_of(dev, slot))
+    dev.updated[lpn] = slot >= 0 and pages.in_region(dev, pages.page_of(dev, slot))
 
 
 @kernel
@@ -93,9 +62,9 @@ def program_subpage(dev, plane, number, lpn, version):
 
     Its region is ready for it.
     """
-    accept(dev, lpn, version)
+    pages.accept(dev, lpn, version)
     _note_updated(dev, lpn)
-    forget(dev, lpn)
+    pages.forget(dev, lpn)
     status = _program_subpage(dev, open_page(dev, plane), lpn)
     pass_page(dev, plane, 1)
     if dev.transaction[number].partial:
@@ -108,14 +77,14 @@ def program_subpage(dev, plane, number, lpn, version):
 def program_log_page(dev, plane, number):
     """Program the sectors that a write carries, some of them still new, to a page of the log of a plane."""
     subpage = dev.subpage[0]
-    count = accept_list(dev, number)
+    count = writes.accept_list(dev, number)
     base = number * np.int64(subpage.slots)
     for k in range(count):
         _note_updated(dev, np.int64(dev.carried[base + k].lpn))
-    forget_list(dev, number, count)
+    writes.forget_list(dev, number, count)
     page = open_page(dev, plane)
-    put_list(dev, number, page, count)
-    count_page(dev, page, count)
+    writes.put_list(dev, number, page, count)
+    pages.count_page(dev, page, count)
     pass_page(dev, plane, count)
     if dev.transaction[number].partial:
         dev.tally[0].small_flash_bytes += subpage.slots * subpage.subpage_bytes
@@ -142,7 +111,7 @@ def _next_valid(dev, plane):
     slots = np.int64(dev.subpage[0].slots)
     end = (np.int64(region.victim) + 1) * dev.subpage[0].block_pages * slots
     while region.slot < end:
-        page = page_of(dev, np.int64(region.slot))
+        page = pages.page_of(dev, np.int64(region.slot))
         if dev.page_valid[page] == 0:
             region.slot = (page + 1) * slots
         elif is_valid(dev, np.int64(region.slot)):
@@ -150,17 +119,6 @@ def _next_valid(dev, plane):
         else:
             region.slot += 1
     return np.int64(-1)
-
-
-@inlined
-def _starve(dev, plane):
-    """Note that a collection waits for room for its next eviction, which is decided."""
-    region = dev.region[plane]
-    region.evicts = region.slot
-    if not region.starved:
-        region.starved = 1
-        dev.buffer[0].starved += 1
-    return np.int64(WAITS)
 
 
 @inlined
@@ -178,40 +136,33 @@ def _stays(dev, plane, lpn):
 @inlined
 def evict_now(dev, group, plane):
     """Move a group to the main area in no time; return OK or an error."""
-    begin_eviction(dev, np.int64(_EVICTION), group, plane)
-    return write_now(dev, np.int64(_EVICTION))
+    writes.begin_eviction(dev, np.int64(_EVICTION), group, plane)
+    return writes.write_now(dev, np.int64(_EVICTION))
 
 
 @inlined
 def _evict(dev, plane, group):
     """Move a group to the main area, or begin to; return EVICTED, WAITS, SHORT or an error."""
     if not dev.params[0].timed:
-        if dev.params[0].endures and collects_first(dev):
+        if dev.params[0].endures and writes.collects_first(dev):
             dev.region[plane].evicts = dev.region[plane].slot
             return np.int64(SHORT)
         status = evict_now(dev, group, plane)
         return np.int64(EVICTED) if status == OK else status
     if dev.evicting[group] == 0:
         if dev.control[0].free_transactions < dev.subpage[0].slots + 1:  # for it and its reads
-            return _starve(dev, plane)
-        queue_eviction(dev, plane, group, mapped_of(dev, group))
+            region = dev.region[plane]
+            region.evicts = region.slot
+            if not region.starved:
+                region.starved = 1
+                dev.buffer[0].starved += 1
+            return np.int64(WAITS)
+        number = np.int64(new_transaction(dev))
+        writes.begin_eviction(dev, number, group, plane)
+        dev.evicting[group] = 1
+        dev.region[plane].pending += 1
+        queue_after_reads(dev, number, group, pages.mapped_of(dev, group))
     return np.int64(EVICTED)
-
-
-@kernel
-def _erase_victim(dev, plane):
-    subpage = dev.subpage[0]
-    region = dev.region[plane]
-    block = np.int64(region.victim)
-    wipe_pages(dev, block)
-    erase_cells(dev, block, full_mask(dev.params[0].sub_blocks))
-    dev.counters[0].erases += 1
-    dev.region_block[block].passes = 0
-    dev.region_block[block].next_page = 0
-    region.victim = -1
-    block = np.int64(member_after(dev, plane, block))
-    if subpage.kind == SUBFTL:
-        region.reserve = block
 
 
 @kernel
@@ -225,14 +176,29 @@ def collect_step(dev, plane):
     if slot < 0:
         if region.pending > 0 or dev.region_block[region.victim].valid > 0:
             return np.int64(WAITS)
-        _erase_victim(dev, plane)
+        block = np.int64(region.victim)
+        pages.wipe_pages(dev, block)
+        erase_cells(dev, block, full_mask(dev.params[0].sub_blocks))
+        dev.counters[0].erases += 1
+        dev.region_block[block].passes = dev.region_block[block].next_page = 0
+        region.victim = -1
+        block = np.int64(member_after(dev, plane, block))
+        if dev.subpage[0].kind == SUBFTL:
+            region.reserve = block
         return np.int64(ERASED)
     lpn = np.int64(dev.physical[slot].lpn)
     stays = _stays(dev, plane, lpn)
     if stays == PENDING:
         return stays
     if stays:
-        status = move_subpage(dev, plane, slot)
+        dev.counters[0].flash_reads += 1
+        pages.check_slot(dev, slot)
+        pages.forget(dev, lpn)
+        status = _program_subpage(dev, open_page(dev, plane), lpn)
+        pass_page(dev, plane, 1)
+        dev.region[plane].kept += 1
+        dev.tally[0].region_moves += 1
+        dev.tally[0].small_flash_bytes += dev.subpage[0].subpage_bytes
         region.slot += 1
         return np.int64(MOVED) if status == OK else status
     done = _evict(dev, plane, group_of(dev, lpn))
@@ -244,8 +210,7 @@ def collect_step(dev, plane):
 @kernel
 def sweep_step(dev):
     """Evict the next subpage of a retention sweep that is too old; the sweep may end. Untimed."""
-    buffer = dev.buffer[0]
-    subpage = dev.subpage[0]
+    buffer, subpage = dev.buffer[0], dev.subpage[0]
     slots = np.int64(subpage.slots)
     per_block = slots * subpage.block_pages
     blocks = np.int64(dev.params[0].blocks)
@@ -253,10 +218,10 @@ def sweep_step(dev):
         first = np.int64(buffer.sweep_plane) * blocks * per_block
         while buffer.sweep_slot < blocks * per_block:
             slot = first + np.int64(buffer.sweep_slot)
-            page = page_of(dev, slot)
+            page = pages.page_of(dev, slot)
             if not dev.region_block[slot // per_block].in_region:
                 buffer.sweep_slot += per_block
-            elif dev.page_valid[page] == 0 or age_h(dev, page) <= subpage.evict_after_h:
+            elif dev.page_valid[page] == 0 or pages.age_h(dev, page) <= subpage.evict_after_h:
                 buffer.sweep_slot += slots - buffer.sweep_slot % slots
             else:
                 buffer.sweep_slot += 1

@@ -44,14 +44,6 @@ def run_leaves(dev, request, lpn):
 
 
 @inlined
-def pass_sectors(dev, lpn, count):
-    """Go on in the run that leaves, behind sectors of the request that have left."""
-    buffer = dev.buffer[0]
-    buffer.run_next = lpn + count
-    buffer.run_offset = dev.control[0].offset + count
-
-
-@inlined
 def _between(dev, group, first, end):
     """Return the mask of the sectors of a group from `first` to before `end`."""
     slots = np.int64(dev.subpage[0].slots)

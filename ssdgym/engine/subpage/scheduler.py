@@ -10,19 +10,12 @@ from ssdgym.engine.core.status import AGAIN, END_OF_LIFE, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed, has_round, is_short
+from ssdgym.engine.subpage import region
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, mapped_of, page_of, read_page, together
 from ssdgym.engine.subpage.passes import ADVANCE, COLLECT, prepare
 from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, region_phases, write_done
-from ssdgym.engine.subpage.region import (
-    ERASED,
-    MOVED,
-    WAITS,
-    advance,
-    collect_step,
-    program_log_page,
-    program_subpage,
-)
+from ssdgym.engine.subpage.region import ERASED, MOVED, WAITS
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
 from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write
 from ssdgym.engine.time.events import (
@@ -66,7 +59,6 @@ def read_ended(dev, number):
 
 @inlined
 def _start_read(dev, die_number):
-    params = dev.params[0]
     number = pop_read(dev, die_number)
     page = _next_page(dev, number)
     if page < 0:  # trimmed while the read was waiting
@@ -81,7 +73,7 @@ def _start_read(dev, die_number):
     read_page(dev, group, wanted)
     read.mask &= ~wanted
     dev.counters[0].rmw_reads += read.kind == CHILD_READ
-    start_command(dev, die_number, READ_PAGE, number, 1, read_phases(params))
+    start_command(dev, die_number, READ_PAGE, number, 1, read_phases(dev.params[0]))
     return np.int64(OK)
 
 
@@ -117,7 +109,7 @@ def _collect_region(dev, die_number, plane):
     """
     waits = np.int64(_NOTHING_TO_DO)
     while True:
-        done = np.int64(collect_step(dev, plane))
+        done = np.int64(region.collect_step(dev, plane))
         if done == PENDING:
             return status_of(dev, done)
         if done < 0:
@@ -133,18 +125,6 @@ def _collect_region(dev, die_number, plane):
         if done == ERASED:
             start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(dev.params[0]))
             return np.int64(OK)
-
-
-@inlined
-def _collect_regions(dev, die_number):
-    """Go on with the first collection of a region of the die that can go on."""
-    params = dev.params[0]
-    for plane in range(die_number, params.planes, params.dies):
-        if dev.region[plane].victim >= 0:
-            status = _collect_region(dev, die_number, np.int64(plane))
-            if status != _NOTHING_TO_DO:
-                return status
-    return np.int64(_NOTHING_TO_DO)
 
 
 @inlined
@@ -183,29 +163,12 @@ def _program_region(dev, die_number, plane):
     write = dev.transaction[number]
     status = np.int64(OK)
     if write.kind == LIST_WRITE:
-        program_log_page(dev, plane, number)
+        region.program_log_page(dev, plane, number)
     else:
         sector = dev.carried[number * np.int64(dev.subpage[0].slots) + lowest_of(np.int64(write.mask))]
-        status = program_subpage(dev, plane, number, np.int64(sector.lpn), np.int64(sector.version))
+        status = region.program_subpage(dev, plane, number, np.int64(sector.lpn), np.int64(sector.version))
     start_command(dev, die_number, WRITE_PAGE, number, 1, region_phases(dev))
     return status
-
-
-@kernel
-def _start_region_write(dev, die_number, plane):
-    number = np.int64(dev.region[plane].write_head)
-    if is_overtaken(dev, number):
-        pop_write(dev, dev.region[plane])
-        write_done(dev, number)
-        return np.int64(AGAIN)
-    outcome = np.int64(prepare(dev, plane))
-    if outcome == COLLECT:
-        return np.int64(AGAIN)
-    if outcome == ADVANCE:
-        status = np.int64(advance(dev, plane))
-        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
-        return status
-    return _program_region(dev, die_number, plane)
 
 
 @inlined
@@ -228,7 +191,19 @@ def _start_write(dev, die_number):
     head = np.int64(dev.die[die_number].write_head)
     plane = _first_region(dev, die_number, head)
     if plane >= 0:
-        return np.int64(_start_region_write(dev, die_number, plane))
+        number = np.int64(dev.region[plane].write_head)
+        if is_overtaken(dev, number):
+            pop_write(dev, dev.region[plane])
+            write_done(dev, number)
+            return np.int64(AGAIN)
+        outcome = np.int64(prepare(dev, plane))
+        if outcome == COLLECT:
+            return np.int64(AGAIN)
+        if outcome == ADVANCE:
+            status = np.int64(region.advance(dev, plane))
+            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
+            return status
+        return _program_region(dev, die_number, plane)
     if head >= 0:
         return _start_main_write(dev, die_number)
     return np.int64(OK)
@@ -254,7 +229,9 @@ def dispatch_die(dev, die_number):
         return _gc_command(dev, plane)
     if reads:
         return _start_read(dev, die_number)
-    status = _collect_regions(dev, die_number)
-    if status != _NOTHING_TO_DO:
-        return status
+    for plane in range(die_number, dev.params[0].planes, dev.params[0].dies):
+        if dev.region[plane].victim >= 0:
+            status = _collect_region(dev, die_number, np.int64(plane))
+            if status != _NOTHING_TO_DO:
+                return status
     return _start_write(dev, die_number)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssdgym.engine.core.family import COMMON, ERASE_SETS, NO_MEMORY, Array, Arrays
-from ssdgym.engine.core.records import TRANSACTION
+from ssdgym.engine.core.records import TRANSACTION, fields
 
 #: The FTLs of the family.
 CGM, FGM, SECTOR_LOG, SUBFTL = range(4)
@@ -114,21 +114,9 @@ SECTOR = np.dtype([("lpn", "i4"), ("version", "i4")], align=True)
 #: What the family counts beside the counters of all; each is a metric.
 TALLY = np.dtype(
     [
-        ("buffer_hits", "i8"),
-        ("buffer_merges", "i8"),
-        ("full_programs", "i8"),
-        ("subpage_programs", "i8"),
-        ("advances", "i8"),
-        ("region_moves", "i8"),
-        ("evictions", "i8"),
-        ("retention_evictions", "i8"),
-        ("rmw_count", "i8"),
-        ("wasted_slots", "i8"),
-        ("small_write_bytes", "i8"),
-        ("small_flash_bytes", "i8"),
-        ("region_collections", "i8"),
-        ("region_conversions", "i8"),
-        ("uncorrectable_reads", "i8"),
+        *fields("i8", "buffer_hits buffer_merges full_programs subpage_programs advances region_moves"),
+        *fields("i8", "evictions retention_evictions rmw_count wasted_slots small_write_bytes"),
+        *fields("i8", "small_flash_bytes region_collections region_conversions uncorrectable_reads"),
     ],
     align=True,
 )

@@ -39,10 +39,8 @@ def begin_write(dev, number, kind, group, mask, slot, pages):
     write.mask = mask
     write.pages = pages
     write.waits = 0
-    write.parent = -1
-    write.plane = -1
-    write.partial = 0
-    write.evicts = 0
+    write.parent = write.plane = -1
+    write.partial = write.evicts = 0
     carry_group(dev, number, group, mask)
 
 
@@ -110,63 +108,41 @@ def forget_list(dev, number, count):
         forget(dev, np.int64(dev.carried[base + k].lpn))
 
 
-@inlined
-def _program_list(dev, plane, number):
-    count = accept_list(dev, number)
-    forget_list(dev, number, count)
-    page = take_page(dev, plane, count, False)
-    if page >= 0:
-        put_list(dev, number, page, count)
-    return page
-
-
-@inlined
-def _included(dev, number, group):
-    """Return the sectors of a group that its write programs: what is still new of it, and what is mapped."""
-    slots = np.int64(dev.subpage[0].slots)
-    mask = np.int64(0)
-    for s in range(slots):
-        lpn = group * slots + s
-        sector = dev.carried[number * slots + s]
-        newer = sector.lpn >= 0 and accept(dev, lpn, np.int64(sector.version))
-        if newer or dev.logical[lpn].ppn >= 0:
-            mask |= np.int64(1) << s
-    return mask
-
-
-@inlined
-def _program_group(dev, plane, number, group):
-    slots = np.int64(dev.subpage[0].slots)
-    mask = _included(dev, number, group)
-    for s in range(slots):
-        if mask >> s & 1:
-            forget(dev, group * slots + s)
-    page = take_page(dev, plane, count_sectors(mask), False)
-    if page < 0:
-        return page
-    for s in range(slots):
-        if mask >> s & 1:
-            put(dev, page * slots + s, group * slots + s)
-        else:
-            waste(dev, page * slots + s)
-    return page
-
-
 @kernel
 def program_write(dev, plane, number):
     """Program the page of a write to the main area of a plane; return its number, -1 when out of space.
 
     Something of the write is left to program.
     """
-    write = dev.transaction[number]
-    subpage = dev.subpage[0]
+    write, subpage = dev.transaction[number], dev.subpage[0]
     if dev.params[0].endures and not ensure_page(dev, plane):
         return np.int64(-1)
     if write.kind == GROUP_WRITE:
         group = np.int64(write.group)
-        page = _program_group(dev, plane, number, group)
+        slots = np.int64(dev.subpage[0].slots)
+        mask = np.int64(0)
+        for s in range(slots):
+            lpn = group * slots + s
+            sector = dev.carried[number * slots + s]
+            newer = sector.lpn >= 0 and accept(dev, lpn, np.int64(sector.version))
+            if newer or dev.logical[lpn].ppn >= 0:
+                mask |= np.int64(1) << s
+        for s in range(slots):
+            if mask >> s & 1:
+                forget(dev, group * slots + s)
+        page = take_page(dev, plane, count_sectors(mask), False)
+        if page >= 0:
+            for s in range(slots):
+                if mask >> s & 1:
+                    put(dev, page * slots + s, group * slots + s)
+                else:
+                    waste(dev, page * slots + s)
     else:
-        page = _program_list(dev, plane, number)
+        count = accept_list(dev, number)
+        forget_list(dev, number, count)
+        page = take_page(dev, plane, count, False)
+        if page >= 0:
+            put_list(dev, number, page, count)
     if page >= 0:
         if write.evicts:
             dev.evicting[write.group] = 0
@@ -206,7 +182,6 @@ def collects_first(dev):
 def write_now(dev, number):
     """Carry out a write to the main area in no time, its reads first; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
-    control = dev.control[0]
     if dev.transaction[number].kind == GROUP_WRITE:
         group = np.int64(dev.transaction[number].group)
         mask = others_of(dev, number)
@@ -224,7 +199,7 @@ def write_now(dev, number):
     if page < 0:
         return np.int64(OUT_OF_SPACE)
     if gc_needed(params, dev.plane[plane]):
-        control.gc_plane = plane
+        dev.control[0].gc_plane = plane
         dev.counters[0].gc_episodes += 1
     return np.int64(OK)
 

@@ -5,7 +5,6 @@ import numpy as np
 from ssdgym.engine.core.bits import queue_kernels, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC
-from ssdgym.engine.core.status import OUT_OF_TIME, STUCK
 from ssdgym.engine.flash import NO_PHASE, duration_of
 
 #: The leaf of a resource without an event.
@@ -19,8 +18,7 @@ _push_waiter, _pop_waiter = queue_kernels("waiter_head", "waiter_tail", "next_wa
 @inlined
 def _set_leaf(dev, resource, key):
     """Set a leaf and the minima on the way to the root."""
-    params = dev.params[0]
-    leaves = np.int64(1) << np.int64(params.leaf_bits)
+    leaves = np.int64(1) << np.int64(dev.params[0].leaf_bits)
     node = resource + leaves
     dev.event[node] = key
     while node > 1:
@@ -41,8 +39,7 @@ def schedule(dev, time_ns, resource):
 
     Its key is time and resource in one number, so that a minimum needs one comparison.
     """
-    params = dev.params[0]
-    _set_leaf(dev, resource, (time_ns << np.int64(params.leaf_bits)) | resource)
+    _set_leaf(dev, resource, (time_ns << np.int64(dev.params[0].leaf_bits)) | resource)
 
 
 @inlined
@@ -54,24 +51,16 @@ def cancel(dev, resource):
 @inlined
 def next_event_ns(dev):
     """Return the time of the first event, NEVER if there is none."""
-    params = dev.params[0]
     key = dev.event[1]
     if key == NO_EVENT:
         return NEVER
-    return key >> np.int64(params.leaf_bits)
-
-
-@kernel
-def end_of_time(event_ns, arrival_ns):
-    """Return why the device stops before its next event or arrival: STUCK or OUT_OF_TIME."""
-    return np.int64(STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME)
+    return key >> np.int64(dev.params[0].leaf_bits)
 
 
 @inlined
 def take_event(dev):
     """Remove the first event and return its resource."""
-    params = dev.params[0]
-    resource = dev.event[1] & ((np.int64(1) << np.int64(params.leaf_bits)) - 1)
+    resource = dev.event[1] & ((np.int64(1) << np.int64(dev.params[0].leaf_bits)) - 1)
     cancel(dev, resource)
     return resource
 
@@ -79,9 +68,7 @@ def take_event(dev):
 @inlined
 def make_ready(dev, die_number):
     """Put a die at the tail of the ready queue, unless it is in it."""
-    params = dev.params[0]
-    control = dev.control[0]
-    die = dev.die[die_number]
+    params, control, die = dev.params[0], dev.control[0], dev.die[die_number]
     if die.ready:
         return
     die.ready = 1
@@ -95,34 +82,27 @@ def make_ready(dev, die_number):
 @inlined
 def take_ready(dev):
     """Take the die at the head of the ready queue (which is not empty)."""
-    params = dev.params[0]
     control = dev.control[0]
     die_number = np.int64(dev.ready[control.ready_head])
     control.ready_head += 1
-    if control.ready_head == params.dies:
+    if control.ready_head == dev.params[0].dies:
         control.ready_head = 0
     control.ready_count -= 1
     dev.die[die_number].ready = 0
-    return die_number
-
-
-_NO_HORIZON = np.int64(2**62)
 
 
 @kernel
 def format_queues(dev):
     """Let dies and channels wait for nothing, and all places of transactions and requests be free."""
     params = dev.params[0]
-    control = dev.control[0]
     for number in range(params.dies):
-        dev.die[number].read_head = -1
-        dev.die[number].write_head = -1
+        dev.die[number].read_head = dev.die[number].write_head = -1
     for number in range(params.channels):
         dev.channel[number].waiter_head = -1
     for number in range(params.window_pages):
         dev.transaction[number].next = number + 1
         dev.slot[number].next = number + 1
-    control.free_transactions = params.window_pages
+    dev.control[0].free_transactions = params.window_pages
     for node in range(2 << params.leaf_bits):
         dev.event[node] = NO_EVENT
 
@@ -131,11 +111,8 @@ def format_queues(dev):
 def format_control(dev):
     """Let a device wait for nothing."""
     control = dev.control[0]
-    control.horizon = _NO_HORIZON
-    control.decision_plane = -1
-    control.answer = -1
-    control.gc_plane = -1
-    control.slot = -1
+    control.horizon = NEVER
+    control.decision_plane = control.answer = control.gc_plane = control.slot = -1
     control.write_head = -1
 
 
@@ -148,20 +125,16 @@ ARRAY, TRANSFER, ARRIVAL, PROGRAM = range(4)
 @inlined
 def charge(dev, die_number, phases):
     """Add a command to the estimate of when the die will be idle, which dynamic allocation goes by."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation == DYNAMIC:
+    if dev.params[0].allocation == DYNAMIC:
         die = dev.die[die_number]
-        die.estimate_ns = max(die.estimate_ns, control.now) + duration_of(phases)
+        die.estimate_ns = max(die.estimate_ns, dev.control[0].now) + duration_of(phases)
 
 
 @inlined
 def _grant_channel(dev, die_number):
     """Let the die's data move from now on; its next event is the end of its command."""
-    params = dev.params[0]
-    control = dev.control[0]
-    die = dev.die[die_number]
-    free_at = control.now + die.transfer_ns
+    params, die = dev.params[0], dev.die[die_number]
+    free_at = dev.control[0].now + die.transfer_ns
     dev.channel[remainder(die_number, params.channels)].free_at = free_at
     if params.early_writes and die.command == WRITE_PAGE:
         die.stage = ARRIVAL
@@ -187,8 +160,7 @@ def _request_channel(dev, die_number):
 @inlined
 def start_command(dev, die_number, command, transaction, pages, phases):
     """Start a command on an idle die, of pages of as many planes; `transaction` is -1 for GC."""
-    control = dev.control[0]
-    die = dev.die[die_number]
+    control, die = dev.control[0], dev.die[die_number]
     die.command = command
     die.transaction = transaction
     die.pages = pages
@@ -243,8 +215,7 @@ def channel_event(dev, number):
 @inlined
 def command_ended(dev, die_number):
     """Take a die's event; return its command if its pages are done with it, else NO_COMMAND."""
-    control = dev.control[0]
-    die = dev.die[die_number]
+    control, die = dev.control[0], dev.die[die_number]
     if die.stage == ARRAY:
         _request_channel(dev, die_number)
         return NO_COMMAND

@@ -1,12 +1,10 @@
 """Requests under way: their transactions and latencies."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ssdgym.engine.core.bits import queue_kernels
 from ssdgym.engine.core.kernel import inlined, kernel, leading_zeros
-from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE
+from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE, charge, wake
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
@@ -81,21 +79,6 @@ def record_latency(dev, op, serial, latency_ns):
         _replace_least(heap, latency_ns)
 
 
-@inlined
-def record_parts(dev, op, service_ns, gc_wait_ns):
-    """Count what the latency of a finished read (op 0) or write (op 1) is made of."""
-    counters = dev.counters[0]
-    if op == READ:
-        counters.read_service_sum_ns += service_ns
-        counters.read_gc_wait_sum_ns += gc_wait_ns
-    else:
-        counters.write_service_sum_ns += service_ns
-        counters.write_gc_wait_sum_ns += gc_wait_ns
-    if gc_wait_ns > 0:
-        counters.met_gc_requests += 1
-        dev.gc_histogram[op, bin_of(gc_wait_ns)] += 1
-
-
 _push_read, _pop_read = queue_kernels("read_head", "read_tail", "next")
 _push_write, _pop_write = queue_kernels("write_head", "write_tail", "next")
 
@@ -125,13 +108,6 @@ def link_pages(dev, number, following):
 
 
 @inlined
-def push_read(dev, die_number, number):
-    """Append a transaction to a die's read queue."""
-    mark_queued(dev, die_number, number)
-    _push_read(dev.transaction, dev.die[die_number], number)
-
-
-@inlined
 def pop_read(dev, die_number):
     """Take the head of a die's read queue."""
     return np.int64(_pop_read(dev.transaction, dev.die[die_number]))
@@ -144,32 +120,27 @@ def push_write(dev, queue, number):
 
 
 @inlined
-def pop_write(dev, queue):
-    """Take the head of a write queue."""
-    return np.int64(_pop_write(dev.transaction, queue))
+def queue_read(dev, die_number, number, phases):
+    """Queue a read to a die, which is charged with it and, if it is idle, made ready."""
+    mark_queued(dev, die_number, number)
+    _push_read(dev.transaction, dev.die[die_number], number)
+    charge(dev, die_number, phases)
+    wake(dev, die_number)
 
 
 @inlined
-def take_slot(dev, request, arrival_ns):
-    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
-    control = dev.control[0]
-    number = np.int64(control.free_slot)
-    slot = dev.slot[number]
-    control.free_slot = slot.next
-    slot.op = request.op
-    slot.arrival_ns = arrival_ns
-    slot.remaining = request.pages
-    slot.lpn = request.lpn
-    slot.pages = request.pages
-    slot.hint = request.hint
-    slot.stream = 0
-    slot.service_ns = 0
-    slot.gc_wait_ns = 0
-    slot.serial = control.serial
-    control.serial += 1
-    control.outstanding += 1
-    control.outstanding_writes += request.op == WRITE
-    return number
+def queue_write(dev, die_number, queue, number, phases):
+    """Queue a write to a queue of a die, which is charged with it and, if it is idle, made ready."""
+    mark_queued(dev, die_number, number)
+    push_write(dev, queue, number)
+    charge(dev, die_number, phases)
+    wake(dev, die_number)
+
+
+@inlined
+def pop_write(dev, queue):
+    """Take the head of a write queue."""
+    return np.int64(_pop_write(dev.transaction, queue))
 
 
 @inlined
@@ -181,24 +152,29 @@ def name_stream(dev, slot_number, stream):
 @inlined
 def pages_done(dev, slot_number, pages):
     """Mark pages of a request as done; the last one completes it."""
-    control = dev.control[0]
-    slot = dev.slot[slot_number]
+    control, slot = dev.control[0], dev.slot[slot_number]
     slot.remaining -= pages
     if slot.remaining > 0:
         return
     if slot.op == READ or slot.op == WRITE:
         record_latency(dev, np.int64(slot.op), slot.serial, control.now - slot.arrival_ns)
-        record_parts(dev, np.int64(slot.op), slot.service_ns, slot.gc_wait_ns)
+        op = np.int64(slot.op)
+        service_ns = slot.service_ns
+        gc_wait_ns = slot.gc_wait_ns
+        counters = dev.counters[0]
+        if op == READ:
+            counters.read_service_sum_ns += service_ns
+            counters.read_gc_wait_sum_ns += gc_wait_ns
+        else:
+            counters.write_service_sum_ns += service_ns
+            counters.write_gc_wait_sum_ns += gc_wait_ns
+        if gc_wait_ns > 0:
+            counters.met_gc_requests += 1
+            dev.gc_histogram[op, bin_of(gc_wait_ns)] += 1
     control.outstanding_writes -= slot.op == WRITE
     control.outstanding -= 1
     slot.next = control.free_slot
     control.free_slot = slot_number
-
-
-@inlined
-def page_done(dev, slot_number):
-    """Mark one page of a request as done; the last one completes it."""
-    pages_done(dev, slot_number, 1)
 
 
 @inlined
@@ -229,7 +205,7 @@ def free_transaction(dev, number):
 def transaction_done(dev, number):
     """Free a transaction and mark one page of its request as done."""
     free_transaction(dev, number)
-    page_done(dev, np.int64(dev.transaction[number].slot))
+    pages_done(dev, np.int64(dev.transaction[number].slot), 1)
 
 
 @inlined
@@ -258,21 +234,26 @@ def next_request(control):
 
 
 @inlined
-def pass_request(control):
-    """Go on behind a request that is carried out without time."""
-    control.cursor += 1
-    control.serial += 1
-    control.offset = 0
-
-
-@inlined
 def start_request(dev, request):
     """Give the request a slot; a flush that may start is over at once."""
-    params = dev.params[0]
     control = dev.control[0]
     if request.op == FLUSH:
         control.serial += 1
         next_request(control)
         return
-    arrival_ns = control.now if params.queue_depth > 0 else request.arrival_ns
-    control.slot = take_slot(dev, request, arrival_ns)
+    arrival_ns = control.now if dev.params[0].queue_depth > 0 else request.arrival_ns
+    number = np.int64(control.free_slot)
+    slot = dev.slot[number]
+    control.free_slot = slot.next
+    slot.op = request.op
+    slot.arrival_ns = arrival_ns
+    slot.remaining = request.pages
+    slot.lpn = request.lpn
+    slot.pages = request.pages
+    slot.hint = request.hint
+    slot.stream = slot.service_ns = slot.gc_wait_ns = 0
+    slot.serial = control.serial
+    control.serial += 1
+    control.outstanding += 1
+    control.outstanding_writes += request.op == WRITE
+    control.slot = number
