@@ -259,9 +259,9 @@ def _counters() -> str:
     """Return the counters that are metrics, each with its comment in the record."""
     source = (ROOT / "ssdgym/engine/core/records.py").read_text(encoding="utf-8")
     record = source.partition("COUNTERS = ")[2].partition("]")[0]
-    meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),(?:  # (.*))?$', record, re.MULTILINE))
+    meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),  # (.*)$', record, re.MULTILINE))
     names = [name for name in COUNTERS.names or () if name not in SUMMED_COUNTERS]
-    return _table("counter | of", ((f"`{name}`", meanings[name]) for name in names))
+    return _table("counter | of", ((f"`{name}`", meanings.get(name, "")) for name in names))
 
 
 def _commands() -> str:
