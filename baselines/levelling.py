@@ -403,5 +403,4 @@ def update_table(view, plane, block, parameters):
             _flag_of(view, plane, k, other).flag = 0
         drawn = draw(view.params[0].seed, POLICY_STREAM, view.control[0].rounds, 0)
         state.next = np.int64(drawn >> np.uint64(33)) % sets
-        state.erases = 0
-        state.flags = 0
+        state.erases = state.flags = 0

@@ -6,20 +6,14 @@ _LAST, _BEFORE, _ACTED, _ACTIONS = 17, 2, 2, 8
 
 
 @kernel
-def _class_of(gap_ns, unit_ns, classes):
-    """Return the class of an idle time: 0 below one unit, k below 2**k units, the last one without an end."""
-    limit, number = unit_ns, 0
-    while number < classes - 1 and gap_ns >= limit:
-        limit, number = 2 * limit, number + 1
-    return number
-
-
-@kernel
 def _state_of(view):
     """Return the number of the state: by the last idle times, and whether the last action was to collect."""
     memory = view.memory[0]
     unit_ns = max(move_ns(view), 1)
-    last = _class_of(memory.last_ns, unit_ns, _LAST)
+    limit, number = unit_ns, 0
+    while number < _LAST - 1 and memory.last_ns >= limit:
+        limit, number = 2 * limit, number + 1
+    last = number
     before = 1 if memory.before_ns >= max(view.params[0].erase_ns, 1) else 0
     return (last * _BEFORE + before) * _ACTED + (1 if memory.action > 0 else 0)
 
@@ -32,14 +26,6 @@ def _best_of(view, state):
         if values[state * _ACTIONS + action] > values[state * _ACTIONS + best]:
             best = action
     return best
-
-
-@kernel
-def _commands_of(action):
-    """Return the commands of an action: 0, 1, 2, 4, 8, 16, 32 or all to the end of the round."""
-    if action == _ACTIONS - 1:
-        return TO_THE_END
-    return 0 if action == 0 else 1 << (action - 1)
 
 
 @kernel
@@ -105,7 +91,10 @@ def rl_gc(view, die, gap_ns, parameters):
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0
-    return _commands_of(_action_at(view, _state_of(view), parameters))
+    action = _action_at(view, _state_of(view), parameters)
+    if action == _ACTIONS - 1:
+        return TO_THE_END
+    return 0 if action == 0 else 1 << (action - 1)
 
 
 @rl_gc.on("answered")

@@ -1,7 +1,5 @@
 """What DOGI does between two steps of the engine: end windows, train the classifier, choose groups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import combinations, pairwise
@@ -328,30 +326,19 @@ def _train(view: Any, parameters: Any, clock: int) -> None:
     _begin_samples(view, clock)
     if len(known) < LEAST_SAMPLES and count < SAMPLES:
         return
-    memory.samples = 0
-    view.page_memory.sample = 0
+    memory.samples = view.page_memory.sample = 0
     if len(known) >= LEAST_SAMPLES:
-        bounds = _doubling_bounds(view) if parameters.doubling else None
+        bounds = (_pages(view, 0.01) << np.arange(CATEGORIES - 1)) if parameters.doubling else None
         seed = (int(view.params[0].seed), int(memory.trained))
         trained = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed, bounds)
-        _keep(memory, trained)
+        memory.trained += 1
+        memory.accuracy = trained.accuracy
+        memory.means[:], memory.scales[:] = trained.network.mean, trained.network.scale
+        for layer in range(3):
+            getattr(memory, f"weights_{layer + 1}")[:] = trained.network.weights[2 * layer]
+            getattr(memory, f"biases_{layer + 1}")[:] = trained.network.weights[2 * layer + 1]
         _configure(view, trained, bool(parameters.colder))
     memory.host_pages, memory.hot_pages, memory.hot_victims, memory.hot_valid = 0, 0, 0, 0
-
-
-def _doubling_bounds(view: Any) -> np.ndarray:
-    """Return the bounds of the paper: 1 % of the logical pages, and twice as many each."""
-    return _pages(view, 0.01) << np.arange(CATEGORIES - 1)
-
-
-def _keep(memory: Any, trained: Trained) -> None:
-    """Write a classifier to the memory."""
-    memory.trained += 1
-    memory.accuracy = trained.accuracy
-    memory.means[:], memory.scales[:] = trained.network.mean, trained.network.scale
-    for layer in range(3):
-        getattr(memory, f"weights_{layer + 1}")[:] = trained.network.weights[2 * layer]
-        getattr(memory, f"biases_{layer + 1}")[:] = trained.network.weights[2 * layer + 1]
 
 
 def _configure(view: Any, trained: Trained, colder: bool) -> None:

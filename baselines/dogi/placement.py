@@ -1,22 +1,7 @@
 """DOGI: groups of pages of like expected life, which a small network predicts."""
 
+from ssdgym.baselines.dogi import records
 from ssdgym.baselines.dogi.periods import period
-from ssdgym.baselines.dogi.records import (
-    BLOCK,
-    COLDEST,
-    FROZEN,
-    HOT,
-    MEMORY,
-    PAGE,
-    SAMPLES,
-    STREAM,
-    STREAMS,
-    category_of,
-    chunk_of,
-    interval_of,
-    is_hot,
-    read_features,
-)
 from ssdgym.baselines.victims.cost_benefit import benefit_of
 from ssdgym.policy import (
     blocks_of,
@@ -36,21 +21,21 @@ _PAPER = "DOGI, FAST 2026"
 def group_of(view, block):
     """Return the group of a block: its stream, or the coldest group if there is no such group any more."""
     stream = view.block[block].stream
-    return stream if stream == FROZEN else min(stream, view.memory[0].top)
+    return stream if stream == records.FROZEN else min(stream, view.memory[0].top)
 
 
 @placement_policy(
     "dogi",
     source=_PAPER,
-    streams=STREAMS,
-    relocation_streams=STREAMS - 1,
+    streams=records.STREAMS,
+    relocation_streams=records.STREAMS - 1,
     parameters={"doubling": 0, "colder": 0},
     minimum={"doubling": 0, "colder": 0},
     maximum={"doubling": 1, "colder": 1},
-    page=PAGE,
-    block=BLOCK,
-    stream=STREAM,
-    memory=MEMORY,
+    page=records.PAGE,
+    block=records.BLOCK,
+    stream=records.STREAM,
+    memory=records.MEMORY,
 )
 def dogi(view, plane, lpn, source, parameters):
     """Put pages into groups by how long they are expected to live: a hot one, G1 .. Gn, and a frozen one.
@@ -64,9 +49,9 @@ def dogi(view, plane, lpn, source, parameters):
     """
     if source >= 0:
         return _way(view, plane, _target_of(view, lpn, source))
-    interval = interval_of(view, lpn, view.logical[lpn].ppn, view.control[0].clock)
-    if is_hot(view, interval):
-        return HOT
+    interval = records.interval_of(view, lpn, view.logical[lpn].ppn, view.control[0].clock)
+    if records.is_hot(view, interval):
+        return records.HOT
     return _way(view, plane, view.memory[0].group[_known_category(view, lpn, interval)])
 
 
@@ -77,7 +62,7 @@ dogi.on("period")(period)
 @kernel
 def _known_category(view, lpn, interval):
     """Return the category of a page that is not hot, 0 while groups are not of categories."""
-    return category_of(view, lpn, interval) if view.memory[0].configured != 0 else 0
+    return records.category_of(view, lpn, interval) if view.memory[0].configured != 0 else 0
 
 
 @kernel
@@ -85,7 +70,7 @@ def _target_of(view, lpn, source):
     """Return the group that a page is relocated to."""
     memory, record = view.memory[0], view.page_memory[lpn]
     if record.overwritten == 0:
-        return FROZEN
+        return records.FROZEN
     if memory.target[record.category] > 0:
         return memory.target[record.category]
     return min(group_of(view, source // view.params[0].pages_per_block) + 1, memory.top)
@@ -95,8 +80,8 @@ def _target_of(view, lpn, source):
 def _way(view, plane, group):
     """Return the stream of a group: for the coldest one first a block that a group left open that is gone."""
     if group == view.memory[0].top:
-        for stream in range(group + 1, COLDEST + 1):
-            if view.stream_memory[plane * STREAMS + stream].open != 0:
+        for stream in range(group + 1, records.COLDEST + 1):
+            if view.stream_memory[plane * records.STREAMS + stream].open != 0:
                 return stream
     return group
 
@@ -112,17 +97,17 @@ def written(view, plane, lpn, old_page, page, parameters):
         memory.lives[record.sample - 1] = clock - memory.taken_at[record.sample - 1]
         record.sample = 0
     memory.host_pages += 1
-    memory.hot_pages += view.block[page // view.params[0].pages_per_block].stream == HOT
-    interval = interval_of(view, lpn, old_page, clock)
+    memory.hot_pages += view.block[page // view.params[0].pages_per_block].stream == records.HOT
+    interval = records.interval_of(view, lpn, old_page, clock)
     record.category = 0
-    if not is_hot(view, interval):
+    if not records.is_hot(view, interval):
         record.category = _known_category(view, lpn, interval)
         _sample(view, lpn, interval, clock)
     record.interval = 0
     record.windows |= 128
     if old_page >= 0:
         record.overwritten = 1
-    view.block_memory[chunk_of(view, lpn)].chunk_writes += 1
+    view.block_memory[records.chunk_of(view, lpn)].chunk_writes += 1
     memory.previous = lpn
 
 
@@ -130,14 +115,14 @@ def written(view, plane, lpn, old_page, page, parameters):
 def _sample(view, lpn, interval, clock):
     """Keep what the classifier reads off the page, if a sample is due."""
     memory = view.memory[0]
-    if not (memory.sampled_from <= clock < memory.sampled_until) or memory.samples == SAMPLES:
+    if not (memory.sampled_from <= clock < memory.sampled_until) or memory.samples == records.SAMPLES:
         return
     memory.passed += 1
     if memory.passed < memory.spacing:
         return
     memory.passed = 0
     number = memory.samples
-    read_features(view, lpn, interval, memory.features[number])
+    records.read_features(view, lpn, interval, memory.features[number])
     memory.taken_at[number] = clock
     memory.lives[number] = 0
     memory.samples = number + 1
@@ -148,7 +133,7 @@ def _sample(view, lpn, interval, clock):
 def relocated(view, plane, lpn, old_page, page, parameters):
     """Note the age of the page so far; its category has been used."""
     record = view.page_memory[lpn]
-    record.interval = interval_of(view, lpn, old_page, view.control[0].clock)
+    record.interval = records.interval_of(view, lpn, old_page, view.control[0].clock)
     record.category = 0
     view.memory[0].moved += 1
 
@@ -157,10 +142,7 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page."""
     record = view.page_memory[lpn]
-    record.sample = 0
-    record.interval = 0
-    record.windows = 0
-    record.category = 0
+    record.sample = record.interval = record.windows = record.category = 0
     record.overwritten = 0
 
 
@@ -169,21 +151,21 @@ def opened(view, plane, block, parameters):
     """Note when the block was opened."""
     view.block_memory[block].opened_at = view.control[0].clock
     view.block_memory[block].sealed_at = 0
-    view.stream_memory[plane * STREAMS + view.block[block].stream].open = 1
+    view.stream_memory[plane * records.STREAMS + view.block[block].stream].open = 1
 
 
 @dogi.on("closed")
 def closed(view, plane, block, parameters):
     """Note when the block was full."""
     view.block_memory[block].sealed_at = view.control[0].clock + 1
-    view.stream_memory[plane * STREAMS + view.block[block].stream].open = 0
+    view.stream_memory[plane * records.STREAMS + view.block[block].stream].open = 0
 
 
 @dogi.on("collected")
 def collected(view, plane, block, parameters):
     """Count what was valid in a block of the hot group."""
     record = view.block[block]
-    if record.stream == HOT:
+    if record.stream == records.HOT:
         view.memory[0].hot_victims += 1
         view.memory[0].hot_valid += record.written - record.invalid
 

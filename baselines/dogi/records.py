@@ -1,7 +1,5 @@
 """What DOGI remembers of pages, blocks, streams and the device."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The epochs of MiDAS: what happens between two steps of the engine, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -165,8 +163,7 @@ def _begin(view: Any, clock: int) -> None:
 
 def _begin_epoch(view: Any, clock: int) -> None:
     memory = view.memory[0]
-    view.page_memory.stamp = 0
-    view.block_memory.intervals = 0
+    view.page_memory.stamp = view.block_memory.intervals = 0
     memory.unsampled, memory.irregular, memory.windows = 0, 0, 0
     # A doubled epoch has as many bins, of twice the width.
     memory.unit = int(memory.epoch_pages) // int(memory.bins)

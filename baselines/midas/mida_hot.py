@@ -69,9 +69,7 @@ def _end_window(view):
     if memory.overwrites < tau or memory.victims == 0:
         return
     memory.tau = next_tau(tau, memory.ages / memory.victims)
-    memory.overwrites = 0
-    memory.ages = 0
-    memory.victims = 0
+    memory.overwrites = memory.ages = memory.victims = 0
 
 
 @mida_hot.on("written")

@@ -1,7 +1,5 @@
 """The Markov chain analysis model of MiDAS: what a configuration of groups costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -127,10 +127,7 @@ def _end_window(view):
         memory.window_blocks[k] = blocks
         memory.windows += 1
     memory.tau = next_tau(memory.tau, memory.hot_ages / memory.hot_victims)
-    memory.overwrites = 0
-    memory.host_pages = 0
-    memory.hot_pages = 0
-    memory.hot_victims = 0
+    memory.overwrites = memory.host_pages = memory.hot_pages = memory.hot_victims = 0
     memory.hot_ages = 0.0
     memory.hot_valid = 0.0
 
@@ -155,8 +152,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page; its interval ends."""
     if view.memory[0].unit > 0:
         _time(view, lpn, view.control[0].clock, parameters.sample)
-    view.page_memory[lpn].stamp = 0
-    view.page_memory[lpn].heat = 0
+    view.page_memory[lpn].stamp = view.page_memory[lpn].heat = 0
 
 
 @midas.on("opened")

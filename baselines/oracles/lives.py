@@ -5,8 +5,6 @@ memory of each page keeps. Without a run that is foreseen, as while a device is 
 on.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

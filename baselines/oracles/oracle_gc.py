@@ -1,27 +1,12 @@
 """A bound for relocation: relocated pages by when they die, those of the host as SepBIT places them."""
 
-from ssdgym.baselines.oracles.lives import (
-    MEMORY_FIELDS,
-    PAGE_FIELDS,
-    WINDOW,
-    death_of,
-    note_death,
-    note_future,
-    stream_of_life,
-)
-from ssdgym.baselines.placements.sepbit import (
-    SEPBIT_BLOCK,
-    SEPBIT_MEMORY,
-    SEPBIT_PAGE,
-    collected,
-    host_stream,
-    opened,
-)
+from ssdgym.baselines.oracles import lives
+from ssdgym.baselines.placements import sepbit
 from ssdgym.policy import placement_policy
 
 #: What it keeps of each page, and once.
-PAGE = [*PAGE_FIELDS, *SEPBIT_PAGE]
-MEMORY = [*MEMORY_FIELDS, *SEPBIT_MEMORY]
+PAGE = [*lives.PAGE_FIELDS, *sepbit.SEPBIT_PAGE]
+MEMORY = [*lives.MEMORY_FIELDS, *sepbit.SEPBIT_MEMORY]
 _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
 
 
@@ -33,7 +18,7 @@ _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
     parameters={"nc": 16, "first": 0.02, "ratio": 3.0},
     minimum={"nc": 1, "first": 1e-6, "ratio": 1.01},
     page=PAGE,
-    block=SEPBIT_BLOCK,
+    block=sepbit.SEPBIT_BLOCK,
     memory=MEMORY,
     oracle=True,
 )
@@ -44,24 +29,26 @@ def oracle_gc(view, plane, lpn, source, parameters):
     `sepbit` chooses.
     """
     if source < 0:
-        return host_stream(view, lpn)
-    life = death_of(view, lpn, source) - view.control[0].clock
-    return _HOST_STREAMS + stream_of_life(view, life, parameters.first, parameters.ratio, _RELOCATION_STREAMS)
+        return sepbit.host_stream(view, lpn)
+    life = lives.death_of(view, lpn, source) - view.control[0].clock
+    return _HOST_STREAMS + lives.stream_of_life(
+        view, life, parameters.first, parameters.ratio, _RELOCATION_STREAMS
+    )
 
 
 @oracle_gc.on("period")
 def period(view, parameters, future):
     """Note when pages die."""
-    note_future(view, future)
-    return WINDOW
+    lives.note_future(view, future)
+    return lives.WINDOW
 
 
 @oracle_gc.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Note when the page was written, and when it dies."""
     view.page_memory[lpn].written = view.control[0].clock
-    note_death(view, lpn)
+    lives.note_death(view, lpn)
 
 
-oracle_gc.on("opened")(opened)
-oracle_gc.on("collected")(collected)
+oracle_gc.on("opened")(sepbit.opened)
+oracle_gc.on("collected")(sepbit.collected)

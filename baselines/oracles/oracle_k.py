@@ -1,15 +1,6 @@
 """Data that dies together lies together: a bound for placements, by the time when each page dies."""
 
-from ssdgym.baselines.oracles.lives import (
-    MEMORY_FIELDS,
-    PAGE_FIELDS,
-    WINDOW,
-    death_of,
-    note_death,
-    note_future,
-    stream_of_life,
-    sums_over_blocks,
-)
+from ssdgym.baselines.oracles import lives
 from ssdgym.policy import placement_policy
 
 
@@ -21,9 +12,9 @@ from ssdgym.policy import placement_policy
     parameters={"k": 8, "first": 0.02, "ratio": 3.0},
     minimum={"k": 2, "first": 1e-6, "ratio": 1.01},
     maximum={"k": 8},
-    page=PAGE_FIELDS,
+    page=lives.PAGE_FIELDS,
     block=[("deaths", "i8")],
-    memory=MEMORY_FIELDS,
+    memory=lives.MEMORY_FIELDS,
     oracle=True,
 )
 def oracle_k(view, plane, lpn, source, parameters):
@@ -31,16 +22,16 @@ def oracle_k(view, plane, lpn, source, parameters):
 
     The bounds between the streams are `first * ratio**i` of the logical pages, in host pages.
     """
-    life = death_of(view, lpn, source) - view.control[0].clock
-    return stream_of_life(view, life, parameters.first, parameters.ratio, parameters.k)
+    life = lives.death_of(view, lpn, source) - view.control[0].clock
+    return lives.stream_of_life(view, life, parameters.first, parameters.ratio, parameters.k)
 
 
 @oracle_k.on("period")
 def period(view, parameters, future):
     """Note when pages die, and sum it up over the valid pages of each block as a run begins."""
-    if note_future(view, future):
-        view.block_memory.deaths = sums_over_blocks(view, view.page_memory.dies_at)
-    return WINDOW
+    if lives.note_future(view, future):
+        view.block_memory.deaths = lives.sums_over_blocks(view, view.page_memory.dies_at)
+    return lives.WINDOW
 
 
 @oracle_k.on("written")
@@ -49,7 +40,7 @@ def written(view, plane, lpn, old_page, page, parameters):
     pages = view.params[0].pages_per_block
     if old_page >= 0:
         view.block_memory[old_page // pages].deaths -= view.page_memory[lpn].dies_at
-    note_death(view, lpn)
+    lives.note_death(view, lpn)
     view.block_memory[page // pages].deaths += view.page_memory[lpn].dies_at
 
 

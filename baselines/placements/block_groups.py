@@ -6,8 +6,6 @@ its blocks that can be written to. Where two groups meet, one of them takes over
 place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -15,16 +15,7 @@
 * **E26** `hot_cold`: a host page goes by its degree before it is counted.
 """
 
-from ssdgym.baselines.placements.hotness import (
-    MEMORY,
-    count_hot,
-    count_update,
-    hotness_group,
-    is_first_write,
-    table_bytes,
-    table_words,
-    was_first_write,
-)
+from ssdgym.baselines.placements import hotness
 from ssdgym.policy import placement_policy
 
 
@@ -33,23 +24,23 @@ from ssdgym.policy import placement_policy
     source="As Shin, Electronics Letters 2018, closes with; hot as in SpeedupGC, III-B",
     streams=2,
     relocation_streams=1,
-    memory=MEMORY,
-    table=table_words,
-    controller_bytes=table_bytes,
+    memory=hotness.MEMORY,
+    table=hotness.table_words,
+    controller_bytes=hotness.table_bytes,
     counted=["hot_pages_written"],
 )
 def hot_cold(view, plane, lpn, source, parameters):
     """Put a hot page into stream 1, any other into stream 0."""
-    if is_first_write(view, lpn):
+    if hotness.is_first_write(view, lpn):
         return 0
-    return 1 if hotness_group(view, 0, lpn) > 0 else 0
+    return 1 if hotness.hotness_group(view, 0, lpn) > 0 else 0
 
 
 @hot_cold.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, 0, lpn)[0]
-    count_hot(view, 1 if group > 0 else 0)
+    group = 0 if hotness.was_first_write(view, lpn, old_page, page) else hotness.count_update(view, 0, lpn)[0]
+    hotness.count_hot(view, 1 if group > 0 else 0)
 
 
 @hot_cold.on("attached")

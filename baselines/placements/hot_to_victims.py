@@ -10,16 +10,7 @@ Hotness is that of `hot_cold` (E22 to E25).
 
 from typing import Any
 
-from ssdgym.baselines.placements.hotness import (
-    MEMORY,
-    count_hot,
-    count_update,
-    group_once_counted,
-    is_first_write,
-    table_bytes,
-    table_words,
-    was_first_write,
-)
+from ssdgym.baselines.placements import hotness
 from ssdgym.baselines.victims.gsm import BEST_SET, beats, by_benefit, keep_best_sets, renew
 from ssdgym.baselines.victims.gsm import touch as touch_victim
 from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes
@@ -52,7 +43,7 @@ _note_target, _next_target = _targets.touch, _targets.first
 
 def _controller_bytes(device: Any) -> int:
     """Return the bytes of best sets, which say if they can be written, of two orders, and of hotness."""
-    return best_set_bytes(device, bits_of(2)) + 2 * tree_bytes(device) + table_bytes(device)
+    return best_set_bytes(device, bits_of(2)) + 2 * tree_bytes(device) + hotness.table_bytes(device)
 
 
 @placement_policy(
@@ -64,14 +55,14 @@ def _controller_bytes(device: Any) -> int:
     targets=True,
     block=[*BEST_SET, *by_benefit.block, *_targets.block],
     stream=[*by_benefit.stream, *_targets.stream],
-    memory=MEMORY,
-    table=table_words,
+    memory=hotness.MEMORY,
+    table=hotness.table_words,
     controller_bytes=_controller_bytes,
     counted=["hot_pages_written"],
 )
 def hot_to_victims(view, plane, lpn, source, parameters):
     """Name the sub-block of E27 for a hot page of the host, else stream 0."""
-    if source >= 0 or is_first_write(view, lpn) or group_once_counted(view, 0, lpn) == 0:
+    if source >= 0 or hotness.is_first_write(view, lpn) or hotness.group_once_counted(view, 0, lpn) == 0:
         return 0
     block = _next_target(view, plane)
     if block < 0:
@@ -83,8 +74,8 @@ def hot_to_victims(view, plane, lpn, source, parameters):
 @hot_to_victims.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, 0, lpn)[1]
-    count_hot(view, 1 if group > 0 else 0)
+    group = 0 if hotness.was_first_write(view, lpn, old_page, page) else hotness.count_update(view, 0, lpn)[1]
+    hotness.count_hot(view, 1 if group > 0 else 0)
 
 
 @kernel

@@ -41,20 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.baselines.placements.block_groups import (
-    RANK,
-    SIZES,
-    WRITABLE,
-    WRITABLE_BEST,
-    add_to_last,
-    divide,
-    first_of,
-    rank_of,
-    reclassify,
-    set_sizes,
-    show,
-    words_of_plane,
-)
+from ssdgym.baselines.placements import block_groups
 from ssdgym.baselines.placements.hotness import (
     MEMORY,
     count_hot,
@@ -93,7 +80,7 @@ from ssdgym.policy import (
 )
 
 #: Of each block: its lowest sub-block with unwritten pages, and whether it was open before the last program.
-_BLOCK = [*BEST_SET, *by_benefit.block, *RANK, ("first", "u1"), ("was_open", "u1")]
+_BLOCK = [*BEST_SET, *by_benefit.block, *block_groups.RANK, ("first", "u1"), ("was_open", "u1")]
 #: What has happened to a block.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
 _TRIES = 64
@@ -102,7 +89,9 @@ _TRIES = 64
 def _words(device: Any) -> int:
     """Return the words of the groups of all planes, and behind them of the hotness table."""
     geometry, groups = device.usable, device.ftl.hotness.groups
-    return geometry.planes * words_of_plane(geometry.blocks_per_plane, groups) + table_words(device)
+    return geometry.planes * block_groups.words_of_plane(geometry.blocks_per_plane, groups) + table_words(
+        device
+    )
 
 
 def _controller_bytes(device: Any) -> int:
@@ -119,7 +108,7 @@ def _controller_bytes(device: Any) -> int:
     of_a_group = whole_bytes(bits_of(limit)) + whole_bytes(2 * (blocks + -(-blocks // 64)))
     groups = geometry.planes * (blocks * of_a_block + hotness.groups * of_a_group)
     order = tree_bytes(device) if device.isolation == "hardware" else 0
-    best_sets = best_set_bytes(device, bits_of(hotness.groups - 1), bits_of(WRITABLE_BEST))
+    best_sets = best_set_bytes(device, bits_of(hotness.groups - 1), bits_of(block_groups.WRITABLE_BEST))
     return best_sets + groups + order + table_bytes(device)
 
 
@@ -153,7 +142,7 @@ def _keep(view, block, mask, gain, moves):
         own.rank_gain, own.rank_moves, own.rank_tie = gain, moves, tie_of(mask)
     if not view.block[block].status & POOLED:
         return 0
-    return WRITABLE_BEST if first_writable(view, block, mask) >= 0 else WRITABLE
+    return block_groups.WRITABLE_BEST if first_writable(view, block, mask) >= 0 else block_groups.WRITABLE
 
 
 @kernel
@@ -199,7 +188,7 @@ def _note_first(view, block):
 @kernel
 def _change(view, plane, block, change, s):
     """Find best set, rank and group of a block; one page of sub-block `s` has changed, or anything."""
-    params, before = view.params[0], rank_of(view, block)
+    params, before = view.params[0], block_groups.rank_of(view, block)
     sub = block * params.sub_blocks + s
     if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
         _note_first(view, block)
@@ -207,7 +196,7 @@ def _change(view, plane, block, change, s):
         writable = _renew(view, block)
     else:
         writable = _renew_after(view, block, s, change == _PROGRAMMED)
-    reclassify(view, plane, block, before, writable)
+    block_groups.reclassify(view, plane, block, before, writable)
     note(view, block)
 
 
@@ -217,15 +206,15 @@ def _change(view, plane, block, change, s):
 @kernel
 def _of_group(view, plane, group):
     """Return the sub-block for a page of a hotness group, counted from 0; -1 without a free page (E31)."""
-    block, groups = first_of(view, plane, group, 1), view.memory[0].groups
+    block, groups = block_groups.first_of(view, plane, group, 1), view.memory[0].groups
     if block >= 0:
         return first_writable(view, block, view.block_memory[block].mask)
-    block, distance = first_of(view, plane, group, 0), 1
+    block, distance = block_groups.first_of(view, plane, group, 0), 1
     while block < 0 and distance < groups:
         if group + distance < groups:
-            block = first_of(view, plane, group + distance, 0)
+            block = block_groups.first_of(view, plane, group + distance, 0)
         if block < 0 and group >= distance:
-            block = first_of(view, plane, group - distance, 0)
+            block = block_groups.first_of(view, plane, group - distance, 0)
         distance += 1
     return block if block < 0 else block * view.params[0].sub_blocks + view.block_memory[block].first
 
@@ -255,7 +244,7 @@ def _at_random(view, plane, stream, decision, first_draw):
     targets=True,
     block=_BLOCK,
     stream=by_benefit.stream,
-    memory=[*MEMORY, *SIZES],
+    memory=[*MEMORY, *block_groups.SIZES],
     table=_words,
     controller_bytes=_controller_bytes,
     counted=["hot_pages_written"],
@@ -338,7 +327,7 @@ def opened(view, plane, block, parameters):
 @hotness_groups.on("collected")
 def collected(view, plane, block, parameters):
     """Keep the victim in its group, and let nothing be written to it."""
-    show(view, plane, block, 0)
+    block_groups.show(view, plane, block, 0)
     note(view, block)
 
 
@@ -351,7 +340,7 @@ def recycled(view, plane, block, parameters):
 @hotness_groups.on("attached")
 def attached(view, plane, block, parameters):
     """Deal the blocks of a plane to groups: in turn on an empty device (E28), else by rank (E34)."""
-    set_sizes(view)
+    block_groups.set_sizes(view)
     memory, first, blocks = view.memory[0], plane * np.int64(view.params[0].blocks), view.params[0].blocks
     for word in range(plane * memory.plane_words, (plane + 1) * memory.plane_words):
         view.table[word] = 0
@@ -363,10 +352,10 @@ def attached(view, plane, block, parameters):
     if view.control[0].clock == 0:
         for group in range(memory.groups):
             for number in range(first + group, first + blocks, memory.groups):
-                add_to_last(view, plane, group, number)
+                block_groups.add_to_last(view, plane, group, number)
     else:
         for number in blocks_of(view, plane):
-            add_to_last(view, plane, 0, number)
-        divide(view, plane)
+            block_groups.add_to_last(view, plane, 0, number)
+        block_groups.divide(view, plane)
     for number in blocks_of(view, plane):
-        show(view, plane, number, _renew(view, number))
+        block_groups.show(view, plane, number, _renew(view, number))

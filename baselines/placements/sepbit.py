@@ -84,8 +84,7 @@ def collected(view, plane, block, parameters):
     memory.collected += 1
     if memory.collected == parameters.nc:
         memory.mean_life = memory.lives / memory.collected
-        memory.lives = 0
-        memory.collected = 0
+        memory.lives = memory.collected = 0
 
 
 @placement_policy(

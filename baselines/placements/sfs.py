@@ -81,8 +81,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page."""
     memory = view.page_memory[lpn]
     _add(view, old_page, -memory.writes, -memory.written_at)
-    memory.writes = 0
-    memory.written_at = 0
+    memory.writes = memory.written_at = 0
 
 
 @sfs.on("collected")

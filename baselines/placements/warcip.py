@@ -101,8 +101,7 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 @warcip.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page."""
-    view.page_memory[lpn].written = 0
-    view.page_memory[lpn].penalty = 0
+    view.page_memory[lpn].written = view.page_memory[lpn].penalty = 0
 
 
 @kernel

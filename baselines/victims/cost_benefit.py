@@ -9,22 +9,17 @@ _LEAST_EXPONENT = 1 / 16
 
 
 @kernel
-def _benefit(age, invalid, valid, exponent):
-    """Return `age**exponent * invalid / (2 * valid)`, infinite without a valid page."""
-    if exponent == 0.5:
-        age = math.sqrt(age)  # a few times as fast as a power
-    elif exponent != 1.0:
-        age = age**exponent
-    return age * invalid / (2.0 * valid) if valid > 0 else float("inf")
-
-
-@kernel
 def benefit_of(view, block, exponent, since_close):
     """Return `age**exponent * invalid / (2 * valid)` of a block, infinite for one without a valid page."""
     record = view.block[block]
     since = record.closed_at if since_close != 0.0 else record.invalidated_at
     age = float(view.control[0].clock - since + 1)
-    return _benefit(age, record.invalid, record.written - record.invalid, exponent)
+    valid = record.written - record.invalid
+    if exponent == 0.5:
+        age = math.sqrt(age)  # a few times as fast as a power
+    elif exponent != 1.0:
+        age = age**exponent
+    return age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
 
 
 @kernel

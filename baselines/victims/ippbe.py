@@ -154,10 +154,9 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
     """Add of a sibling the blocks with the numbers of the `led` ones of the plane that leads."""
-    params = view.params[0]
     wanted = np.int64(parameters.limit)
     for k in range(led):
-        block = np.int64(choice[k].block) + (plane - leader) * params.blocks
+        block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks
         unit = _most_invalid_unit_of(view, block)
         if (
             wanted > 0

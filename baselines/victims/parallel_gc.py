@@ -22,14 +22,13 @@ def parallel_gc(view, plane, parameters, choice):
     The siblings come in rising order; each of their blocks is added if the set stays legal with it, however
     many valid pages it has.
     """
-    params = view.params[0]
     block = most_invalid_block(view, plane)
     if block < 0:
         return 0
     count = choose_block(view, choice, block)
     for sibling in siblings_of(view, plane):
         if count < MAX_PAIRS:
-            choice[count].block = block + (sibling - plane) * params.blocks
+            choice[count].block = block + (sibling - plane) * view.params[0].blocks
             choice[count].mask = whole_mask(view)
             count += legal_set(view, plane, choice, count + 1)
     return count

@@ -1,7 +1,5 @@
 """Fields of configurations by dotted names; checks of values; seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

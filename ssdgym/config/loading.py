@@ -1,7 +1,5 @@
 """Read a configuration from a name, a YAML file, a mapping or a ready model, and check it."""
 
-from __future__ import annotations
-
 import copy
 import difflib
 import functools

@@ -4,8 +4,6 @@ It is a tournament: an inner node holds the better block of its two children, a 
 changed block is only noted, and its path is repaired by the next search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

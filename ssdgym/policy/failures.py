@@ -1,7 +1,5 @@
 """Errors of rules: which policy it was, what it did, and in which line."""
 
-from __future__ import annotations
-
 import linecache
 import traceback
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Names of rules, where their code lies, and rules of one's own."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """Registered rules and the names of compositions: ours, and those of installed packages."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

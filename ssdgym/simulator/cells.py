@@ -1,7 +1,5 @@
 """Cells that wear out, around the engine: limits are drawn, a life begins, and what has come of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,20 +41,15 @@ def cell_fields(device: DeviceConfig) -> dict[str, float]:
     }
 
 
-def _mixed(z: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64] | int) -> npt.NDArray[np.uint64]:
-    """Mix words into numbers, as the engine's draws do."""
-    numbers: npt.NDArray[np.uint64] = np.atleast_1d(np.asarray(words, np.uint64))
-    z = np.asarray(z + (numbers + np.uint64(1)) * np.uint64(_GOLDEN), np.uint64)
-    z = (z ^ (z >> np.uint64(30))) * _C1
-    z = (z ^ (z >> np.uint64(27))) * _C2
-    return z ^ (z >> np.uint64(31))
-
-
 def _uniform(seed: int, count: int, k: int) -> npt.NDArray[np.float64]:
     """Return numbers above 0 and up to 1: draw `k` of the endurance of each sub-block."""
     z = np.array([seed], np.uint64)
     for words in (ENDURANCE_STREAM, np.arange(count, dtype=np.uint64), k):
-        z = _mixed(z, words)
+        numbers: npt.NDArray[np.uint64] = np.atleast_1d(np.asarray(words, np.uint64))
+        z = np.asarray(z + (numbers + np.uint64(1)) * np.uint64(_GOLDEN), np.uint64)
+        z = (z ^ (z >> np.uint64(30))) * _C1
+        z = (z ^ (z >> np.uint64(27))) * _C2
+        z = z ^ (z >> np.uint64(31))
     return ((z >> np.uint64(11)).astype(np.float64) + 1) * 2.0**-53
 
 

@@ -1,7 +1,5 @@
 """Devices whose decisions are taken outside of the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """The future of a run: when the data of each host page dies, for placements that are bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

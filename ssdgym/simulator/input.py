@@ -1,7 +1,5 @@
 """Input of a device: a chunk of requests, checked, and the start of the next one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

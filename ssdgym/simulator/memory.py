@@ -1,7 +1,5 @@
 """Memory that rules declare, and what the device says for their benefits and counters."""
 
-from __future__ import annotations
-
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import MemoryBytes
 from ssdgym.config.page import PageFtl
@@ -71,7 +69,20 @@ _LARGEST_PRODUCT = 2**61
 def constants_of(device: DeviceConfig) -> dict[str, int]:
     """Return the costs in benefits, and the constants of rules that count how hot pages are."""
     hotness = PageFtl.of(device.ftl).hotness
-    copy_cost, erase_cost = _costs(device)
+    timing, pages = device.timing, device.usable.pages_per_block
+    transfers = 0 if PageFtl.of(device.ftl).gc.copyback else 2 * device.transfer_ns
+    copy = timing.read_ns + timing.program_ns + transfers
+    if copy == 0 and timing.erase_ns == 0:
+        copy_cost, erase_cost = 1, pages // device.usable.sub_blocks_per_block
+    else:
+        erase = max(timing.erase_ns, 1)
+        if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
+            raise SsdgymError(
+                f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for "
+                "benefits to be compared; shorten the times (field timing) or the blocks (field "
+                "geometry.pages_per_block)."
+            )
+        copy_cost, erase_cost = copy, erase
     return {
         "copy_cost": copy_cost,
         "erase_cost": erase_cost,
@@ -80,23 +91,6 @@ def constants_of(device: DeviceConfig) -> dict[str, int]:
         "decay_period": hotness.period_of(device.logical_pages),
         "group_of_degree": _group_of_degree(hotness.thresholds),
     }
-
-
-def _costs(device: DeviceConfig) -> tuple[int, int]:
-    """Return what a move and an erase cost in a benefit: times, or pages where the device has none."""
-    timing, pages = device.timing, device.usable.pages_per_block
-    transfers = 0 if PageFtl.of(device.ftl).gc.copyback else 2 * device.transfer_ns
-    copy = timing.read_ns + timing.program_ns + transfers
-    if copy == 0 and timing.erase_ns == 0:
-        return 1, pages // device.usable.sub_blocks_per_block
-    erase = max(timing.erase_ns, 1)
-    if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
-        raise SsdgymError(
-            f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for "
-            "benefits to be compared; shorten the times (field timing) or the blocks (field "
-            "geometry.pages_per_block)."
-        )
-    return copy, erase
 
 
 def _group_of_degree(thresholds: tuple[int, ...]) -> int:

@@ -1,7 +1,5 @@
 """What a device has done since its metrics were reset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

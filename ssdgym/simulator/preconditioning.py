@@ -4,8 +4,6 @@ A steady state is made under one named policy whatever policy is measured afterw
 favours none, and is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

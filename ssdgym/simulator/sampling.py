@@ -1,7 +1,5 @@
 """Samples of a device while it runs: free pages, erases, planes that collect."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The steady states of devices on disk: what they depend on, and how they are kept and taken from there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import warnings

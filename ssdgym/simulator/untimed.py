@@ -1,7 +1,5 @@
 """What a device does without time: preconditioning, days that pass, reads beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol

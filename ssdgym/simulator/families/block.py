@@ -1,7 +1,5 @@
 """The block family: its constants, the check that a device can run full, its metrics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,17 +12,7 @@ from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import MAX_LEVELS
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import (
-    FREE,
-    INVALID,
-    VALID,
-    FamilyBuilder,
-    PageMap,
-    erases_of,
-    ratio,
-    remedy,
-    reserve_blocks,
-)
+from ssdgym.simulator import families
 
 #: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
 _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
@@ -34,7 +22,7 @@ _BLOCK_BYTES, _PAGE_BYTES = 4, 2
 _GC_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
 
 
-class BlockFamily(FamilyBuilder):
+class BlockFamily(families.FamilyBuilder):
     """Devices that map logical blocks, or superblocks of several: bundles."""
 
     engine = BLOCK_FAMILY
@@ -55,7 +43,7 @@ class BlockFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
-                f"merge to; {remedy('ftl.gc.free_share')}"
+                f"merge to; {families.remedy('ftl.gc.free_share')}"
             )
         if device.cells is not None and ftl.kind == "superblock" and _slots(ftl) == MAX_SLOTS:
             raise SsdgymError(
@@ -78,7 +66,7 @@ class BlockFamily(FamilyBuilder):
         """Return the record of the kind, of bundles, and of partial erases."""
         ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
-        levels, reserve = len(geometry.partial_sizes), reserve_blocks(device)
+        levels, reserve = len(geometry.partial_sizes), families.reserve_blocks(device)
         times = [timing.partial_erase_ns.get(pages, timing.erase_ns) for pages in geometry.partial_sizes]
         return {
             "merging": {
@@ -137,7 +125,7 @@ class BlockFamily(FamilyBuilder):
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
-        written, erases = int(counters["host_pages_written"]), erases_of(state, i, device)
+        written, erases = int(counters["host_pages_written"]), families.erases_of(state, i, device)
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         return {
             **counted,
@@ -147,21 +135,23 @@ class BlockFamily(FamilyBuilder):
             "mean_victim_valid_pages": None,
             "clustered_share": None,
             "mean_relocated_run": None,
-            "host_bytes_per_s": ratio(written * device.host_unit_bytes, seconds),
+            "host_bytes_per_s": families.ratio(written * device.host_unit_bytes, seconds),
             **_energy(counters, counted, device),
             "mapping_table_bytes": mapping_table_bytes(device),
         }
 
-    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
         """Return what the pages of device `i` hold; a block is open while some of its pages are erased."""
         geometry = device.geometry
         count = geometry.physical_pages
         lpn = state.physical["lpn"][i, :count]
         newest = state.logical["ppn"][i][lpn] == np.arange(count)
-        pages = np.where(lpn < 0, FREE, np.where(newest, VALID, INVALID)).astype(np.int8)
+        pages = np.where(lpn < 0, families.FREE, np.where(newest, families.VALID, families.INVALID)).astype(
+            np.int8
+        )
         pages = pages.reshape(geometry.planes, geometry.blocks_per_plane, geometry.pages_per_block)
-        erased = (pages == FREE).sum(axis=2)
-        return PageMap(pages=pages, open=(erased > 0) & (erased < geometry.pages_per_block))
+        erased = (pages == families.FREE).sum(axis=2)
+        return families.PageMap(pages=pages, open=(erased > 0) & (erased < geometry.pages_per_block))
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the fewest blocks that a plane keeps: one in its pool, and one to merge to."""
@@ -196,7 +186,7 @@ def _all_slots(device: DeviceConfig) -> int:
 
 def _kept_blocks(device: DeviceConfig) -> int:
     """Return the free blocks of a plane at which merges begin to win some."""
-    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + reserve_blocks(device)
+    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + families.reserve_blocks(device)
 
 
 def _span(device: DeviceConfig) -> int:
@@ -220,9 +210,9 @@ def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig)
     times = {"service_ns": service, **{name: counted[name] for name in _GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]
     return {
-        **{f"{name}_per_page": ratio(time, written) for name, time in times.items()},
-        "write_ns_per_page": ratio(sum(times.values()), written),
-        "copy_share": ratio(copies, sum(times.values())),
+        **{f"{name}_per_page": families.ratio(time, written) for name, time in times.items()},
+        "write_ns_per_page": families.ratio(sum(times.values()), written),
+        "copy_share": families.ratio(copies, sum(times.values())),
     }
 
 

@@ -1,7 +1,5 @@
 """The page-mapping family: its thresholds in pages, the check that a device can run full, its metrics."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +9,8 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.gc import GcConfig
 from ssdgym.config.page import STREAMS, PageFtl
+from ssdgym.engine.core import records
 from ssdgym.engine.core.family import Sizes, State
-from ssdgym.engine.core.records import (
-    BY_LIMITS,
-    BY_RULE,
-    HOST_BY_RULE,
-    IN_STREAMS,
-    LEVELS,
-    MAX_PAIRS,
-    MAX_STREAMS,
-    OPEN,
-    TO_THE_POOL,
-)
 from ssdgym.engine.decisions import ERASE, IDLE, LEVEL, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
 from ssdgym.engine.view import view_arrays
@@ -32,16 +20,7 @@ from ssdgym.policy import LevellingRule, get_policy
 from ssdgym.policy.policy import wear_rules_on
 from ssdgym.policy.registry import placement_of, rules_on, trackers_of
 from ssdgym.policy.rules import PlacementRule
-from ssdgym.simulator.families import (
-    FREE,
-    INVALID,
-    VALID,
-    FamilyBuilder,
-    PageMap,
-    ratio,
-    remedy,
-    reserve_blocks,
-)
+from ssdgym.simulator import families
 from ssdgym.simulator.memory import constants_of, controller_bytes, memory_at, memory_bytes, memory_sizes
 
 #: What each stream counts for the metrics.
@@ -79,7 +58,7 @@ def _floor_blocks(device: DeviceConfig) -> int:
     One for the host and one for relocated pages; one more where these share open blocks, and where cells wear
     out.
     """
-    return 2 + _shares_open_blocks(device) + reserve_blocks(device)
+    return 2 + _shares_open_blocks(device) + families.reserve_blocks(device)
 
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
@@ -104,20 +83,10 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
     )
 
 
-def _check_cells(device: DeviceConfig) -> None:
-    """Raise if cells wear out where blocks are opened for whole groups of hot pages."""
-    ftl = PageFtl.of(device.ftl)
-    if device.cells is not None and ftl.hotness.scatter.code:
-        raise SsdgymError(
-            f"device {device.name}: cells that wear out need ftl.hotness.scatter page, not "
-            f"{ftl.hotness.scatter}."
-        )
-
-
 def _rounds_beside_collection(device: DeviceConfig) -> int:
     rules = [rule for rule in wear_rules_on(device) if isinstance(rule, LevellingRule)]
     by_limits = any(rule.oracle for rule in rules)
-    return LEVELS * len(rules) | BY_LIMITS * by_limits
+    return records.LEVELS * len(rules) | records.BY_LIMITS * by_limits
 
 
 def _placement_of(device: DeviceConfig) -> PlacementRule:
@@ -129,10 +98,10 @@ def _placement_of(device: DeviceConfig) -> PlacementRule:
 def _placed_by(rule: PlacementRule) -> int:
     """Return who says where pages go, as the engine has it."""
     if rule.function is None:
-        return IN_STREAMS
+        return records.IN_STREAMS
     if rule.relocation_streams == 0:
-        return TO_THE_POOL
-    return BY_RULE if rule.relocated_to is None else HOST_BY_RULE
+        return records.TO_THE_POOL
+    return records.BY_RULE if rule.relocated_to is None else records.HOST_BY_RULE
 
 
 def _repeats_rounds(gc: GcConfig) -> bool:
@@ -154,7 +123,7 @@ def _counted_by_rule(state: State, i: int, device: DeviceConfig) -> dict[str, in
     return {name: int(memory[name]) * written for name in rule.counted}
 
 
-class PageFamily(FamilyBuilder):
+class PageFamily(families.FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
@@ -166,17 +135,21 @@ class PageFamily(FamilyBuilder):
         planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
         ftl = PageFtl.of(device.ftl)
         # Not a matter of the configuration alone: a policy brings its placement.
-        if ftl.open_blocks > MAX_STREAMS:
+        if ftl.open_blocks > records.MAX_STREAMS:
             raise SsdgymError(
                 f"device {device.name}: placement {ftl.placement} has {ftl.streams} streams and leaves none "
-                f"of {MAX_STREAMS} for ftl.levelling; leave that out or choose another placement."
+                f"of {records.MAX_STREAMS} for ftl.levelling; leave that out or choose another placement."
             )
         if ftl.multi_plane_rows == PlaneRows.ALIGNED and ftl.placement != "sep_gc":
             raise SsdgymError(
                 f"device {device.name}: ftl.multi_plane_rows aligned needs a stream for the host alone; "
                 f"choose the placement sep_gc, not {ftl.placement}."
             )
-        _check_cells(device)
+        if device.cells is not None and ftl.hotness.scatter.code:
+            raise SsdgymError(
+                f"device {device.name}: cells that wear out need ftl.hotness.scatter page, not "
+                f"{ftl.hotness.scatter}."
+            )
         most = math.ceil(device.logical_pages / planes)
         fits = device.logical_pages < planes * valid_limit
         if device.ftl.allocation == "static":
@@ -186,7 +159,7 @@ class PageFamily(FamilyBuilder):
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
                 f"{ftl.open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
-                f"{remedy('the threshold')}"
+                f"{families.remedy('the threshold')}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, Any]:
@@ -224,8 +197,8 @@ class PageFamily(FamilyBuilder):
         return {
             "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
             "blocks": geometry.planes * geometry.blocks_per_plane,
-            "round_pairs": geometry.planes * MAX_PAIRS,
-            "open_sub_blocks": geometry.planes * MAX_STREAMS,
+            "round_pairs": geometry.planes * records.MAX_PAIRS,
+            "open_sub_blocks": geometry.planes * records.MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
             **memory_sizes(device),
         }
@@ -239,7 +212,7 @@ class PageFamily(FamilyBuilder):
         """
         kept = memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
-        of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
+        of_planes = state.stream[i].reshape(-1, records.MAX_STREAMS)
         by_stream = {
             str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
             for k in range(count)
@@ -250,7 +223,7 @@ class PageFamily(FamilyBuilder):
             **_counted_by_rule(state, i, device),
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
-            "overflow_share": ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
+            "overflow_share": families.ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             "policy_memory_bytes": kept,
             "controller_table_bytes": controller_bytes(device),
             "policy_bytes_per_logical_page": kept / device.logical_pages,
@@ -263,7 +236,7 @@ class PageFamily(FamilyBuilder):
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
 
-    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""
         geometry, params = device.usable, state.params[i, 0]
         count = geometry.physical_pages
@@ -272,9 +245,9 @@ class PageFamily(FamilyBuilder):
             state.sub_block["written"][i, : count // per_sub_block], per_sub_block
         )
         newest = state.logical["ppn"][i][state.physical["lpn"][i, :count]] == ppn
-        pages = np.where(written, np.where(newest, VALID, INVALID), FREE)
+        pages = np.where(written, np.where(newest, families.VALID, families.INVALID), families.FREE)
         blocks = geometry.planes * geometry.blocks_per_plane
-        return PageMap.of(geometry, pages, state.block["status"][i, :blocks] & OPEN)
+        return families.PageMap.of(geometry, pages, state.block["status"][i, :blocks] & records.OPEN)
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
         """Return costs in benefits, where sub-blocks are erased, and the source of the placement.

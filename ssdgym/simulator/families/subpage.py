@@ -1,7 +1,5 @@
 """The sub-page family: its region and thresholds in units, the check that it can run full, its metrics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,16 +12,7 @@ from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import (
-    FREE,
-    INVALID,
-    VALID,
-    FamilyBuilder,
-    PageMap,
-    ratio,
-    remedy,
-    reserve_blocks,
-)
+from ssdgym.simulator import families
 
 _HOURS = 24
 #: Calendar hours are kept in 32 bits.
@@ -32,7 +21,7 @@ _LAST_HOUR = 2**31 - 1
 _ENTRY_BYTES, _HASH_ENTRY_BYTES, _LOAD_FACTOR = 4, 8, 0.5
 
 
-class SubpageFamily(FamilyBuilder):
+class SubpageFamily(families.FamilyBuilder):
     """Devices whose logical pages are subpages of a page of flash.
 
     The blocks outside the region are counted in units: subpages with fgm, whole pages with the others.
@@ -59,7 +48,7 @@ class SubpageFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
                 f"block and a region of {region} blocks in each plane there is room for less than "
-                f"{max(least, 0)}; {remedy(*fields)}"
+                f"{max(least, 0)}; {families.remedy(*fields)}"
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
@@ -116,7 +105,7 @@ class SubpageFamily(FamilyBuilder):
         """Return the lengths of the arrays of subpages, pages, groups, blocks, buffer and region."""
         ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
         blocks, slots = geometry.planes * geometry.blocks_per_plane, geometry.subpages_per_page
-        window = _window(device)
+        window = device.ftl.window_pages if device.ftl.timing == "event" else 2
         return {
             "pages": geometry.physical_pages * slots,
             "flash_pages": geometry.physical_pages,
@@ -154,15 +143,15 @@ class SubpageFamily(FamilyBuilder):
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         rounds = int(counters["gc_invocations"]) - counted["region_collections"]
         return {
-            "write_amplification": ratio(programmed, written),
-            "request_waf": ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
+            "write_amplification": families.ratio(programmed, written),
+            "request_waf": families.ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
             "moved_bytes": _moved_bytes(int(counters["relocated_pages"]), counted, device),
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
-            "mean_victim_valid_pages": ratio(int(counters["victim_valid_pages"]), rounds),
+            "mean_victim_valid_pages": families.ratio(int(counters["victim_valid_pages"]), rounds),
             "clustered_share": None,
             "mean_relocated_run": None,
-            "host_bytes_per_s": ratio(written * device.host_unit_bytes, seconds),
+            "host_bytes_per_s": families.ratio(written * device.host_unit_bytes, seconds),
             "energy_uj": _energy(counters, counted, device),
             "gc_energy_uj": None,
             "mapping_table_bytes": mapping_table_bytes(device),
@@ -190,7 +179,7 @@ class SubpageFamily(FamilyBuilder):
         if state.subpage["evict_after_h"][i, 0]:
             buffer["sweep_plane"], buffer["sweep_slot"] = 0, 0
 
-    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
         """Return what the pages of device `i` hold: those with a valid subpage are valid."""
         geometry = device.geometry
         count, planes = geometry.physical_pages, geometry.planes
@@ -198,7 +187,11 @@ class SubpageFamily(FamilyBuilder):
         is_open = (state.block["status"][i, : planes * geometry.blocks_per_plane] & OPEN).astype(bool)
         in_region = state.region["open"][i, :planes]
         is_open[in_region[in_region >= 0]] = True
-        return PageMap.of(geometry, np.where(valid, VALID, np.where(used, INVALID, FREE)), is_open)
+        return families.PageMap.of(
+            geometry,
+            np.where(valid, families.VALID, np.where(used, families.INVALID, families.FREE)),
+            is_open,
+        )
 
     def region_pages(self, device: DeviceConfig) -> int:
         """Return the pages of flash of a plane's region."""
@@ -245,7 +238,7 @@ def _floor_blocks(device: DeviceConfig) -> int:
 
     One for the host, one for relocated pages, and one more where cells wear out.
     """
-    return 2 + reserve_blocks(device)
+    return 2 + families.reserve_blocks(device)
 
 
 def _kept_blocks(device: DeviceConfig) -> int:
@@ -266,11 +259,6 @@ def _valid_limit(device: DeviceConfig) -> int:
     return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
 
 
-def _window(device: DeviceConfig) -> int:
-    """Return the page transactions there is room for; without time two are in use, one after the other."""
-    return device.ftl.window_pages if device.ftl.timing == "event" else 2
-
-
 def _moved_bytes(relocated: int, counted: dict[str, int], device: DeviceConfig) -> int:
     """Return the bytes that were moved: in the main area, within the regions, and out of them."""
     subpages = relocated + counted["region_moves"] + counted["advances"]
@@ -284,7 +272,7 @@ def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> f
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
     in_part = counted["small_flash_bytes"] / (slots * subpage_bytes)
     whole = (written - counted["buffer_merges"] - counted["small_write_bytes"] / subpage_bytes) / slots
-    return ratio(counted["rmw_count"], in_part + whole)
+    return families.ratio(counted["rmw_count"], in_part + whole)
 
 
 def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> float:
