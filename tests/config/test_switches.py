@@ -40,6 +40,10 @@ def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> Non
             {**JOINING, "ftl.multi_plane_rows": "pad"},
             r"pad_limit = 0 must be from 1 to \d+",
         ),
+        (
+            {**JOINING, "ftl.multi_plane_rows": "pad", "geometry.pages_per_block": 64, "ftl.pad_limit": 64},
+            "pad_limit = 64 must be from 1 to 63",
+        ),
         ({**ALIGNED, "ftl.multi_plane_writes": False}, "aligned needs ftl.multi_plane_writes; set it"),
         ({**ALIGNED, "ftl.allocation": "static"}, "set ftl.allocation to dynamic or late, not static"),
         ({**ALIGNED, "ftl.pad_limit": 4}, "pad_limit is for ftl.multi_plane_rows pad"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy
+from ssdgym.policy import get_policy, placement_policy
 from ssdgym.policy.names import import_rules, modules_of
 
 
@@ -54,3 +54,9 @@ def test_get_policy__of_what_is_no_rule__says_so(name: str, said: str) -> None:
         import_rules(name, trust=True)
         get_policy(name)
     assert str(caught.value).startswith(said)
+
+
+def test_rule__an_option_of_another_kind__is_refused() -> None:
+    """A placement cannot be plain Python: only victim and merge rules are called in Python."""
+    with pytest.raises(TypeError, match="policy plain: unexpected keyword argument 'compiled'"):
+        placement_policy("plain", source="a test", compiled=False)(lambda *arguments: 0)

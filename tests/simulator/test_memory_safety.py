@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST
@@ -216,3 +217,13 @@ def test_seed_that_is_none__is_a_sentence(seed: Any) -> None:
     ):
         with pytest.raises(SsdgymError, match="the seed of .* must be a whole number from 0 to"):
             call()
+
+
+def test_times__too_long_for_benefits_to_be_compared__are_refused() -> None:
+    """Cross-products of benefits have to fit 63 bits; shorter by a half they do."""
+    described = {"base": "demo", "geometry.sub_blocks_per_block": 4, "erase_unit": "sub_block_run"}
+    pages = load_device("demo").geometry.pages_per_block
+    longest_ns = 2**61 // (2 * pages * pages)
+    Simulator(load_device({**described, "timing.program_ns": longest_ns // 2}))
+    with pytest.raises(SsdgymError, match="takes too long for benefits to be compared; shorten the times"):
+        Simulator(load_device({**described, "timing.program_ns": longest_ns}))
