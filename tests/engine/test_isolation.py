@@ -34,7 +34,7 @@ def test_software_isolation__beside_an_erase_no_page_is_valid(isolation: str, pl
     beside, held = 0, 0
     for request in np.split(mixed_requests(4000, sim.logical_pages), 4000):
         before = sim.state.sub_block[0].copy()
-        sim.run(request)
+        sim.proceed(iter([request]))
         subs = sim.state.sub_block[0]
         erased = (subs["erases"] > before["erases"]).reshape(-1, 4)
         near = np.zeros_like(erased)

@@ -164,12 +164,21 @@ class SubpageFlash(Collecting):
         return stored is not None and self.logical[stored[0]].ppn == slot
 
     def valid_slots(self, slots: Iterable[int]) -> list[int]:
-        return [slot for slot in slots if self.is_valid_slot(slot)]
+        """As from every `is_valid_slot`, without calls: slots are looked at for every page written."""
+        logical, pages, size = self.logical, self.pages, self.config.slots_per_page
+        stored = [(slot, pages[slot // size][slot % size]) for slot in slots]
+        return [slot for slot, held in stored if held is not None and logical[held[0]].ppn == slot]
 
     def is_valid(self, ppn: int) -> bool:
         """Whether the unit of account holds a valid slot."""
         size = self.config.slots_per_unit
         return self.is_written(ppn) and bool(self.valid_slots(range(ppn * size, (ppn + 1) * size)))
+
+    def valid_in_sub_block(self, sub_block: int) -> int:
+        """As from every `is_valid`, without calls."""
+        size, first = self.config.slots_per_unit, sub_block * self.config.pages_per_sub_block
+        slots = range(first * size, (first + self.written[sub_block]) * size)
+        return len({slot // size for slot in self.valid_slots(slots)})
 
     def holds_newest(self, lpn: int) -> bool:
         return self.stored(self.logical[lpn].ppn) == (lpn, self.logical[lpn].version)
