@@ -1,4 +1,4 @@
-"""Cards of agents in the words of tables; the zoo holds what can be a rule and is small."""
+"""Cards of agents in the words of tables; the zoo holds what is small."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ def test_described__damaged_weights__refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(zoo_agents()))
-def test_zoo__every_agent_is_a_small_rule_that_says_how_it_was_made(name: str) -> None:
+def test_zoo__every_agent_is_small_and_says_how_it_was_made(name: str) -> None:
     (found,) = (agent for agent in described_zoo() if agent.name == name)
     assert found.path.stat().st_size <= 1 << 20
-    with_victims = f"agent:{name}" if found.decides == "victim" else f"greedy+agent:{name}"
-    assert name in get_policy(with_victims).label
+    if not found.decides.startswith("ssdgym/"):  # what is no rule plays its environment
+        with_victims = f"agent:{name}" if found.decides == "victim" else f"greedy+agent:{name}"
+        assert name in get_policy(with_victims).label
     assert {"command", "suite", "split_digest"} <= found.made.keys() and found.card.results

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ssdgym.agents.card import AgentCard, read_parts
-from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig, default_of
 from ssdgym.agents.zoo import zoo_agents
+from ssdgym.envs.sources import named_workloads
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
 from ssdgym.experiments.leaderboard.training import (
     SuiteEvolutionConfig,
@@ -47,8 +48,10 @@ def _seen(card: AgentCard, name: str) -> list[Any]:
         config = SuiteEvolutionConfig.model_validate(_training(card))
         return training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
     played = TrainConfig.model_validate(_training(card))
-    validated = [*played.evaluation.workloads, *played.evaluation.kwargs.get("workload", ())]
-    return [*played.environment.kwargs["workload"], *validated]
+    own = default_of(played.environment.id, "workload")
+    trained = named_workloads(played.environment.kwargs.get("workload", own))
+    validated = named_workloads([*played.evaluation.workloads, *played.evaluation.kwargs.get("workload", ())])
+    return [*trained, *validated]
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
