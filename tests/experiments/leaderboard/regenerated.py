@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.experiments.leaderboard.board import SuiteBoard
 from ssdgym.experiments.leaderboard.suites import SuiteConfig
 from ssdgym.experiments.runs.config import expand
-from ssdgym.experiments.runs.run import run_policy
+from ssdgym.experiments.runs.run import play_agent, run_policy
 from ssdgym.experiments.runs.spec import RunSpec, ftl_label
 
 
@@ -29,13 +29,19 @@ def regenerated(
         seed = int(rng.integers(len(board.seeds)))
         for policy in row.policies[:members]:
             run = runs[task.workload, task.device, task.ftl, policy, board.seeds[seed]]
-            yield task.values[policy][seed], run_policy(run).metric(board.metric_of(policy))
+            found = run_policy(run) if run.agent is None else play_agent([run])[0]
+            yield task.values[policy][seed], found.metric(board.metric_of(policy))
 
 
 def _runs(board: SuiteBoard, suite: SuiteConfig) -> dict[tuple[str, str, str, str, int], RunSpec]:
     changes = {"seeds": list(board.seeds), "host_pages": board.host_pages, "warmup": board.warmup}
-    policies = [policy for row in board.rows for policy in row.policies]
-    experiment = suite.experiment(board.splits, {"policies": tuple(policies)}, changes)
+    shown = [policy for row in board.rows for policy in row.policies]
+    players = {*suite.rules, *(agent for entry in suite.agents for agent in entry.agents)}
+    played = {
+        "policies": tuple(one for one in shown if one not in players),
+        "agents": tuple(one for one in shown if one in players),
+    }
+    experiment = suite.experiment(board.splits, played, changes)
     return {
         (run.workload_name, run.device_name, ftl_label(run.ftl), run.policy, run.seed): run
         for run in expand(experiment)
