@@ -26,9 +26,12 @@ def test_picture__is_there_in_both_looks() -> None:
     assert all((ROOT / name).exists() for name in pictures)
 
 
-def test_tables_that_commands_write__stand_on_one_page_each() -> None:
-    for mark in ("<!-- leaderboard -->", "<!-- bench -->"):
-        assert len([page for page in PAGES if f"\n{mark}\n" in page.read_text(encoding="utf-8")]) == 1
+@pytest.mark.parametrize(
+    ("mark", "pages"),
+    [("leaderboard", ["leaderboard.md", "papers_learned.md"]), ("bench", ["performance.md"])],
+)
+def test_tables_that_commands_write__stand_on_pages_of_their_own(mark: str, pages: list[str]) -> None:
+    assert sorted(page.name for page in PAGES if f"\n<!-- {mark} -->\n" in page.read_text("utf-8")) == pages
 
 
 def test_map__names_every_package_and_no_folder_that_is_not_there() -> None:
