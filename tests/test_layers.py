@@ -285,7 +285,7 @@ MOST_LINES = {
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 6_296,
     "ssdgym.agents": 5_278,
-    "ssdgym.experiments": 9_360,
+    "ssdgym.experiments": 9_362,
     "ssdgym.workloads": 8_843,
     "ssdgym.envs": 6_370,
     "ssdgym.cli": 3_428,

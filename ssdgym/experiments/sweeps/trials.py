@@ -105,8 +105,10 @@ def _naming(parameters: Parameters) -> Iterator[None]:
 
 def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Parameters) -> Trial:
     from ssdgym.agents.training.config import TrainConfig
+    from ssdgym.experiments.leaderboard.training import SuiteTrainConfig, training_of
 
-    fields = load_config(TrainConfig, common.agent, "training").model_dump()
+    own = load_config(SuiteTrainConfig, common.agent, "training")
+    fields = training_of(own)[0].model_dump()
     # one after the other, since a swept field may lie inside of one that all trials change
     fields = with_changes(with_changes(fields, common.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
