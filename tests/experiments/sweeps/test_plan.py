@@ -186,3 +186,10 @@ def test_rule__plays_the_environment_and_a_split_of_a_suite() -> None:
 def test_rule__without_a_suite__is_refused(sweep: dict[str, Any], said: str) -> None:
     with pytest.raises(SsdgymError, match=said):
         plan(sweep)
+
+
+@pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "subftl"])
+def test_check__shipped_sweeps_of_agents__whose_trainings_may_be_of_a_suite(name: str) -> None:
+    sweep = load_sweep(name, "smoke")
+    check_sweep(sweep)
+    assert all(plan_trial(sweep, point).training for point in sweep.points())
