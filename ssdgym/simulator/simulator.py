@@ -113,8 +113,8 @@ class Simulator(DecidedDevice):
             days: that pass behind the warm-up, as by `pass_days`; what is done in them is measured.
             seed: of the workload's draws.
             progress: called now and then with the host pages measured so far.
-            progress_every: after each so many host pages of the workload; None: now and then. It does not
-                change what the device does.
+            progress_every: host pages of the workload between calls of `progress`; None: now and then. It
+                does not change what the device does.
 
         Returns:
             The metrics.

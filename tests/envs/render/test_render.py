@@ -88,7 +88,7 @@ def test_scene__candidates_and_the_choice_before__those_of_the_episode() -> None
 
 
 def test_scene__where_several_kinds_are_asked__marks_erase_sets_only_where_one_is_chosen() -> None:
-    env = JointGCEnv(device="demo-placement", horizon=500, render_mode="ansi")
+    env = JointGCEnv(device="demo-placement", horizon=2000, render_mode="ansi")
     env.reset(seed=0)
     erased, kinds, truncated = None, set(), False
     while not truncated:
