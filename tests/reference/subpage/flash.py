@@ -159,12 +159,8 @@ class SubpageFlash(Collecting):
         assert stored is not None
         return stored[0]
 
-    def is_valid_slot(self, slot: int) -> bool:
-        stored = self.stored(slot)
-        return stored is not None and self.logical[stored[0]].ppn == slot
-
     def valid_slots(self, slots: Iterable[int]) -> list[int]:
-        """As from every `is_valid_slot`, without calls: slots are looked at for every page written."""
+        """Those whose sector is mapped to them; without calls, as slots are looked at for every page written."""
         logical, pages, size = self.logical, self.pages, self.config.slots_per_page
         stored = [(slot, pages[slot // size][slot % size]) for slot in slots]
         return [slot for slot, held in stored if held is not None and logical[held[0]].ppn == slot]
