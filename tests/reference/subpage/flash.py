@@ -160,7 +160,7 @@ class SubpageFlash(Collecting):
         return stored[0]
 
     def valid_slots(self, slots: Iterable[int]) -> list[int]:
-        """Those whose sector is mapped to them; without calls, as slots are looked at for every page written."""
+        """Those whose sector is mapped to them; no calls, since every page written looks at slots."""
         logical, pages, size = self.logical, self.pages, self.config.slots_per_page
         stored = [(slot, pages[slot // size][slot % size]) for slot in slots]
         return [slot for slot, held in stored if held is not None and logical[held[0]].ppn == slot]
