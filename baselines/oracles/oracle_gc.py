@@ -12,7 +12,7 @@ _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
 
 @placement_policy(
     "oracle_gc",
-    source="A bound: SepBIT's host streams before streams of relocated pages that know the future",
+    source="A bound: SepBIT's host streams before streams of relocated pages placed by their future",
     streams=_HOST_STREAMS + _RELOCATION_STREAMS,
     relocation_streams=_RELOCATION_STREAMS,
     parameters={"nc": 16, "first": 0.02, "ratio": 3.0},

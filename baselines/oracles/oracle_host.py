@@ -11,7 +11,7 @@ _HOST_STREAMS = 4
 
 @placement_policy(
     "oracle_host",
-    source="A bound: host streams that know the future before SepBIT's streams of relocated pages",
+    source="A bound: host streams by the future before SepBIT's streams of relocated pages",
     streams=_HOST_STREAMS + 4,
     relocation_streams=4,
     parameters={"nc": 16, "first": 0.02, "ratio": 3.0},

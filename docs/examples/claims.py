@@ -1,6 +1,6 @@
 """Draw the table of a page on a paper: what is claimed beside what was measured, with intervals.
 
-`python claims.py docs/reproductions/ippbe.md --out ippbe.svg` draws the table linked under
+`python claims.py docs/reproductions/ippbe.md --out ippbe.svg` draws the table under
 `<!-- drawn: X -->`, where X labels the axis. Nothing is run: a picture has the numbers that the page shows.
 """
 
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from ssdgym.experiments.report.style import color_of, legend_below, marker_of, save_figure, styled
 
-MARK = re.compile(r"^<!-- drawn: (.+) -->\n\n\[.+\]\((\S+)\) <!-- table -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- drawn: (.+) -->\n\n<!-- (\S+) -->$", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
@@ -42,10 +42,10 @@ def read(page: Path) -> Table:
     """Return the table that a page marks; columns without numbers are left out.
 
     Args:
-        page: with the mark, an empty line and the link to the table.
+        page: with the mark, an empty line and the marker of the table.
     """
     mark = MARK.search(page.read_text(encoding="utf-8"))
-    assert mark is not None, f"{page}: no line <!-- drawn: ... --> with a link to a table below"
+    assert mark is not None, f"{page}: no line <!-- drawn: ... --> above a table"
     table = (page.parent / mark[2]).read_text(encoding="utf-8").replace("`", "").replace("*", "")
     head, *body = csv.reader(table.splitlines())
     columns = {name: list(_points([row[index] for row in body])) for index, name in enumerate(head) if index}

@@ -93,7 +93,7 @@ class HotnessConfig(Config):
     thresholds: tuple[int, ...] = Field(
         (2, 3, 4, 6, 8, 11, 15),
         description="smallest degree of each hotness group, rising; a page below the first is not hot, and "
-        "hot_cold and hot_to_victims ask for the first only",
+        "hot_cold and hot_to_victims use the first only",
     )
 
     @model_validator(mode="after")

@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 #: Whether pictures are drawn here by the matplotlib that drew those of the pages.
 PINNED = f"matplotlib=={matplotlib.__version__}\n" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 README = ROOT / "README.md"
+#: What commands have written into a page.
+GENERATED = re.compile(r"^<!-- ([^\n]+) -->$.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
 #: The recipes need the files they write: see `test_extending.py`.
 RECIPES = ROOT / "docs" / "extending.md"
 PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -19,8 +21,9 @@ TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 
 
 def fenced(page: Path) -> list[tuple[str, str]]:
-    """Return language and content of every fenced block of a page."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    """Return language and content of every fenced block of a page, without those of its reference."""
+    text = GENERATED.sub("", page.read_text(encoding="utf-8"))
+    return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def blocks(language: str, page: Path) -> list[str]:

@@ -17,17 +17,7 @@ import pytest
 
 from tests.docs import pages
 
-EXAMPLES = pages.ROOT / "docs" / "examples"
-#: Files stand in `docs/examples`, and links to them in the page.
-PAGE = re.sub(
-    r"^\[(\S+?(\.diff)?)\]\(\S+\) <!-- file -->$",
-    lambda found: (
-        f"```{'diff' if found[2] else 'python'}\n# {found[1]}\n"
-        f"{(EXAMPLES / found[1]).read_text(encoding='utf-8')}```"
-    ),
-    pages.RECIPES.read_text(encoding="utf-8"),
-    flags=re.MULTILINE,
-)
+PAGE = pages.RECIPES.read_text(encoding="utf-8")
 #: A block that is a file begins with a comment that is its path.
 FILE = re.compile(r"# ([\w/-]+\.(?:py|yaml|toml))\n")
 INTRODUCTION, *RECIPES = re.split(r"^## (?=\d+\. )", PAGE, flags=re.MULTILINE)

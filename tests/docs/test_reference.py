@@ -1,0 +1,67 @@
+"""The reference in the pages: that of the code, whole, and each part on one page."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from docs import reference
+from ssdgym.config.device import PRECONDITIONING, PreconditioningKind
+from ssdgym.experiments.leaderboard.text import _COLUMNS, MEANINGS
+from ssdgym.experiments.papers import claims
+from ssdgym.experiments.sweeps import config
+from tests.docs.pages import PAGES, ROOT
+
+FILES = [path for path in (ROOT / "docs").rglob("*") if path.suffix == ".csv" or path.parent.name == "my_lab"]
+
+
+def test_pages__have_the_reference_of_the_code() -> None:
+    stale = [page.name for page in PAGES if reference.written(page) != page.read_text(encoding="utf-8")]
+    assert stale == [], "write them anew: python -m docs.reference"
+
+
+def test_reference__each_part_stands_on_one_page() -> None:
+    found = [
+        (page.parent / name).resolve() if "/" in name else name
+        for page in PAGES
+        for name in reference.BLOCK.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert {name: Counter(found)[name] for name in [*reference.REFERENCE, *FILES]} == dict.fromkeys(
+        [*reference.REFERENCE, *FILES], 1
+    )
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix == ".csv"], ids=lambda path: path.stem
+)
+def test_table__has_the_same_columns_in_every_row(path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert rows and {len(row) for row in rows} == {len(head)}
+
+
+def test_meanings__every_verdict_has_one_and_every_column_of_standings() -> None:
+    assert set(claims.VERDICTS) == set(get_args(claims.Verdict))
+    assert list(PRECONDITIONING) == list(get_args(PreconditioningKind))
+    headings = [heading.removesuffix(" [95 %]") for heading, _ in _COLUMNS]
+    assert list(MEANINGS) == headings[2:]  # policy and rank say it themselves
+
+
+def test_fields__are_those_of_all_models_within() -> None:
+    names = set(re.findall(r"\w+", " ".join(re.findall("`([^`]*)`", reference.REFERENCE["sweep fields"]()))))
+    models = [config.SweepConfig, config.HeldOutConfig, config.SpaceConfig]
+    models += [config.AgentTrialConfig, config.PolicyTrialConfig, config.AshaConfig, config.OptunaConfig]
+    assert {name for model in models for name in model.model_fields} <= names
+    assert all("| `gc.copyback` |" in reference.REFERENCE[f"{name} fields"]() for name in ("page", "block"))
+
+
+def test_commands__each_has_its_options_and_examples() -> None:
+    text = reference.REFERENCE["commands"]()
+    sections = dict(re.findall(r"^### (ssdgym [\w ]+)\n(.*?)(?=^### |\Z)", text, re.DOTALL | re.MULTILINE))
+    assert {"ssdgym run", "ssdgym evaluate", "ssdgym trace info", "ssdgym zoo list"} <= set(sections)
+    assert "`--policy`, `-p`" in sections["ssdgym run"] and "ssdgym run --" in sections["ssdgym run"]
