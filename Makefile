@@ -82,6 +82,7 @@ figures: $(INSTALLED)
 	$(BIN)/python docs/examples/credit_curves.py
 	$(BIN)/python docs/examples/search_settings.py
 	$(BIN)/python docs/examples/tuned.py
+	$(BIN)/python docs/examples/standings.py
 	if test -d results/learning; then \
 	  $(BIN)/python docs/examples/learning_curves.py && cp results/learning/learning.svg docs/pictures/; \
 	fi

@@ -1,4 +1,4 @@
-"""Write the table of tuned settings and what was measured with them: `python tuned.py`.
+"""Write two tables, tuned settings and what was measured with them: `python tuned.py`.
 
 Settings are those of `configs/training`, of the scripts, and found by `search_settings.py`; what they reach,
 and what heuristics reach on the same seeds, is read from the tables beside the one that is written, and from
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import credit_per_page
 import numpy as np
+import pandas as pd
 import ppo_credit
 import search_settings
 from credit_curves import PRICES
@@ -141,13 +142,14 @@ def _in_words(values: np.ndarray) -> str:
 
 
 def main() -> None:
-    """Write the table."""
+    """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=TABLES / "tuned.csv")
-    out = parser.parse_args().out
-    with out.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows(), *searched()])
-    print(out)
+    parser.add_argument("--out", type=Path, default=TABLES, help="folder")
+    whole = pd.DataFrame([*rows(), *searched()], columns=pd.Index(HEAD), dtype=str)
+    for name, columns in {"tuned": HEAD[:10], "tuned-reached": (*HEAD[:3], *HEAD[10:])}.items():
+        path = parser.parse_args().out / f"{name}.csv"
+        whole[list(columns)].to_csv(path, index=False, lineterminator="\n")
+        print(path)
 
 
 if __name__ == "__main__":

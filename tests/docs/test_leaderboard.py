@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
-from tests.docs.pages import PAGES, ROOT
+from tests.docs.pages import PAGES, PINNED, ROOT
 from tests.experiments.leaderboard.regenerated import regenerated
 
 BOARDS = ROOT / "docs" / "leaderboard"
@@ -29,6 +30,16 @@ def test_page__shows_the_summary_of_the_shipped_leaderboard(page: Path) -> None:
     shown = text[text.index(BEGIN) + len(BEGIN) : text.index(END)]
     board = read_board(OF_PAPERS if page.stem == "papers_learned" else SHIPPED)
     assert shown == f"\n\n{summary(board)}\n"
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_picture__shows_the_shipped_leaderboard(
+    look: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "examples")
+    drawn = import_module("standings").draw(read_board(SHIPPED), look, tmp_path / "drawn.svg")
+    shown = ROOT / "docs" / "pictures" / f"standings-{look}.svg"
+    assert drawn.read_bytes() == shown.read_bytes() or not PINNED, "draw it again: make figures"
 
 
 @pytest.mark.parametrize(

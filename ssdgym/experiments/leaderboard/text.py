@@ -38,7 +38,7 @@ def losses_sentence(board: SuiteBoard) -> str:
         return "No policy of this suite has learned."
     counts = (f"{name} on {sum(loss.name == name for loss in board.losses)}" for name in learned)
     return (
-        f"Of {len(board.tasks)} tasks, worse than the best fixed pair, {board.fixed}, by whatever little: "
+        f"Worse than the best fixed pair, {board.fixed}, on how many of the {len(board.tasks)} tasks: "
         f"{', '.join(counts)}."
     )
 
@@ -132,17 +132,15 @@ _SUMMARY = (
 )
 
 
-def summary_table(boards: Sequence[SuiteBoard]) -> Table:
-    """Return what has learned beside the best fixed pair, the rivals and the best bound of each suite."""
+def summary_table(board: SuiteBoard) -> Table:
+    """Return what has learned beside the best fixed pair, the rivals and the best bound of a suite."""
     cells = [cell for heading, cell in _COLUMNS if heading in _SUMMARY]
-    rows = [
-        (Entry(board.suite), *(cell(row) for cell in cells)) for board in boards for row in _summed(board)
-    ]
-    return Table("Summary", "", ("suite", *_SUMMARY), tuple(rows))
+    rows = tuple(tuple(cell(row) for cell in cells) for row in summarized(board))
+    return Table(board.suite, f"{facts(board)} {losses_sentence(board)}", _SUMMARY, rows).without_gaps()
 
 
-def _summed(board: SuiteBoard) -> list[Row]:
-    """Return the rows that a summary has of a suite."""
+def summarized(board: SuiteBoard) -> list[Row]:
+    """Return the rows of a suite in a summary: learned, the best fixed pair, rivals, the best bound."""
     bound = next((row.name for row in board.rows if row.kind == "bound"), "")
     shown = {board.fixed, bound, *board.rivals}
     return [row for row in board.rows if row.kind in LEARNED or row.name in shown]
@@ -317,18 +315,14 @@ def facts(board: SuiteBoard) -> str:
 
 
 def summary(board: Leaderboard) -> str:
-    """Return what was run and lost in sentences, and one short table for all suites, as Markdown."""
-    table = summary_table(board.suites)
-    suites = (f"* `{suite.suite}`: {facts(suite)} {losses_sentence(suite)}" for suite in board.suites)
-    in_code = ((row[0], Entry(f"`{row[1].text}`"), *row[2:]) for row in table.rows)
-    return "\n".join(
-        [
-            *map(markdown_escaped, suites),
-            "",
-            *replace(table, rows=tuple(in_code)).to_markdown(),
-            "",
-        ]
-    )
+    """Return a section for each suite as Markdown: what was run and lost, and a short table."""
+    return "\n".join(line for suite in board.suites for line in _summary_lines(summary_table(suite)))
+
+
+def _summary_lines(table: Table) -> Iterator[str]:
+    yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
+    rows = tuple((Entry(f"`{name.text}`"), *rest) for name, *rest in table.rows)
+    yield from (*replace(table, rows=rows).to_markdown(), "")
 
 
 def write_summary(page: Path, board: Leaderboard) -> Path:

@@ -61,12 +61,12 @@ def test_markdown__has_every_entry_with_its_source_and_every_task() -> None:
     assert "| zipf99 | tiny | 2.400 | 1.100 | 1.700 | ours | 2.100 | 1.700 |" in text
 
 
-def test_summary__what_has_learned_the_best_pair_the_rivals_and_the_best_bound_of_all_suites() -> None:
+def test_summary__a_section_for_each_suite__of_what_has_learned_best_pair_rivals_and_bound() -> None:
     text = summary(BOARD.model_copy(update={"suites": BOARD.suites * 2}))
-    shown = [line.split("`")[1] for line in text.splitlines() if line.startswith("| made")]
+    shown = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert shown == 2 * ["greedy+oracle_k", "cost_benefit+dac", "midas", "ours", "cost_benefit+sepbit"]
-    assert "| made | `ours` | learned, 2 seeds |" in text
-    assert text.count("by whatever little: cost_benefit+dac on 0, ours on 1.") == 2
+    assert "| `ours` | learned, 2 seeds |" in text and text.count("### made") == 2
+    assert text.count("tasks: cost_benefit+dac on 0, ours on 1.") == 2
 
 
 def test_markdown__names_of_others__are_no_html_and_no_columns() -> None:
