@@ -199,6 +199,19 @@ def _suite(name: str) -> tuple[object, ...]:
     return f"`{name}`", suite.description, ", ".join(dict.fromkeys(f"`{test}`" for test in tests))
 
 
+def _scores() -> str:
+    """Return a table of what random actions, the best heuristic and learners reach in each environment."""
+    with (DOCS / "tables" / "tuned-reached.csv").open(encoding="utf-8", newline="") as file:
+        rows = [
+            (row["environment"], f"`{row['workload']}`", row["measured"])
+            + (row["random action"], row["best heuristic"], f"{row['result']} by {row['settings']}")
+            for row in csv.DictReader(file)
+        ]
+    return _table(
+        "environment | workload | measured | random action | best heuristic | learned", sorted(rows)
+    )
+
+
 def _feature_kinds() -> str:
     """Return what functions of features are called with: of a candidate with what it is a candidate for."""
     rows = (
@@ -363,6 +376,7 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),
+    "scores": _scores,
     "scripts": _scripts,
     "suites": _suites,
     "feature kinds": _feature_kinds,
