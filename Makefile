@@ -41,11 +41,11 @@ demo: $(INSTALLED)
 
 # Compiled beforehand, so that processes of tests do not compile the same at the same time.
 test: $(INSTALLED)
-	$(BIN)/ssdgym warmup
+	$(BIN)/ssdgym doctor --compile
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 test-all: $(INSTALLED)
-	$(BIN)/ssdgym warmup
+	$(BIN)/ssdgym doctor --compile
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Torch is the pinned one: other builds are gigabytes.
@@ -54,7 +54,7 @@ test-lowest:
 	sed -nE 's/^    ([A-Za-z0-9._-]+)(\[[a-z]+\])?>=([0-9.]+).*/\1==\3/p' setup.cfg | grep -v '^torch==' > $(LOWEST)/constraints.txt
 	grep '^torch==' constraints.txt >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[agents,tune,dev]'
-	$(LOWEST)/bin/ssdgym warmup
+	$(LOWEST)/bin/ssdgym doctor --compile
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: $(INSTALLED)
@@ -103,7 +103,7 @@ release:
 	$(RELEASE)/tried/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	cd $(RELEASE)/tried && bin/ssdgym --version
 	cd $(RELEASE)/tried && bin/ssdgym run --device tiny --host-pages 2000 --timing none
-	cd $(RELEASE)/tried && bin/ssdgym watch --decisions 5 --env-arg device=tiny
+	cd $(RELEASE)/tried && bin/ssdgym zoo watch --decisions 5 --env-arg device=tiny
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -305,7 +305,7 @@ def rule_named(name: str) -> Rule:
         digest = file_hash(path)
     except OSError as error:
         raise SsdgymError(
-            f"policy {name}: there is no such agent ({error.strerror}); ssdgym zoo list names those there "
+            f"policy {name}: there is no such agent ({error.strerror}); ssdgym list agents names those there "
             "are."
         ) from None
     return _loaded(name, path, digest)

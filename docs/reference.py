@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-import typer
-
 from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
-from ssdgym.cli import app
+from ssdgym.cli import command_tree
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import PRECONDITIONING, DeviceConfig, load_device
 from ssdgym.config.ftl import ssdsim
@@ -254,7 +252,7 @@ def _counters() -> str:
 
 
 def _commands() -> str:
-    return "\n".join(_command("ssdgym", typer.main.get_command(app)))
+    return "\n".join(_command("ssdgym", command_tree()))
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Measure how fast the engine, environments, traces and their start are, here and at another revision.
+"""`python -m ssdgym.bench`: how fast the engine, environments, traces and their start are on this machine.
 
 Each rate is measured in turns with a yardstick, a kernel that only touches the memory of a host write: the
 share of the yardstick can be compared between machines.
@@ -15,18 +15,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 import pandas as pd
+import typer
 
+from ssdgym.cli import main
+from ssdgym.cli.console import compile_note, print_json, print_table, progress_note
+from ssdgym.cli.options import AsJson
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import Source
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash
+from ssdgym.files import file_hash, write_between
 from ssdgym.requests import READ, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
@@ -37,6 +42,9 @@ from ssdgym.workloads.traces.record import RECORD, Volumes
 from ssdgym.workloads.traces.replay import play, survey
 from ssdgym.workloads.traces.writing import writable_format
 
+#: Around the table in a page.
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+HEADINGS = ("measurement", "median", "low", "high", "share of yardstick")
 #: Does some work, and returns how many operations that were.
 Work = Callable[[], int]
 Announce = Callable[[str], None]
@@ -44,6 +52,7 @@ Announce = Callable[[str], None]
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
 STARTS = ("cold compile", "warm start")
+_SPREAD = {"median": "median", "low": "min", "high": "max"}
 _DEVICES = 64
 #: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
 _POLICIES = (
@@ -52,6 +61,7 @@ _POLICIES = (
     ("subftl-tlc-small", "default", 100_000),
     ("pen-vnand-small", "default", 5_000),
 )
+_READING = {"read_ns": 50_000, "transfer_ns_per_byte": 2.5}
 _SPACE_BYTES, _PAGE_BYTES = 4 << 30, 4096
 #: Imports, makes the environment and takes one step, as a user's script would at its start.
 _FIRST_STEP = (
@@ -77,24 +87,22 @@ def measure_all(repeats: int, *, start: bool, announce: Announce) -> pd.DataFram
             del work, touches  # or the next device would lie in other memory
         for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
             announce(name)
+            # With compiled sources, as after an installation.
+            variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
             for _ in range(times):
-                seconds = _seconds_to_first_step(folder)
+                started = time.perf_counter()
+                _run([sys.executable, "-c", _FIRST_STEP], "a fresh process took no step", env=variables)
+                seconds = time.perf_counter() - started
                 rows.append({"name": f"{name}, to the first step", "unit": "s", "value": seconds})
     found = pd.DataFrame(rows).groupby(["name", "unit"], sort=False)
-    table = _spread(found["value"])
+    table = found["value"].agg(**_SPREAD)
     table["share"] = table["median"] / found["yardstick"].median()
     return table.reset_index()
 
 
-def _spread(values: Any) -> pd.DataFrame:
-    """Return median, low and high of grouped values."""
-    return values.agg(median="median", low="min", high="max")
-
-
 def _rate(work: Work) -> float:
     started = time.perf_counter()
-    operations = work()
-    return operations / (time.perf_counter() - started)
+    return work() / (time.perf_counter() - started)
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
@@ -103,13 +111,19 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
     small = partial(_device, "none", blocks_per_plane=1000)
     large = partial(_device, "none", blocks_per_plane=23_020, pages_per_block=128)
     dies = partial(_device, "event", channels=2, chips_per_channel=2, blocks_per_plane=250)
-    untimed = partial(_vector_steps, ftl={"timing": "none"})
+    tiny_steps = partial(
+        _vector_steps,
+        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+        workload="uniform",
+        candidates=8,
+        proposers=("greedy", "cost_benefit", "fifo"),
+    )
+    steps = partial(_vector_steps, ftl={"timing": "none"})
+    placing = partial(_vector_steps, "ssdgym/Placement-v0")
+    untimed, pages, decisions = "untimed host writes", "host pages/s", "decisions/s"
     found: dict[str, tuple[str, Callable[[], Work]]] = {
-        "untimed host writes, 1,000 blocks x 64 pages, 7 % spare": ("host pages/s", lambda: _runs(small())),
-        "untimed host writes, 23,020 blocks x 128 pages, 7 % spare": (
-            "host pages/s",
-            lambda: _runs(large(), laps=2),
-        ),
+        f"{untimed}, 1,000 blocks x 64 pages, 7 % spare": (pages, lambda: _runs(small())),
+        f"{untimed}, 23,020 blocks x 128 pages, 7 % spare": (pages, lambda: _runs(large(), laps=2)),
         **{
             f"event-driven requests, 4 dies, half reads, {spare} % spare": (
                 "requests/s",
@@ -117,15 +131,12 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
             )
             for spare in (28, 7)
         },
-        "single environment": ("decisions/s", _single_steps),
-        tiny: ("decisions/s", _tiny_steps),
-        f"{tiny}, one thread": ("decisions/s", partial(_tiny_steps, threads=1)),
-        f"{default}, 16 candidates": ("decisions/s", untimed),
-        f"{default}, 16 candidates, one thread": ("decisions/s", partial(untimed, threads=1)),
-        f"{_DEVICES} devices, streams of Placement-v0": (
-            "decisions/s",
-            partial(_vector_steps, "ssdgym/Placement-v0"),
-        ),
+        "single environment": (decisions, _single_steps),
+        tiny: (decisions, tiny_steps),
+        f"{tiny}, one thread": (decisions, partial(tiny_steps, threads=1)),
+        f"{default}, 16 candidates": (decisions, steps),
+        f"{default}, 16 candidates, one thread": (decisions, partial(steps, threads=1)),
+        f"{_DEVICES} devices, streams of Placement-v0": (decisions, placing),
         "MSR trace parsed": ("lines/s", lambda: parsing(make_trace(folder))),
         "parsed trace played on the pages of a device": ("requests/s", lambda: playing(make_trace(folder))),
     }
@@ -144,12 +155,7 @@ def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> De
             "name": "bench",
             "geometry": {"pages_per_block": 64, "page_size_bytes": _PAGE_BYTES, **geometry},
             "capacity": {"over_provisioning": over_provisioning},
-            "timing": {
-                "read_ns": 50_000,
-                "program_ns": 600_000,
-                "erase_ns": 3_000_000,
-                "transfer_ns_per_byte": 2.5,
-            },
+            "timing": {"program_ns": 600_000, "erase_ns": 3_000_000} | _READING,
             "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
         }
     )
@@ -158,15 +164,10 @@ def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> De
 def _runs(
     source: Source, read_fraction: float = 0, laps: int = 0, policy: str = "greedy", count: int | None = None
 ) -> Work:
-    """Play the same uniform requests again and again on a device that was filled before.
+    """Play the same `count` uniform requests again and again on a device that was filled before.
 
-    Args:
-        source: the device.
-        read_fraction: share of the requests that read.
-        laps: how often all pages are overwritten before; addresses then move on with each repeat, as a device
-            of more pages than requests would otherwise keep pages that are never written.
-        policy: of the device.
-        count: requests of each repeat.
+    With `laps` all pages are overwritten so often before, and addresses move on with each repeat: a device of
+    more pages than requests would otherwise keep pages that are never written.
     """
     device = load_device(source)
     simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
@@ -244,16 +245,6 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     return work
 
 
-def _tiny_steps(**arguments: Any) -> Work:
-    return _vector_steps(
-        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
-        workload="uniform",
-        candidates=8,
-        proposers=("greedy", "cost_benefit", "fifo"),
-        **arguments,
-    )
-
-
 def make_trace(folder: Path) -> Path:
     """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB, unless it is there."""
     path = folder / "trace.csv"
@@ -281,36 +272,26 @@ def playing(trace: Path) -> Work:
     found = survey(known.open(), _PAGE_BYTES)
 
     def work() -> int:
-        stream = play(
-            known.open(),
-            compact=found.compact,
-            loops=1,
-            logical_pages=found.pages,
-            page_size=_PAGE_BYTES,
-            report=dict,
-        )
-        return len(stream.take(TRACE_LINES))
+        pages: dict[str, Any] = {
+            "compact": found.compact,
+            "logical_pages": found.pages,
+            "page_size": _PAGE_BYTES,
+        }
+        return len(play(known.open(), loops=1, report=dict, **pages).take(TRACE_LINES))
 
     return work
 
 
-def _seconds_to_first_step(cache: str) -> float:
-    started = time.perf_counter()
-    # With compiled sources, as after an installation.
-    environment = {**os.environ, "SSDGYM_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""}
-    _run([sys.executable, "-c", _FIRST_STEP], "bench: a fresh process could not take a step", env=environment)
-    return time.perf_counter() - started
-
-
 def _run(command: Sequence[str], failure: str, **options: Any) -> str:
     """Return what a command prints; raise an error that begins with `failure` if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **options)
+    except FileNotFoundError as error:
+        raise SsdgymError(f"{failure} ({command[0]} is not installed).") from error
     if done.returncode:
         raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
     return done.stdout.strip()
 
-
-# Two revisions.
 
 _PACKAGE = Path(__file__).parent
 #: Folders at the top of the repository that are installed inside the package.
@@ -320,27 +301,38 @@ _INSIDE = ("agents", "baselines", "configs")
 def measure_against(revision: str, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
     """Measure the sources that run and another revision in turns.
 
-    Both use the virtual environment of this process; each run is a process of its own, `ssdgym bench --json`.
+    Both use the virtual environment of this process; each run, of `python -m ssdgym.bench --json`, is a
+    process of its own.
 
     Returns:
-        A row for each measurement that both have: name, unit, medians of both, median, low and high of the
-        ratio of the sources that run to the other revision in the same turn, and whether they were slower in
-        every turn.
+        A row for each measurement that both have: name, unit, medians of both, median, low and high of their
+        ratio in the same turn, and whether the sources that run were slower in every turn.
     """
     rows = []
+    options = ["--repeats", "1", "--start" if start else "--no-start", "--json"]
     with _checked_out(revision) as tree:
         for turn in range(turns):
             for name, folder in ((revision, tree), ("the sources here", _PACKAGE.parent)):
                 announce(f"{name}, turn {turn + 1} of {turns}")
-                side = "other" if folder == tree else "own"
-                rows += [{**row, "turn": turn, "side": side} for row in _measured(folder, name, start=start)]
+                is_command = (folder / "ssdgym" / "cli" / "bench.py").exists()  # before version 0.2.0
+                module = ["ssdgym", "bench"] if is_command else ["ssdgym.bench"]
+                printed = _run(
+                    [sys.executable, "-m", *module, *options],
+                    f"--against: {name} cannot be measured",
+                    cwd=folder,  # where -m finds the sources first
+                    env={**os.environ, "PYTHONPATH": str(folder)},
+                )
+                whose = {"turn": turn, "side": "other" if folder == tree else "own"}
+                for row in json.loads(printed):
+                    value = row.get("median", row.get("value"))
+                    rows.append({"name": row["name"], "unit": row["unit"], "value": value, **whose})
     both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="value")
     for missing in both[both.isna().any(axis=1)].index.unique("name"):
         announce(f"nothing to compare with: {missing}")
     both = both.reindex([*dict.fromkeys(row["name"] for row in rows)], level="name").dropna()
     both["ratio"] = both["own"] / both["other"]
     found = both.groupby(["name", "unit"], sort=False)
-    table = found[["other", "own"]].median().join(_spread(found["ratio"])).reset_index()
+    table = found[["other", "own"]].median().join(found["ratio"].agg(**_SPREAD)).reset_index()
     table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
     return table
 
@@ -350,18 +342,13 @@ def _checked_out(revision: str) -> Iterator[Path]:
     """Check a revision of the repository whose sources run out, in a worktree that is gone afterwards."""
     tree, title = _PACKAGE.parent, f"--against {revision}"
     git = ["git", "-C", str(tree)]
-    try:
-        top = _run([*git, "rev-parse", "--show-toplevel"], f"{title}: {_PACKAGE} is of no git repository")
-    except FileNotFoundError as error:
-        raise SsdgymError("--against: git is not installed; install it.") from error
+    top = _run([*git, "rev-parse", "--show-toplevel"], f"{title}: {_PACKAGE} is of no git repository")
     if Path(top).resolve() != tree.resolve():
         raise SsdgymError(f"{title}: {_PACKAGE} is of no git repository; run it from a clone of ssdgym.")
     name = ["rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"]
     commit = _run([*git, *name], f"{title}: the repository {tree} has no such revision; see `git log`")
-    _run(
-        [*git, "cat-file", "-e", f"{commit}:ssdgym/cli/bench.py"],
-        f"{title}: it has no `ssdgym bench`; choose a later revision",
-    )
+    measured = ["cat-file", "-e", f"{commit}:ssdgym/bench.py"]
+    _run([*git, *measured], f"{title}: it has no ssdgym/bench.py; choose a later revision")
     with tempfile.TemporaryDirectory(prefix="ssdgym-against-") as folder:
         other = Path(folder) / "tree"
         _run([*git, "worktree", "add", "--detach", str(other), commit], f"{title}: it cannot be checked out")
@@ -374,16 +361,89 @@ def _checked_out(revision: str) -> Iterator[Path]:
             _run([*git, "worktree", "remove", "--force", str(other)], f"{title}: {other} cannot be removed")
 
 
-def _measured(tree: Path, name: str, *, start: bool) -> list[dict[str, Any]]:
-    """Return the measurements of one run: of each its name, its unit and its median as value."""
-    options = ["--repeats", "1", "--start" if start else "--no-start", "--json"]
-    printed = _run(
-        [sys.executable, "-m", "ssdgym", "bench", *options],
-        f"--against: {name} cannot be measured",
-        cwd=tree,  # where -m finds the sources first
-        env={**os.environ, "PYTHONPATH": str(tree)},
-    )
-    return [
-        {"name": row["name"], "unit": row["unit"], "value": row.get("median", row.get("value"))}
-        for row in json.loads(printed)
-    ]
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.command()
+def bench(
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the median counts.")] = 5,
+    start: Annotated[
+        bool, typer.Option("--start/--no-start", help="Measure the cold compile and the warm start, too.")
+    ] = True,
+    update: Annotated[
+        list[Path] | None,
+        typer.Option(help="Markdown page with the marks of a bench that gets the table; repeat."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REV", help="Measure this git revision in turns with the sources that run."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
+
+    Each rate stands beside a yardstick, a kernel that only touches memory: its share of the yardstick can be
+    compared between machines. With --against, what was slower in every turn is marked.
+
+    Examples:
+
+        python -m ssdgym.bench
+
+        python -m ssdgym.bench --update docs/performance.md
+
+        python -m ssdgym.bench --against main --no-start
+    """
+
+    def announce(name: str) -> None:
+        progress_note(f"measuring {name}", quiet=as_json)
+
+    if against and update:
+        raise SsdgymError("--against and --update are two tables; give one of them.")
+    compile_note(quiet=as_json)
+    measure = partial(measure_against, against) if against else measure_all
+    found = measure(repeats, start=start, announce=announce)
+    if as_json:
+        print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
+    elif against:
+        rows = [
+            [
+                f"{item.name}, {item.unit}",
+                *(_rounded(number, 3) for number in (item.other, item.own)),
+                *(f"{ratio:.3f}" for ratio in (item.median, item.low, item.high)),
+                "slower" if item.slower else "",
+            ]
+            for item in found.itertuples()
+        ]
+        print_table(["measurement"], [against, "here", "here / revision", "low", "high", ""], rows)
+    else:
+        print_table([HEADINGS[0]], HEADINGS[1:], table_rows(found))
+    for page in update or ():
+        write_table(page, found)
+        progress_note(str(page), quiet=as_json)
+
+
+def table_rows(found: pd.DataFrame) -> list[list[str]]:
+    """Return the rows of the table of measurements."""
+    rows = []
+    for item in found.itertuples():
+        digits = 2 if item.unit == "s" else 3
+        value, low, high = (_rounded(number, digits) for number in (item.median, item.low, item.high))
+        share = "-" if item.share != item.share else _rounded(item.share, 2)
+        rows.append([item.name, f"{value} {item.unit}", low, high, share])
+    return rows
+
+
+def write_table(page: Path, found: pd.DataFrame) -> Path:
+    """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
+    rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *table_rows(found)]
+    return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
+
+
+def _rounded(number: float, digits: int) -> str:
+    """Return a number with so many significant digits, and without an exponent."""
+    decimals = digits - 1 - floor(log10(number)) if number else 0
+    return f"{round(number, decimals):,.{max(decimals, 0)}f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(app=app, name="python -m ssdgym.bench"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
@@ -33,6 +35,35 @@ def find_module(module: str, where: str) -> ModuleSpec:
     if spec is None:
         raise SsdgymError(f"{where}: there is no module {module}; correct its name, or run where it lies.")
     return spec
+
+
+#: Environment variable with the names of modules, commas between them, that worker processes import.
+IMPORTED = "SSDGYM_IMPORT"
+
+
+def named_modules() -> list[str]:
+    """Return the modules in `SSDGYM_IMPORT`."""
+    return list(filter(None, os.environ.get(IMPORTED, "").split(",")))
+
+
+def import_modules(names: Iterable[str] = ()) -> None:
+    """Import the modules in `SSDGYM_IMPORT` and some more, here and in every worker process started later.
+
+    Raises:
+        SsdgymError: a module does not exist, or raises an error.
+    """
+    modules = list(dict.fromkeys([*named_modules(), *names]))
+    for name in modules:
+        find_module(name, f"--import {name}")
+        try:
+            importlib.import_module(name)
+        except SsdgymError:
+            raise
+        except Exception as error:
+            raise SsdgymError(
+                f"--import {name}: the module raises {type(error).__name__} ({error}); correct it."
+            ) from error
+    os.environ |= {IMPORTED: ",".join(modules)} if modules else {}
 
 
 def plugins_of(group: str) -> tuple[EntryPoint, ...]:

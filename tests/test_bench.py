@@ -1,4 +1,4 @@
-"""`ssdgym bench`: all of the work is timed, tables show it, and two revisions run their own sources."""
+"""`python -m ssdgym.bench`: all work is timed, tables show it, and two revisions run their own sources."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ssdgym import bench
+from ssdgym.bench import BEGIN, END, HEADINGS, app, write_table
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.cli.bench import BEGIN, END, HEADINGS, write_table
 from ssdgym.errors import SsdgymError
 from tests.docs import pages
 
@@ -86,7 +86,7 @@ def test_page__shows_a_table_of_measurements(page: Path) -> None:
 PROGRAM = """
 import json, sys
 from ssdgym.agents import RATE
-assert sys.argv[1:] == ["bench", "--repeats", "1", "--no-start", "--json"]
+assert sys.argv[1:] == ["--repeats", "1", "--no-start", "--json"]
 print(json.dumps([{"name": name, "median": RATE, "unit": "s"} for name in ("it", f"only {RATE}")]))
 """
 
@@ -95,13 +95,12 @@ print(json.dumps([{"name": name, "median": RATE, "unit": "s"} for name in ("it",
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of three commits: without bench, at a rate of 2 and at one of 6."""
     package = tmp_path / "ssdgym"
-    (package / "cli").mkdir(parents=True)
+    package.mkdir()
     (tmp_path / "agents").mkdir()
     (package / "__init__.py").touch()
     git(tmp_path, "init", "--quiet")
     commit(tmp_path, "empty")
-    (package / "__main__.py").write_text(PROGRAM)
-    (package / "cli" / "bench.py").touch()
+    (package / "bench.py").write_text(PROGRAM)
     for rate in ("2", "6"):
         (tmp_path / "agents" / "__init__.py").write_text(f"RATE = {rate}")
         commit(tmp_path, rate)
@@ -137,7 +136,7 @@ def test_measure_against__each_revision_runs_its_own_sources_and_leaves_no_workt
 
 
 def test_command__prints_both_and_the_ratio(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--against", "rate-2", "--no-start", "--repeats", "1"]) == 0
+    assert main(["--against", "rate-2", "--no-start", "--repeats", "1"], app) == 0
     shown = capsys.readouterr()
     assert "it, s" in shown.out and "3.000" in shown.out
     assert "nothing to compare with: only 2" in shown.err
@@ -145,7 +144,7 @@ def test_command__prints_both_and_the_ratio(repository: Path, capsys: pytest.Cap
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Return the one sentence with which a bench refuses its options."""
-    assert main(["bench", *arguments]) == WRONG_INPUT
+    assert main(arguments, app) == WRONG_INPUT
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.count("\n") == 1
     return shown.err
@@ -156,7 +155,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     [
         ("nothing", "has no such revision"),
         ("--all", "has no such revision"),
-        ("rate-empty", "has no `ssdgym bench`"),
+        ("rate-empty", "has no ssdgym/bench.py"),
     ],
 )
 def test_command__a_revision_that_cannot_be_measured__refused(

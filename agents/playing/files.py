@@ -38,7 +38,7 @@ class FileSource(Source):
         except OSError as error:
             raise SsdgymError(
                 f"{self.path}: there is no such agent ({error.strerror}); train one first, correct the path, "
-                "or name one of ssdgym zoo list."
+                "or name one of ssdgym list agents."
             ) from None
 
 

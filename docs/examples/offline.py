@@ -2,7 +2,7 @@
 
 Make a data set and train on it:
 
-    ssdgym dataset erase-victim/mixed-v0 -p cost_benefit -p greedy -a random_action
+    ssdgym zoo dataset erase-victim/mixed-v0 -p cost_benefit -p greedy -a random_action
     python offline.py --dataset erase-victim/mixed-v0 --algorithm iql
 
 Both look at every candidate with the same weights and leave invalid ones out. Prints the returns of new
@@ -136,7 +136,7 @@ def play(dataset: minari.MinariDataset, policy: Net, episodes: int, seed: int) -
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--dataset", required=True, help="id of a data set that ssdgym dataset wrote")
+    parser.add_argument("--dataset", required=True, help="id of a data set that ssdgym zoo dataset wrote")
     parser.add_argument("--algorithm", choices=("bc", "iql"), default="iql")
     parser.add_argument("--steps", type=int, default=4000, help="gradient steps")
     parser.add_argument("--best", type=float, default=1.0, help="share of the episodes, by return")

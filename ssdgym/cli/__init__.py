@@ -1,4 +1,4 @@
-"""The command line: `ssdgym run | evaluate | replay | report | train | tune | export | trace | ...`.
+"""The command line: `ssdgym run | evaluate | replay | report | train | tune | list | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
 `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted,
@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Annotated, Any
@@ -23,19 +23,19 @@ from typing import Annotated, Any
 import typer
 
 import ssdgym
-from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
-from ssdgym.cli.doctor import doctor, warmup
-from ssdgym.cli.episodes import dataset, watch
+from ssdgym.cli.doctor import doctor
 from ssdgym.cli.evaluate import evaluate
 from ssdgym.cli.leaderboard import leaderboard
-from ssdgym.cli.learning import export, train, zoo
+from ssdgym.cli.learning import train, zoo
+from ssdgym.cli.listing import list_names
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.tune import tune
 from ssdgym.errors import SsdgymError, with_short_values
+from ssdgym.own_code import import_modules
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
@@ -57,15 +57,11 @@ for _command in (
     reproduce,
     train,
     tune,
-    export,
-    dataset,
-    bench,
     doctor,
-    warmup,
     demo,
-    watch,
 ):
     app.command()(_command)
+app.command("list")(list_names)
 app.add_typer(trace, name="trace")
 app.add_typer(zoo, name="zoo")
 
@@ -85,16 +81,18 @@ def _options(
     """Run a compiled SSD and flash-translation-layer simulator, with Gymnasium environments."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: str = "ssdgym") -> int:
+    """Run a command line and return its exit code.
 
     Args:
         arguments: in place of those the process was started with.
+        app: its commands.
+        name: of the program.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
     with _as_interrupt(signal.SIGTERM) as received:
-        status = _run(arguments)
+        status = _run(arguments, app, name)
     return 128 + signal.SIGTERM if received else status
 
 
@@ -117,10 +115,10 @@ def _as_interrupt(number: signal.Signals) -> Iterator[list[int]]:
         signal.signal(number, usual)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, app: typer.Typer, name: str) -> int:
     usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
-        status = _command_tree()(args=arguments, prog_name="ssdgym", standalone_mode=False)
+        status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _refuse(error.format_message())
@@ -139,9 +137,35 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 @cache
-def _command_tree() -> Callable[..., Any]:
-    """Return the command tree, which takes a tenth of a second to build."""
-    return typer.main.get_command(app)
+def command_tree(app: typer.Typer = app) -> Any:
+    """Return the command tree, which takes a tenth of a second to build; every command has `--import`."""
+    tree: Any = typer.main.get_command(app)
+    only = typer.Typer(add_completion=False)
+    only.command()(_only_imports)
+    every = typer.main.get_command(only).params[:1]
+    found = [tree]
+    for one in found:
+        if inner := getattr(one, "commands", None):
+            found += inner.values()
+        else:
+            one.params[-1:-1] = every
+    return tree
+
+
+def _only_imports(
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            is_eager=True,
+            expose_value=False,
+            callback=lambda modules: import_modules(modules or ()),
+            help="Module that registers policies, features, rewards or formats of yours; repeat for more.",
+        ),
+    ] = None,
+) -> None:
+    """Have nothing but the option of every command."""
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> str:

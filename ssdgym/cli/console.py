@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,19 +44,34 @@ def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequen
     console().print(table_of(left, right, rows))
 
 
-def table_of(
-    left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]], title: str | None = None
-) -> Table:
+def table_of(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
     """Return the table that `print_table` prints."""
     from rich import box
     from rich.table import Table
 
-    table = Table(*left, title=title, box=box.SIMPLE_HEAD)
+    table = Table(*left, box=box.SIMPLE_HEAD)
     for heading in right:
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print a table of values by heading, numbers last; the first column, a name, is never broken."""
+    found = list(rows)
+    numbers = {key for row in found for key, value in row.items() if isinstance(value, int | float)}
+    left, right = ([key for key in found[0] if (key in numbers) == last] for last in (False, True))
+    texts = ([_text(row.get(key)) for key in (*left, *right)] for row in found)
+    table = table_of(left, right, texts)
+    table.columns[0].no_wrap = True
+    console().print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    return "" if value is None else str(value)
 
 
 @contextmanager
@@ -70,27 +85,16 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
     Yields:
         What moves the bar, called with how much is done, of how much, and a text in place of the rate.
     """
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        *(progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn()),
+        *(progress.TextColumn("{task.fields[rate]}"), progress.TimeElapsedColumn()),
+        *(progress.TextColumn("left"), progress.TimeRemainingColumn()),
     )
     hidden = quiet or not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+    with progress.Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         bar.add_task(unit, total=None, rate="")
 
         def advance(done: float, total: float | None, rate: str | None = None) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,16 +13,12 @@ import typer
 
 from ssdgym.cli.console import compile_note, progress_bar, progress_note
 from ssdgym.cli.evaluate import report
-from ssdgym.cli.learning import agents_extra
 from ssdgym.cli.options import AsJson, Out
+from ssdgym.errors import needing
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ssdgym.agents.training.config import TrainConfig
-    from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.spec import RunSpec
-    from ssdgym.simulator import Simulator
 
 _VICTIMS = "cost_benefit(since_close=1)"
 LEARNED = f"{_VICTIMS}+td_lifetime"
@@ -119,13 +116,16 @@ def demo(
 
         ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
+    from ssdgym.config.loading import load_config
     from ssdgym.experiments.report.files import write_html_report
     from ssdgym.experiments.report.summary import verdicts
+    from ssdgym.experiments.runs.evaluate import run_all
     from ssdgym.files import writable_folder
 
     if ppo:
-        with agents_extra(", or leave PPO out with --no-ppo"):
-            import ssdgym.agents.training.train  # noqa: F401  before any work: is it there?
+        with needing("agents", "PPO (leave it out with --no-ppo) needs"):
+            from ssdgym.agents.training.config import TrainConfig
+            from ssdgym.agents.training.train import train
     writable_folder(out)
     plan = Demo(seeds=tuple(range(seed, seed + seeds)), host_pages=host_pages)
     compile_note(quiet=as_json)
@@ -137,34 +137,30 @@ def demo(
     online = watch(plan, seed, quiet=as_json)
     validated: Curves = {}
     if ppo:
-        validated = _train(plan, decisions, out / "training", workers, quiet=as_json)
+        config = load_config(TrainConfig, plan.training, "training")
+        if decisions is not None:
+            config = config.model_copy(update={"total_decisions": decisions})
+        progress_note(
+            f"2/3 PPO on {config.environment.id}, {config.total_decisions:,} decisions", quiet=as_json
+        )
+        train(config, out / "training", progress=not as_json, overwrite=True)
+        validated = validation(config, out / "training" / "evaluations.csv", workers)
     runs = plan.runs()
     progress_note(f"{steps}/{steps} comparing on {seeds} seeds, {len(runs)} runs", quiet=as_json)
-    results = _run(runs, workers, quiet=as_json)
+    with progress_bar("runs", quiet=as_json) as advance:
+        advance(0, len(runs))
+        results = run_all(runs, workers, advance)
     picture = draw(online, validated, plan, out / "learning.png")
     page = write_html_report(results, out / "report.html", out, [LEARNED])
     report(results, [LEARNED], out, as_json=as_json, others=[picture, page])
     progress_note(verdicts(results, [LEARNED])[-1], quiet=as_json)
 
 
-def _train(plan: Demo, decisions: int | None, out: Path, workers: int, *, quiet: bool) -> Curves:
-    """Train PPO, and return its validation and that of heuristics."""
-    from ssdgym.agents.training.config import TrainConfig
-    from ssdgym.agents.training.train import train
-    from ssdgym.config.loading import load_config
-
-    config = load_config(TrainConfig, plan.training, "training")
-    if decisions is not None:
-        config = config.model_copy(update={"total_decisions": decisions})
-    progress_note(f"2/3 PPO on {config.environment.id}, {config.total_decisions:,} decisions", quiet=quiet)
-    train(config, out, progress=not quiet, overwrite=True)
-    return validation(config, out / "evaluations.csv", workers)
-
-
 def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
     """Return the write amplification of every window of host pages, by name of the policy."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
+    from ssdgym.workloads.stream import load_workload, open_on
 
     device = load_device(plan.device)
     simulators = {
@@ -176,7 +172,8 @@ def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
     total = plan.windows * len(plan.phases)
     with progress_bar("windows", quiet=quiet) as advance:
         for phase, workload in enumerate(plan.phases):
-            chunks = {name: _chunks(workload, simulator, seed) for name, simulator in simulators.items()}
+            model = load_workload(workload)
+            chunks = {name: map(open_on(model, device, seed).next, repeat(1024)) for name in simulators}
             for number in range(1, plan.windows + 1):
                 done = phase * plan.windows + number
                 for name, simulator in simulators.items():
@@ -191,14 +188,6 @@ def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
                         quiet=quiet,
                     )
     return curves
-
-
-def _chunks(workload: str, simulator: Simulator, seed: int) -> Iterator[np.ndarray]:
-    from ssdgym.workloads.stream import load_workload, open_on
-
-    stream = open_on(load_workload(workload), simulator.device, seed)
-    while True:
-        yield stream.next(1024)
 
 
 def validation(config: TrainConfig, file: Path, workers: int) -> Curves:
@@ -257,14 +246,3 @@ def draw(online: Curves, validated: Curves, plan: Demo, path: Path) -> Path:
         left.set_title(f"on one device: {plan.phases[0]}, then {plan.phases[1]}")
         left.set_xlabel("host pages")
         return save_figure(figure, path)
-
-
-def _run(runs: Sequence[RunSpec], workers: int, *, quiet: bool) -> list[Result]:
-    """Carry out the runs with a progress bar, and keep nothing."""
-    from ssdgym.experiments.runs.evaluate import check_runs, run_all
-
-    check_runs(runs)
-    compile_note(quiet=quiet)
-    with progress_bar("runs", quiet=quiet) as advance:
-        advance(0, len(runs))
-        return run_all(runs, workers, advance)

@@ -1,4 +1,4 @@
-"""`ssdgym dataset` and `ssdgym watch`: episodes as a data set of Minari, in the terminal or as a GIF."""
+"""`ssdgym zoo dataset | watch`: episodes as a data set of Minari, in the terminal or as a GIF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from ssdgym.cli import options
-from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
+from ssdgym.cli.console import compile_note, print_json, print_rows, progress_bar
 from ssdgym.errors import SsdgymError, needing
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ def dataset(
 
     Examples:
 
-        ssdgym dataset erase-victim/zipf99-expert-v0
+        ssdgym zoo dataset erase-victim/zipf99-expert-v0
 
-        ssdgym dataset erase-victim/hot90-mixed-v0 -w hot90 -p cost_benefit -p greedy -a random_action
+        ssdgym zoo dataset erase-victim/hot90-mixed-v0 -w hot90 -p cost_benefit -p greedy -a random_action
 
-        ssdgym dataset joint-gc/mine-v0 --environment ssdgym/JointGC-v0 --agent runs/joint/agent.zip
+        ssdgym zoo dataset joint-gc/mine-v0 --environment ssdgym/JointGC-v0 --agent runs/joint/agent.zip
     """
     from ssdgym.agents.playing.files import source_of
 
@@ -103,19 +103,14 @@ def dataset(
         print_json({**facts, "returns": means, "reference_returns": scores.means, "best": scores.best})
         return
     low, high = scores.means[datasets.RANDOM], scores.means[scores.best]
-    rows = sorted(scores.means, key=lambda label: -scores.means[label])
-    print_table(
-        ["policy or agent"],
-        ["return", "normalised", "in the data"],
-        [
-            (
-                label,
-                f"{scores.means[label]:,.2f}",
-                f"{(scores.means[label] - low) / (high - low):.3f}",
-                f"{len(found.returns.get(label, ()))} episodes",
-            )
-            for label in rows
-        ],
+    print_rows(
+        {
+            "policy or agent": label,
+            "return": f"{mean:,.2f}",
+            "normalised": f"{(mean - low) / (high - low):.3f}",
+            "in the data": f"{len(found.returns.get(label, ()))} episodes",
+        }
+        for label, mean in sorted(scores.means.items(), key=lambda item: -item[1])
     )
     print(f"{name}: {found.episodes} episodes, {found.steps:,} decisions")
     print(found.path)
@@ -148,13 +143,13 @@ def watch(
 
     Examples:
 
-        ssdgym watch
+        ssdgym zoo watch
 
-        ssdgym watch --workload hot90 --policy cost_benefit --fps 25
+        ssdgym zoo watch --workload hot90 --policy cost_benefit --fps 25
 
-        ssdgym watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
+        ssdgym zoo watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
 
-        ssdgym watch --agent runs/demo/agent.zip --gif episode.gif
+        ssdgym zoo watch --agent runs/demo/agent.zip --gif episode.gif
     """
     from rich.console import Console
     from rich.live import Live

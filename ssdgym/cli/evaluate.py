@@ -269,10 +269,6 @@ def evaluate(
 
         ssdgym evaluate --workload zipf99 --workload hot90 --agent runs/demo/agent.zip --policy greedy
 
-        ssdgym evaluate --workload zipf99 --agent random_action --agent my_agents:build --policy greedy
-
-        ssdgym evaluate --device ippbe-mlc --ftl placement=sep_gc --ftl gc.free_blocks=8 --json
-
         ssdgym evaluate -d subftl-tlc-small -w sysbench -p greedy --ftls kind=cgm --ftls kind=subftl
     """
     changes = {

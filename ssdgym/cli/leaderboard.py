@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,49 +9,11 @@ import typer
 
 from ssdgym.cli import options
 from ssdgym.cli.console import console, print_json
-from ssdgym.cli.evaluate import Carried, carry_out, environment_fields, finish
+from ssdgym.cli.evaluate import carry_out, environment_fields, finish
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.experiments.leaderboard.board import SuiteBoard
     from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
-    from ssdgym.experiments.runs.config import ExperimentConfig
-
-
-@dataclass(frozen=True)
-class SuiteRuns:
-    """Runs of some splits of a suite.
-
-    Attributes:
-        config: of the suite; without its own policies and agents where others are named.
-    """
-
-    name: str
-    config: SuiteConfig
-    splits: tuple[Split, ...]
-    experiment: ExperimentConfig
-
-    @classmethod
-    def of(
-        cls, name: str, split: list[str] | None, changes: dict[str, Any], named: dict[str, Any]
-    ) -> SuiteRuns:
-        """Read the options of the command."""
-        from ssdgym.experiments.leaderboard.suites import SPLITS, load_suite
-
-        config = load_suite(name)
-        for word in split or ():
-            if word not in config.splits:
-                raise SsdgymError(
-                    f"--split {word} is none of the suite's; choose {' or '.join(config.splits)}."
-                )
-        splits = tuple(one for one in SPLITS if one in (split or ["test"]))
-        if not splits or any(one not in config.splits for one in splits):
-            raise SsdgymError(f"suite {name} has no split test; choose --split {' or '.join(config.splits)}.")
-        experiment = config.experiment(splits, named or config.deciders, changes)
-        if named:
-            config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
-        return cls(Path(name).stem, config, splits, experiment)
-
 
 #: Suites that are ranked where none is named.
 SUITES = ("wa", "memory", "latency")
@@ -113,7 +74,9 @@ def leaderboard(
 
         ssdgym leaderboard --read results/leaderboard/leaderboard.json --update docs/leaderboard.md
     """
-    from ssdgym.experiments.leaderboard.board import Leaderboard, read_board
+    from ssdgym.experiments.leaderboard.board import Entry, Leaderboard, named_policy, read_board
+    from ssdgym.experiments.leaderboard.standings import suite_board
+    from ssdgym.experiments.leaderboard.suites import load_suite
     from ssdgym.experiments.leaderboard.text import rich_board, write_leaderboard, write_summary
 
     if read is not None:
@@ -124,23 +87,40 @@ def leaderboard(
         named: dict[str, Any] = {"policies": tuple(policy or ())} if policy or agent else {}
         if agent:
             named |= {"agents": agent, "environment": environment_fields(environment, env_arg)}
-        every = [SuiteRuns.of(name, split, changes, named) for name in suite or SUITES]
-        titles = [runs.name for runs in every]
-        if len(set(titles)) < len(titles):
+        suites = {Path(name).stem: load_suite(name) for name in suite or SUITES}
+        if len(suites) < len(suite or SUITES):
             raise SsdgymError("leaderboard: two suites have one name, and so one folder; rename one.")
-        typed = [*(agent or ()), *(policy or ())]
+        splits = {title: _splits_of(title, config, split) for title, config in suites.items()}
+        experiments = {
+            title: config.experiment(splits[title], named or config.deciders, changes)
+            for title, config in suites.items()
+        }
         boards = []
-        for runs in every:
+        for title, config in suites.items():
             carried = carry_out(
-                runs.experiment,
-                out / runs.name,
-                typed,
+                experiments[title],
+                out / title,
+                [*(agent or ()), *(policy or ())],
                 workers=workers,
                 address=address,
                 trust=trust,
                 quiet=as_json,
             )
-            boards.append(_suite_board(runs, carried, as_json))
+            if carried.report.failures:
+                finish(carried, as_json=as_json)  # leaves the command
+            entries = []
+            if named:
+                agents = {run.policy: run.agent for run in carried.runs if run.agent}
+                entries = [
+                    Entry(
+                        label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,)
+                    )
+                    for label, text in agents.items()
+                ] + [named_policy(one) for one in experiments[title].policies]
+                config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
+            pages = experiments[title].host_pages or 0, experiments[title].warmup  # suites have them
+            results = carried.report.results
+            boards.append(suite_board(title, config, splits[title], results, pages, entries))
         board = Leaderboard(suites=tuple(boards))
         paths = write_leaderboard(board, out)
     paths += [write_summary(page, board) for page in update or ()]
@@ -153,22 +133,14 @@ def leaderboard(
         print(path)
 
 
-def _suite_board(suite_runs: SuiteRuns, carried: Carried, as_json: bool) -> SuiteBoard:
-    """Rank what was run; where runs have failed, report that and leave the command."""
-    from ssdgym.experiments.leaderboard.board import Entry, named_policy
-    from ssdgym.experiments.leaderboard.standings import suite_board
+def _splits_of(name: str, config: SuiteConfig, wanted: list[str] | None) -> tuple[Split, ...]:
+    """Return the splits of a suite that an option names, in order; without one the test split."""
+    from ssdgym.experiments.leaderboard.suites import SPLITS
 
-    experiment, suite = suite_runs.experiment, suite_runs.config
-    if carried.report.failures:
-        finish(carried, as_json=as_json)
-    assert experiment.host_pages is not None, "suites have it"
-    named = []
-    if not (suite.policies or suite.rules or suite.agents):
-        agents = {run.policy: run.agent for run in carried.runs if run.agent}
-        named = [
-            Entry(label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,))
-            for label, text in agents.items()
-        ]
-        named += map(named_policy, experiment.policies)
-    pages = experiment.host_pages, experiment.warmup
-    return suite_board(suite_runs.name, suite, suite_runs.splits, carried.report.results, pages, named)
+    choice = f"choose {' or '.join(config.splits)}."
+    for word in wanted or ():
+        if word not in config.splits:
+            raise SsdgymError(f"--split {word} is none of the suite's; {choice}")
+    if not wanted and "test" not in config.splits:
+        raise SsdgymError(f"suite {name} has no split test: give --split, and {choice}")
+    return tuple(one for one in SPLITS if one in (wanted or ["test"]))

@@ -1,37 +1,17 @@
-"""Commands that train agents, export them, and list those of the zoo."""
+"""`ssdgym train`, and `ssdgym zoo`: what can be done with agents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import console, print_json, table_of
+from ssdgym.cli.console import print_json
+from ssdgym.cli.episodes import dataset, watch
 from ssdgym.cli.options import AsJson
 from ssdgym.config.fields import with_changes
-from ssdgym.errors import SsdgymError
-
-if TYPE_CHECKING:
-    from ssdgym.agents.zoo.described import ZooAgent
-
-
-_OF_AGENTS = ("cmaes", "torch", "safetensors", "stable_baselines3", "sb3_contrib")
-
-
-@contextmanager
-def agents_extra(instead: str = "") -> Iterator[None]:
-    """Say what to install where an import lacks a package of the extra `agents`, and what to do instead."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _OF_AGENTS:
-            raise
-        raise SsdgymError(
-            f"agents need the package {error.name}: install it with pip install 'ssdgym[agents]'{instead}"
-        ) from error
+from ssdgym.errors import SsdgymError, needing
 
 
 def train(
@@ -59,7 +39,9 @@ def train(
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed; default: as configured.")
     ] = None,
     device: Annotated[str | None, typer.Option("--device", "-d", help="Device to train on.")] = None,
-    workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", "-w", help="Workload to train on; repeat for more.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an agent with the algorithm of its configuration: ppo, fast_ppo, cmaes or evolution.
@@ -72,6 +54,8 @@ def train(
 
         ssdgym train ppo-demo --out runs/zipf --workload zipf99
 
+        ssdgym train ppo-demo --workload zipf99 --workload hot90 --import my_lab
+
         ssdgym train --out runs/zipf --resume --decisions 800000
 
         ssdgym train ppo-smoke --algorithm fast_ppo --seed 3 --json
@@ -83,7 +67,7 @@ def train(
 
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
-    with agents_extra():
+    with needing("agents", "agents need"):
         from ssdgym.agents.training.train import train as learn
         from ssdgym.experiments.leaderboard import training
 
@@ -95,7 +79,11 @@ def train(
         "--generations": ("generations", generations, is_evolution),
         "--seed": ("seed", seed, True),
         "--device": ("environment.kwargs.device", device, not is_evolution),
-        "--workload": ("environment.kwargs.workload", workload, not is_evolution),
+        "--workload": (
+            "environment.kwargs.workload",
+            workload[0] if workload and len(workload) == 1 else workload,
+            not is_evolution,
+        ),
         "--resume": ("", resume or None, not is_evolution),
     }
     given = {option: one for option, one in options.items() if one[1] is not None}
@@ -105,7 +93,12 @@ def train(
     changes = {field: value for field, value, _ in given.values() if field}
     settings: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes), "training")
     writable_folder(out)
-    others = [f"{name} {one[1]}" for name, one in given.items() if name not in ("--seed", "--resume")]
+    others = [
+        f"{name} {value}"
+        for name, one in given.items()
+        if name not in ("--seed", "--resume")
+        for value in (workload or () if name == "--workload" else one[1:2])
+    ]
     command = " ".join([f"ssdgym train {config} --seed {settings.seed}", *others])
     if is_evolution:
         agent = training.evolve(settings, out, progress=not as_json, overwrite=overwrite, command=command)
@@ -141,15 +134,13 @@ def export(
 
     Examples:
 
-        ssdgym export runs/first/agent.zip --out victim.h
+        ssdgym zoo export victim-v1 --out victim.h
 
-        ssdgym export victim-v1 --out victim.h
-
-        ssdgym export runs/first/agent.zip --out victim.h --name victim --json
+        ssdgym zoo export runs/first/agent.zip --out victim.h --name victim --json
     """
     from ssdgym.files import write_bytes
 
-    with agents_extra():
+    with needing("agents", "agents need"):
         from ssdgym.agents.agent import Agent
         from ssdgym.agents.c_header import c_header
         from ssdgym.agents.card import cost_of
@@ -167,57 +158,13 @@ def export(
     )
 
 
-zoo = typer.Typer(help="Agents that come with ssdgym, each a rule by name: agent:NAME.", no_args_is_help=True)
-#: What a table needs to keep what an agent is trained with on few lines.
-_WIDTH = 150
-
-
-@zoo.command("list")
-def list_agents(as_json: AsJson = False) -> None:
-    """List the agents: what they decide, what they cost, what trained them, and what was measured of them.
-
-    Examples:
-
-        ssdgym zoo list
-
-        ssdgym zoo list --json
-    """
-    from ssdgym.agents.zoo.described import described_zoo
-
-    agents = described_zoo()
-    if as_json:
-        print_json([agent.as_dict() for agent in agents])
-        return
-    if not agents:
-        print("The zoo is empty.")
-        return
-    words, numbers = (
-        ["name", "decides", "network", "trained with", "results"],
-        ["features", "multiply-adds", "bytes"],
-    )
-    rows = [
-        (agent.name, agent.decides, agent.network, _training(agent), _results(agent), *_numbers(agent))
-        for agent in agents
-    ]
-    console(_WIDTH).print(table_of(words, numbers, rows))
-
-
-def _training(agent: ZooAgent) -> str:
-    """Return the command, or what has trained the agent, and on what."""
-    made = agent.made
-    words = {"seed": "seed {}", "suite": "suite {}", "split_digest": "splits {:.12}"}
-    facts = ", ".join(form.format(made[name]) for name, form in words.items() if name in made)
-    return "\n".join(filter(None, (str(made.get("command", made["trained_by"])), facts)))
-
-
-def _results(agent: ZooAgent) -> str:
-    return "\n".join(f"{name}: {value:,.4g}" for name, value in agent.card.results.items()) or "-"
-
-
-def _numbers(agent: ZooAgent) -> tuple[str, str, str]:
-    cost = agent.cost
-    each = f" + {cost.candidate_multiply_adds:,} each" if cost.candidate_multiply_adds else ""
-    return str(len(agent.features)), f"{cost.shared_multiply_adds:,}{each}", f"{cost.weight_bytes:,}"
+zoo = typer.Typer(
+    help="Show, export, watch and record agents: those that come with ssdgym (agent:NAME) and your own.",
+    no_args_is_help=True,
+)
+zoo.command("export")(export)
+zoo.command("watch")(watch)
+zoo.command("dataset")(dataset)
 
 
 @zoo.command("show")
@@ -230,8 +177,6 @@ def show_agent(
     Examples:
 
         ssdgym zoo show runs/first/agent.zip
-
-        ssdgym zoo show runs/first/agent.zip --json
     """
     from ssdgym.agents.zoo.described import described_agent
 

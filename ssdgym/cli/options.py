@@ -120,6 +120,8 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
     Raises:
         SsdgymError: a text is not `KEY=VALUE`, or a key is given twice.
     """
+    from ssdgym.config.loading import parse_value
+
     found: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
     for option in options or ():
         key, equals, text = option.partition("=")
@@ -129,7 +131,9 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
             raise SsdgymError(f"--ftl {option!r}: {key} is already set to {found[key]!r}; give it once")
         if (other := overlapping(key, found)) is not None:
             raise SsdgymError(f"--ftl {option!r}: {other} is set, too; give either the whole or its fields")
-        found[key] = _scalar(option, text)
+        found[key] = parse_value(text, f"--ftl {option!r}")
+        if isinstance(found[key], list | dict):
+            raise SsdgymError(f"--ftl {option!r}: its value must be a number or a word")
     return tuple(sorted(found.items()))
 
 
@@ -187,27 +191,9 @@ def recorded_options(source: str, **fields: Any) -> WorkloadConfig:
     return load_workload({**model.model_dump(), **given})
 
 
-def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> WorkloadConfig:
-    """Return several workloads on one device, each in an equal part of its logical space."""
-    from ssdgym.workloads.stream import load_workload
-
-    tenants = [{"name": name, "workload": workload}]
-    tenants += [{"name": other, "workload": load_workload(other)} for other in others]
-    return load_workload({"kind": "tenants", "tenants": tenants})
-
-
 def parse_seeds(text: str) -> list[int]:
     """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends."""
     try:
         return list(read_seeds(text))
     except ValueError as error:
         raise SsdgymError(f"--seeds {text!r}: {error}") from None
-
-
-def _scalar(option: str, text: str) -> Any:
-    from ssdgym.config.loading import parse_value
-
-    value = parse_value(text, f"--ftl {option!r}")
-    if isinstance(value, list | dict):
-        raise SsdgymError(f"--ftl {option!r}: its value must be a number or a word")
-    return value

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar, progress_note
+from ssdgym.cli.console import compile_note, print_json, print_rows, print_table, progress_bar, progress_note
 from ssdgym.cli.options import AsJson, Trust
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.replay import Replay
 
 
@@ -60,6 +57,7 @@ def replay(
     """
     from ssdgym.experiments.results import find_results, read_results
     from ssdgym.experiments.runs.replay import choose
+    from ssdgym.experiments.runs.replay import replay as replay_rows
     from ssdgym.experiments.runs.replay import sample as draw
 
     path = find_results(results)
@@ -70,7 +68,10 @@ def replay(
     if is_one and sample is not None:
         raise SsdgymError("--sample draws results, and --row and --where name one: give one of the three")
     rows = [choose(stored, row, where or (), str(path))] if is_one else draw(stored, sample or _SAMPLE, seed)
-    found = _replayed(path, stored, rows, workers, trust=trust, quiet=as_json)
+    compile_note(quiet=as_json)
+    with progress_bar("runs", quiet=as_json) as advance:
+        advance(0, len(rows))
+        found = replay_rows(stored, rows, str(path), workers, advance, trust=trust)
     if is_one and found[0].error is not None:
         raise found[0].error
     reproduce = sum(one.reproduces for one in found)
@@ -79,54 +80,35 @@ def replay(
     elif is_one:
         _print_one(found[0])
     else:
-        _print_all(found)
+        heads = {name: name for name in _SHOWN} | {"ftl": "FTL"}
+        print_rows(
+            {
+                "row": str(one.row),
+                **{head: str(getattr(one.stored, name)) for name, head in heads.items()},
+                "verdict": _outcome(one),
+            }
+            for one in found
+        )
         print(f"{reproduce} of {len(found)} results reproduce, out of {len(stored)} in {path}")
-        _note_code(found)
+    for other in dict.fromkeys(other for one in found for other in one.other_code) if not as_json else ():
+        name = {"version": "ssdgym", "engine_hash": "engine"}[other.column]
+        note = f"note: stored by {name} {other.stored}, replayed by {name} {other.measured}"
+        progress_note(note, quiet=False)
     if reproduce < len(found):
         raise typer.Exit(DIFFERENT)
-
-
-def _replayed(
-    path: Path, stored: Sequence[Result], rows: Sequence[int], workers: int, *, trust: bool, quiet: bool
-) -> list[Replay]:
-    from ssdgym.experiments.runs.replay import replay as replay_rows
-
-    compile_note(quiet=quiet)
-    with progress_bar("runs", quiet=quiet) as advance:
-        advance(0, len(rows))
-        return replay_rows(stored, rows, str(path), workers, advance, trust=trust)
 
 
 def _print_one(found: Replay) -> None:
     stored = found.stored
     print(f"row {found.row}: {stored.policy} on {stored.workload} ({stored.device}), seed {stored.seed}")
     if found.differences:
-        rows = (
-            [_text(value) for value in (one.column, one.stored, one.measured)] for one in found.differences
-        )
+        rows = ([_text(text) for text in (one.column, one.stored, one.measured)] for one in found.differences)
         print_table(["column"], ["stored", "replayed"], rows)
-    _note_code([found])
     metrics = sum(name.startswith("metrics/") for name in stored.as_row())
     if found.reproduces:
         print(f"reproduces: all {metrics} metrics are the same")
     else:
         print(f"does not reproduce: {len(found.differences)} columns differ")
-
-
-def _note_code(found: Sequence[Replay]) -> None:
-    """Say where results are of another version or engine than this one."""
-    for other in dict.fromkeys(other for one in found for other in one.other_code):
-        name = {"version": "ssdgym", "engine_hash": "engine"}[other.column]
-        progress_note(
-            f"note: stored by {name} {other.stored}, replayed by {name} {other.measured}", quiet=False
-        )
-
-
-def _print_all(found: Sequence[Replay]) -> None:
-    rows = (
-        [str(one.row), *(str(getattr(one.stored, name)) for name in _SHOWN), _outcome(one)] for one in found
-    )
-    print_table(["row", "policy", "workload", "device", "FTL", "seed", "verdict"], [], rows)
 
 
 def _outcome(found: Replay) -> str:

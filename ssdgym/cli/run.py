@@ -15,7 +15,6 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.config.device import DeviceConfig
-    from ssdgym.experiments.results import Result
 
 #: Length of a run of a generated workload that does not end by itself.
 DEFAULT_HOST_PAGES = 1_000_000
@@ -107,17 +106,11 @@ def run(
 
         ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000
 
-        ssdgym run --workload trace.csv.gz --loops 5 --json
-
         ssdgym run --workload trace.csv.gz --transform "only(ops=write)" --transform "head(requests=10000)"
-
-        ssdgym run --workload synthetic:hm_0 --queue-depth 32
 
         ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant synthetic:fin1
 
         ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
-
-        ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
 
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
@@ -132,6 +125,7 @@ def run(
     from ssdgym.files import writable_folder
     from ssdgym.policy import usual_policy
     from ssdgym.policy.names import import_rules
+    from ssdgym.workloads.stream import load_workload
 
     source = options.recorded_options(
         workload,
@@ -147,7 +141,9 @@ def run(
         volumes=volumes,
     )
     if tenant:
-        source = options.with_tenants(workload, source, tenant)
+        tenants: list[dict[str, Any]] = [{"name": workload, "workload": source}]
+        tenants += [{"name": other, "workload": load_workload(other)} for other in tenant]
+        source = load_workload({"kind": "tenants", "tenants": tenants})
         workload = " + ".join([workload, *tenant])
     if source.is_endless and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
@@ -193,7 +189,9 @@ def run(
     print(f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}")
     for line in understood(source):
         print(line)
-    _print_metrics(result)
+    row = {name.removeprefix("metrics/"): value for name, value in result.as_row().items()}
+    rows = [[name, _text(value)] for name, value in row.items() if result.measured(name)]
+    print_table(["metric"], ["value"], [*rows, ["wall_seconds", f"{result.wall_seconds:.2f}"]])
     if result.assumed:
         print(f"Assumed of this workload, not published: {result.assumed}")
     for line in [*overflow_notes([result]), *paths]:
@@ -211,13 +209,7 @@ def _threshold(value: float | None) -> dict[str, Any]:
     return {"gc.free_blocks": int(value)}
 
 
-def _print_metrics(result: Result) -> None:
-    row = {name.removeprefix("metrics/"): value for name, value in result.as_row().items()}
-    rows = [[name, _number(value)] for name, value in row.items() if result.measured(name)]
-    print_table(["metric"], ["value"], [*rows, ["wall_seconds", f"{result.wall_seconds:.2f}"]])
-
-
-def _number(value: Any) -> str:
+def _text(value: float) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

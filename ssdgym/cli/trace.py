@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdgym.cli.console import console, print_json, table_of
+from ssdgym.cli.console import console, print_json, print_rows, table_of
 from ssdgym.cli.options import (
     AsJson,
     Columns,
@@ -26,24 +26,94 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.workloads.traces.distributions import Distribution
     from ssdgym.workloads.traces.recorded import PlayedConfig
     from ssdgym.workloads.traces.statistics import RecordSummary
 
 
 #: Volumes named one by one; a trace may have thousands.
 TOP_VOLUMES = 8
+_ALWAYS = ("reads", "writes")
+_BYTES = {
+    "read": "bytes_read",
+    "written": "bytes_written",
+    "unique read (4-KiB pages)": "unique_bytes_read",
+    "unique written (4-KiB pages)": "unique_bytes_written",
+    "unique written (byte by byte)": "exact_unique_bytes_written",
+    "unique read or written (4-KiB pages)": "unique_bytes",
+    "trimmed": "bytes_trimmed",
+}
+_BURSTS = {
+    "index of dispersion of arrivals in 0.1, 1, 10 s (independent: 1)": "dispersion",
+    "peak over mean of arrivals in 0.1, 1, 10 s": "peak_to_mean",
+}
 _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
     """Return a table of `trace_facts` without the histograms."""
     table = table_of(["measure"], ["value"], ())
-    for rows in (_request_rows, _byte_rows, _order_rows, _burst_rows, _skew_rows, _volume_rows):
-        for name, value in rows(facts):
-            table.add_row(name, value)
+    for section in _sections(facts):
+        for row in section:
+            table.add_row(*row)
         table.add_section()
     return table
+
+
+def _sections(facts: dict[str, Any]) -> Iterator[list[tuple[str, str]]]:
+    """Yield names and values, those that belong together at a time."""
+
+    def counted(number: int) -> str:
+        return f"{number:,} ({_percent(number / facts['requests'])})"
+
+    kinds = [kind for kind in ("reads", "writes", "trims", "flushes") if facts[kind] or kind in _ALWAYS]
+    yield [("requests", f"{facts['requests']:,}"), *((kind, counted(facts[kind])) for kind in kinds)]
+    yield [
+        *((name, _gib(facts[key])) for name, key in _BYTES.items() if facts[key] or name != "trimmed"),
+        ("overwrite factor (written / unique written)", _decimals(facts["overwrite_factor"])),
+    ]
+    yield [
+        ("duration", f"{facts['duration_s']:,.3f} s"),
+        (
+            "sequential (start where the request before on the volume ended)",
+            _percent(facts["sequential_share"]),
+        ),
+        ("out of order (earlier than one before)", f"{facts['out_of_order']:,}"),
+        ("skipped lines", f"{facts['skipped_lines']:,}"),
+    ]
+    bursts, runs, skew, lives = (facts[name] for name in ("bursts", "runs", "skew", "lives"))
+    yield [
+        *((name, ", ".join(map(_rounded, bursts[key].values()))) for name, key in _BURSTS.items()),
+        ("Hurst exponent of arrivals (aggregated variance; independent: 0.5)", _decimals(bursts["hurst"])),
+        (
+            "mean run of one operation (in random order)",
+            f"{_decimals(runs['mean'])} ({_decimals(runs['independent'])})",
+        ),
+    ]
+    sampled = "share of the written pages that these four were counted on"
+    yield [
+        *(
+            (
+                f"page writes to the most written {share} % of written pages",
+                _percent(skew[f"top_{share}_percent_share"]),
+            )
+            for share in (1, 10, 20)
+        ),
+        ("written pages that are written once", _percent(skew["written_once_share"])),
+        *([(sampled, _percent(skew["sampled_share"]))] if skew["sampled_share"] < 1 else ()),
+        ("correlation of the lives of neighbouring writes (independent: 0)", _decimals(lives["correlation"])),
+        *(
+            [("share of the writes that it was counted on", _percent(lives["sampled_share"]))]
+            if lives["sampled_share"] < 1
+            else ()
+        ),
+    ]
+    volumes = sorted(facts["volumes"].items(), key=lambda item: -item[1])
+    others = [requests for _, requests in volumes[TOP_VOLUMES:]]
+    yield [
+        ("volumes", f"{len(volumes):,}"),
+        *((f"  requests on {name}", counted(requests)) for name, requests in volumes[:TOP_VOLUMES]),
+        *([(f"  requests on {len(others):,} others", counted(sum(others)))] if others else ()),
+    ]
 
 
 def distribution_table(facts: dict[str, Any]) -> Table:
@@ -55,23 +125,20 @@ def distribution_table(facts: dict[str, Any]) -> Table:
     gaps = facts["gaps_ns"]
     if gaps["mean"] is not None:
         name = f"time to the next request (µs; percentiles within {gaps['relative_error']:.1%})"
-        percentiles = (_four_digits(gaps[column] / 1000) for column in ("p50", "p90", "p99"))
+        percentiles = (_rounded(gaps[column] / 1000, 4) for column in ("p50", "p90", "p99"))
         table.add_row(name, f"{gaps['mean'] / 1000:,.1f}", *percentiles, f"{gaps['max'] / 1000:,.1f}")
     return table
 
 
-def size_table(summary: RecordSummary) -> Table:
-    """Return how many requests have which size, by powers of two."""
-    reads, writes = _octaves(summary.read_sizes), _octaves(summary.write_sizes)
-    rows = (
-        [
-            f"{_size(low)} to below {_size(high)}",
-            f"{reads.get((low, high), 0):,}",
-            f"{writes.get((low, high), 0):,}",
-        ]
-        for low, high in sorted(reads.keys() | writes.keys())
+def size_rows(summary: RecordSummary) -> Iterator[dict[str, Any]]:
+    """Yield how many requests have which size, by powers of two."""
+    reads, writes = (
+        {(low, below): count for low, below, count in sizes.octaves()}
+        for sizes in (summary.read_sizes, summary.write_sizes)
     )
-    return table_of(["request size"], ["reads", "writes"], rows)
+    for low, below in sorted(reads.keys() | writes.keys()):
+        counts = {"reads": reads.get((low, below), 0), "writes": writes.get((low, below), 0)}
+        yield {"request size": f"{_size(low)} to below {_size(below)}", **counts}
 
 
 def comparison_table(facts: dict[str, Any]) -> Table:
@@ -87,85 +154,6 @@ def comparison_table(facts: dict[str, Any]) -> Table:
     return table_of(["column"], ["generated", "published", "deviation"], rows)
 
 
-def _request_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "requests", f"{facts['requests']:,}"
-    for kind in ("reads", "writes", "trims", "flushes"):
-        if facts[kind] or kind in ("reads", "writes"):
-            yield kind, f"{facts[kind]:,} ({_percent(facts[kind] / facts['requests'])})"
-
-
-def _byte_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, key in (
-        ("read", "bytes_read"),
-        ("written", "bytes_written"),
-        ("unique read (4-KiB pages)", "unique_bytes_read"),
-        ("unique written (4-KiB pages)", "unique_bytes_written"),
-        ("unique written (byte by byte)", "exact_unique_bytes_written"),
-        ("unique read or written (4-KiB pages)", "unique_bytes"),
-    ):
-        yield name, _gib(facts[key])
-    if facts["bytes_trimmed"]:
-        yield "trimmed", _gib(facts["bytes_trimmed"])
-    factor = facts["overwrite_factor"]
-    yield "overwrite factor (written / unique written)", "-" if factor is None else f"{factor:.2f}"
-
-
-def _order_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "duration", f"{facts['duration_s']:,.3f} s"
-    yield (
-        "sequential (start where the request before on the volume ended)",
-        _percent(facts["sequential_share"]),
-    )
-    yield "out of order (earlier than one before)", f"{facts['out_of_order']:,}"
-    yield "skipped lines", f"{facts['skipped_lines']:,}"
-
-
-def _burst_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    bursts, runs = facts["bursts"], facts["runs"]
-    for name, key in (
-        ("index of dispersion of arrivals in 0.1, 1, 10 s (independent: 1)", "dispersion"),
-        ("peak over mean of arrivals in 0.1, 1, 10 s", "peak_to_mean"),
-    ):
-        yield name, ", ".join(_three_digits(value) for value in bursts[key].values())
-    yield "Hurst exponent of arrivals (aggregated variance; independent: 0.5)", _decimals(bursts["hurst"])
-    yield (
-        "mean run of one operation (in random order)",
-        f"{_decimals(runs['mean'])} ({_decimals(runs['independent'])})",
-    )
-
-
-def _skew_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    skew = facts["skew"]
-    for percent in (1, 10, 20):
-        name = f"page writes to the most written {percent} % of written pages"
-        yield name, _percent(skew[f"top_{percent}_percent_share"])
-    yield "written pages that are written once", _percent(skew["written_once_share"])
-    if skew["sampled_share"] < 1:
-        yield "share of the written pages that these four were counted on", _percent(skew["sampled_share"])
-    lives = facts["lives"]
-    yield "correlation of the lives of neighbouring writes (independent: 0)", _decimals(lives["correlation"])
-    if lives["sampled_share"] < 1:
-        yield "share of the writes that it was counted on", _percent(lives["sampled_share"])
-
-
-def _volume_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    volumes = sorted(facts["volumes"].items(), key=lambda item: -item[1])
-    yield "volumes", f"{len(volumes):,}"
-    for name, requests in volumes[:TOP_VOLUMES]:
-        yield f"  requests on {name}", f"{requests:,} ({_percent(requests / facts['requests'])})"
-    others = volumes[TOP_VOLUMES:]
-    if others:
-        requests = sum(count for _, count in others)
-        yield (
-            f"  requests on {len(others):,} others",
-            f"{requests:,} ({_percent(requests / facts['requests'])})",
-        )
-
-
-def _octaves(sizes: Distribution) -> dict[tuple[int, int], int]:
-    return {(first, below): count for first, below, count in sizes.octaves()}
-
-
 def _size(size_bytes: int) -> str:
     for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size_bytes >= scale:
@@ -177,16 +165,16 @@ def _gib(size_bytes: int) -> str:
     return f"{size_bytes / 2**30:,.3f} GiB"
 
 
-def _four_digits(value: float) -> str:
-    return f"{float(f'{value:.4g}'):,g}" if value < 1000 else f"{float(f'{value:.4g}'):,.0f}"
-
-
 def _decimals(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def _three_digits(value: float | None) -> str:
-    return "-" if value is None else f"{float(f'{value:.3g}'):,g}"
+def _rounded(value: float | None, digits: int = 3) -> str:
+    """Return a number with so many significant digits, and without an exponent."""
+    if value is None:
+        return "-"
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,g}" if rounded < 1000 else f"{rounded:,.0f}"
 
 
 def _percent(share: float | None) -> str:
@@ -271,8 +259,8 @@ def info(
     print(f"{source} ({facts['format']})")
     for line in understood(config):
         print(line)
-    for table in (facts_table(facts), distribution_table(facts), size_table(summary)):
-        console().print(table)
+    console().print(facts_table(facts), distribution_table(facts))
+    print_rows(size_rows(summary))
     if facts.get("published"):
         console().print(comparison_table(facts))
     for field, reason in facts.get("assumed", {}).items():

@@ -116,6 +116,8 @@ def fit(
 
         ssdgym trace fit trace:w92 trace:fin1 --markdown
     """
+    import yaml
+
     from ssdgym.files import write_bytes
     from ssdgym.workloads.synthetic.twin import fit_twin
     from ssdgym.workloads.traces.statistics import summarize
@@ -139,38 +141,35 @@ def fit(
         if not summary.requests:
             raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
         with progress_bar("candidates", quiet=as_json or as_markdown) as advance:
-            twins[source] = fit_twin(summary, config.records().volumes, _name(source), seed, advance)
+            name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
+            twins[source] = fit_twin(summary, config.records().volumes, name, seed, advance)
+    fields = {
+        source: twin.config.model_dump(mode="json", exclude_unset=True) for source, twin in twins.items()
+    }
     if out is not None:
-        write_bytes(out, _text(twins[sources[0]]).encode())
+        written = {"kind": "synthetic", **fields[sources[0]]}
+        write_bytes(out, yaml.safe_dump(written, sort_keys=False, width=110).encode())
     if as_json:
-        print_json([{"source": source, **_facts(twin)} for source, twin in twins.items()])
+        print_json(
+            [
+                {
+                    "source": source,
+                    "synthetic": fields[source],
+                    "figures": {name: {"trace": real, "twin": made} for name, real, made in twin.figures()},
+                }
+                for source, twin in twins.items()
+            ]
+        )
     elif as_markdown:
         print("\n".join(_markdown(twins)))
     else:
         console().print(table_of(["trace", ""], [*_HEADS.values()], _rows(twins)))
         for twin in twins.values():
-            print(_chosen(twin))
-
-
-def _name(source: str) -> str:
-    """Return the name of the twin: that of the trace up to the first dot."""
-    return Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
-
-
-def _text(twin: Twin) -> str:
-    """Return the synthetic trace as a YAML file."""
-    import yaml
-
-    fields = twin.config.model_dump(mode="json", exclude_unset=True)
-    return yaml.safe_dump({"kind": "synthetic", **fields}, sort_keys=False, width=110)
-
-
-def _facts(twin: Twin) -> dict[str, Any]:
-    """Return the figures for JSON."""
-    return {
-        "synthetic": twin.config.model_dump(mode="json", exclude_unset=True),
-        "figures": {name: {"trace": real, "twin": made} for name, real, made in twin.figures()},
-    }
+            writes = twin.config.writes
+            print(
+                f"{twin.config.name}: replay_share {writes.replay_share:g}, replay_requests "
+                f"{writes.replay_requests}, footprint_factor {twin.config.footprint_factor:g}"
+            )
 
 
 def _rows(twins: dict[str, Twin]) -> list[list[str]]:
@@ -189,15 +188,6 @@ def _markdown(twins: dict[str, Twin]) -> list[str]:
     heads = ["trace", "", *_HEADS.values()]
     lines = [heads, ["---", "---", *("---:" for _ in _HEADS)], *_rows(twins)]
     return ["| " + " | ".join(cells) + " |" for cells in lines]
-
-
-def _chosen(twin: Twin) -> str:
-    """Return what was searched."""
-    writes = twin.config.writes
-    return (
-        f"{twin.config.name}: replay_share {writes.replay_share:g}, replay_requests "
-        f"{writes.replay_requests}, footprint_factor {twin.config.footprint_factor:g}"
-    )
 
 
 def _shown(name: str, value: float | None) -> str:

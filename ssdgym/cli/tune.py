@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from ssdgym.cli.console import compile_note, console, print_json, progress_bar, progress_note
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
-
-if TYPE_CHECKING:
-    from ssdgym.experiments.sweeps.outcome import SweepOutcome
 
 #: Exit code where a trial failed.
 FAILED = 1
@@ -80,29 +77,18 @@ def tune(
         )
         raise
     if as_json:
-        print_json(_as_dict(outcome))
+        agent = outcome.best_agent
+        best = outcome.best.number if outcome.best else None
+        files = [str(path) for path in outcome.files]
+        facts = {"trials": outcome.rows(), "best": best, "agent": str(agent) if agent else None}
+        print_json({**facts, "command": outcome.command, "files": files})
     else:
-        _print(outcome)
+        console().print(outcome.table.to_rich())
+        for trial in outcome.trials:
+            if trial.error:
+                print(f"trial {trial.number} failed: {trial.error}", file=sys.stderr)
+        if outcome.command:
+            print("The best trial on seeds that have not chosen it:\n", outcome.command, "\n", sep="")
+        for path in outcome.files:
+            print(path)
     return FAILED if any(trial.state == "failed" for trial in outcome.trials) else 0
-
-
-def _print(outcome: SweepOutcome) -> None:
-    console().print(outcome.table.to_rich())
-    for trial in outcome.trials:
-        if trial.error:
-            print(f"trial {trial.number} failed: {trial.error}", file=sys.stderr)
-    if outcome.command:
-        print("The best trial on seeds that have not chosen it:\n", outcome.command, "\n", sep="")
-    for path in outcome.files:
-        print(path)
-
-
-def _as_dict(outcome: SweepOutcome) -> dict[str, Any]:
-    agent = outcome.best_agent
-    return {
-        "trials": outcome.rows(),
-        "best": outcome.best.number if outcome.best else None,
-        "agent": str(agent) if agent else None,
-        "command": outcome.command,
-        "files": [str(path) for path in outcome.files],
-    }

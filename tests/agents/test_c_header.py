@@ -191,8 +191,8 @@ def test_c_header__a_weight_that_is_no_number__refused() -> None:
 def test_export__writes_a_header_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent = trained().save(tmp_path / "agent.zip")
     out = tmp_path / "victim.h"
-    assert main(["export", str(agent), "--out", str(out), "--name", "victim"]) == 0
+    assert main(["zoo", "export", str(agent), "--out", str(out), "--name", "victim"]) == 0
     assert "victim_choose" in out.read_text() and "multiply-adds" in capsys.readouterr().out
-    assert main(["export", str(agent), "--out", str(out)]) == 2
+    assert main(["zoo", "export", str(agent), "--out", str(out)]) == 2
     assert "--overwrite to replace it" in capsys.readouterr().err
-    assert main(["export", str(agent), "--out", str(out), "--overwrite"]) == 0
+    assert main(["zoo", "export", str(agent), "--out", str(out), "--overwrite"]) == 0

@@ -1,4 +1,4 @@
-"""`ssdgym dataset`: a data set of Minari is written, loaded back and trained on."""
+"""`ssdgym zoo dataset`: a data set of Minari is written, loaded back and trained on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def mixed(printed: Callable[..., Any]) -> dict[str, Any]:
     """Return what the command prints of a data set that greedy and random actions have played in turn."""
     words = ("erase/mixed-v0", "--policy", "greedy", "--agent", "random_action", "--episodes", 3, "--seed", 7)
-    found: dict[str, Any] = printed("dataset", *words, *SMALL)
+    found: dict[str, Any] = printed("zoo", "dataset", *words, *SMALL)
     return found
 
 
@@ -90,19 +90,19 @@ def test_example__trains_on_the_data_set(mixed: dict[str, Any], algorithm: str) 
 def test_wrong_input__is_one_sentence_and_writes_nothing(
     words: list[str], said: str, refusal: Callable[..., str], folder: Path
 ) -> None:
-    assert said in refusal("dataset", *words, *SMALL)
+    assert said in refusal("zoo", "dataset", *words, *SMALL)
     assert not list(folder.iterdir())
 
 
 def test_dataset__there_is_one_of_that_id__says_what_to_do(
     mixed: dict[str, Any], refusal: Callable[..., str]
 ) -> None:
-    assert "give the next version" in refusal("dataset", "erase/mixed-v0", *SMALL)
+    assert "give the next version" in refusal("zoo", "dataset", "erase/mixed-v0", *SMALL)
 
 
 def test_minari__missing__says_what_to_install(
     refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
-    said = refusal("dataset", "aa/b-v0")
+    said = refusal("zoo", "dataset", "aa/b-v0")
     assert "package minari: install it with pip install 'ssdgym[offline]'" in said

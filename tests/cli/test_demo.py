@@ -63,7 +63,7 @@ def test_demo__without_torch__says_what_to_install_or_leave_out(tmp_path: Path) 
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == WRONG_INPUT and found.stdout == ""
     assert found.stderr == (
-        "ssdgym: agents need the package torch: install it with pip install 'ssdgym[agents]', "
-        "or leave PPO out with --no-ppo\n"
+        "ssdgym: PPO (leave it out with --no-ppo) needs the package torch: install it with "
+        "pip install 'ssdgym[agents]'\n"
     )
     assert not (tmp_path / "out").exists()

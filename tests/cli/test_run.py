@@ -32,9 +32,8 @@ COMMANDS = (
     "reproduce",
     "train",
     "tune",
-    "bench",
     "doctor",
-    "warmup",
+    "list",
     "demo",
     "trace info",
     "trace convert",
@@ -71,10 +70,10 @@ def test_environments__are_imported_without_what_reads_traces() -> None:
 
 
 @pytest.mark.slow
-def test_warmup__again__compiles_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_doctor_compile__again__compiles_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         capfd.readouterr()
-        assert main(["warmup"]) == 0
+        assert main(["doctor", "--compile"]) == 0
     said = capfd.readouterr().err
     assert said.startswith("the engine and the environments are compiled, after ")
 
@@ -272,7 +271,7 @@ def test_ftl__reads_numbers_and_words_and_sorts_by_name() -> None:
 def test_warning__is_one_line_without_a_place_in_the_code() -> None:
     code = (
         "import warnings; from ssdgym import cli\n"
-        "cli._command_tree = lambda: lambda **_: warnings.warn('a\\nb')\ncli.main([])"
+        "cli.command_tree = lambda _: lambda **_: warnings.warn('a\\nb')\ncli.main([])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stderr == "ssdgym: a b\n"

@@ -26,20 +26,20 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_list__a_line_for_each_agent(one_agent: Path, run: Run) -> None:
-    printed = run(["zoo", "list"]).out
-    for text in ("victim-v0", "ssdgym train v1", "suite wa", "ratio [test]: 1.01", "24 + 99 each"):
+    printed = run(["list", "agents"]).out
+    for text in ("victim-v0", "ssdgym train v1", "suite wa"):
         assert text in printed
 
 
 def test_list__as_json(one_agent: Path, printed: Callable[..., Any]) -> None:
-    (found,) = printed("zoo", "list")
+    (found,) = printed("list", "agents")
     assert (found["name"], found["decides"], found["suite"]) == ("victim-v0", "victim", "wa")
     assert found["features"][0] == "log_benefit" and found["results"] == {"ratio [test]": 1.01}
 
 
 def test_list__an_empty_zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(zoo, "_FOLDER", tmp_path)
-    assert run(["zoo", "list"]).out == "The zoo is empty.\n"
+    assert run(["list", "agents"]).out == "There are none.\n"
 
 
 def test_show__all_of_a_card(one_agent: Path, run: Run, printed: Callable[..., Any]) -> None:
@@ -50,7 +50,7 @@ def test_show__all_of_a_card(one_agent: Path, run: Run, printed: Callable[..., A
 
 def test_export__by_name(one_agent: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
     header = tmp_path / "v.h"
-    assert printed("export", "victim-v0", "--out", header)["weight_bytes"] > 0
+    assert printed("zoo", "export", "victim-v0", "--out", header)["weight_bytes"] > 0
     assert "agent_choose" in header.read_text()
 
 

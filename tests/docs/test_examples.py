@@ -21,10 +21,9 @@ from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.
 LONG = {
-    *("train", "demo", "bench", "evaluate", "replay", "report", "reproduce", "tune"),
+    *("train", "demo", "evaluate", "replay", "report", "reproduce", "tune"),
     "leaderboard",
-    "dataset",
-    "export",  # of an agent that a test has not trained
+    "zoo",  # a data set, or of an agent that a test has not trained
 }
 CODE = blocks_of_all_pages("python")
 

@@ -63,5 +63,5 @@ def test_fields__are_those_of_all_models_within() -> None:
 def test_commands__each_has_its_options_and_examples() -> None:
     text = reference.REFERENCE["commands"]()
     sections = dict(re.findall(r"^### (ssdgym [\w ]+)\n(.*?)(?=^### |\Z)", text, re.DOTALL | re.MULTILINE))
-    assert {"ssdgym run", "ssdgym evaluate", "ssdgym trace info", "ssdgym zoo list"} <= set(sections)
+    assert {"ssdgym run", "ssdgym evaluate", "ssdgym trace info", "ssdgym list"} <= set(sections)
     assert "`--policy`, `-p`" in sections["ssdgym run"] and "ssdgym run --" in sections["ssdgym run"]

@@ -134,7 +134,10 @@ def find_features(names: Sequence[str]) -> list[RegisteredFeature]:
         registered_features()
     for name in names:
         if name not in _FEATURES:
-            raise SsdgymError(f"feature {name!r} does not exist; there are {', '.join(_FEATURES)}.")
+            raise SsdgymError(
+                f"feature {name!r} does not exist; import the module that registers it (--import MODULE), or "
+                f"choose one of {', '.join(_FEATURES)}."
+            )
     return [_FEATURES[name] for name in names]
 
 

@@ -243,7 +243,10 @@ def find_term(name: str) -> Term:
         for plugin in plugins_of(ENTRY_POINT_GROUP):
             plugin.load()
     if name not in TERMS:
-        raise SsdgymError(f"objective has the unknown term {name!r}; it may have {', '.join(TERMS)}.")
+        raise SsdgymError(
+            f"objective has the unknown term {name!r}; it may have {', '.join(TERMS)}, or those of a module "
+            "that --import names."
+        )
     return TERMS[name]
 
 

@@ -20,6 +20,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import environment_of, play_agent, run_policy
 from ssdgym.experiments.runs.spec import REPEATING, RunSpec, ftl_changes
+from ssdgym.own_code import import_modules
 from ssdgym.policy import device_for
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.stream import check_addresses, load_workload
@@ -149,11 +150,12 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _prepare_worker() -> None:
-    """Use one thread, ignore SIGINT (the parent handles it), and exit when the parent does."""
+    """Use one thread, ignore SIGINT (the parent handles it), exit with the parent, import `--import`."""
     for variable in _ONE_THREAD:
         os.environ[variable] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    import_modules()
 
 
 def _end_with_parent() -> None:

@@ -13,6 +13,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.evaluate import Jobs, Outcome, run_job
 from ssdgym.experiments.runs.spec import RunSpec
+from ssdgym.own_code import import_modules
 
 #: How often a job is started again whose worker or node was lost.
 RETRIES = 5
@@ -132,4 +133,5 @@ def _task(folder: str, settings: dict[str, str], runs: list[RunSpec]) -> list[Re
     os.environ.update(settings)
     if os.path.isdir(folder):
         os.chdir(folder)
+    import_modules()
     return run_job(runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from ssdgym.experiments.sweeps.config import OptunaConfig, SpaceConfig, SweepCon
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, last_line, outcome_of
 from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_words, plan_trial, run_trial
 from ssdgym.files import writable_folder, write_bytes
+from ssdgym.own_code import import_modules, named_modules
 
 # Ray reads these as it is imported: no usage reports, no printing (its newer output prints a summary whatever
 # its verbosity), no handler of SIGINT, and relative paths as in the process that begins the sweep.
@@ -75,7 +76,9 @@ def run_sweep(
     folder = folder.resolve()
     _begin(sweep, folder, resume=resume)
     trainable = tune.with_resources(
-        tune.with_parameters(_run_trial, sweep=sweep.model_dump(mode="json"), folder=str(folder)),
+        tune.with_parameters(
+            _run_trial, sweep=sweep.model_dump(mode="json"), folder=str(folder), modules=named_modules()
+        ),
         {"cpu": sweep.cpus_per_trial},
     )
     state = str(folder / _RAY_FOLDER)
@@ -194,8 +197,11 @@ def _scheduler(sweep: SweepConfig) -> Any:
     )
 
 
-def _run_trial(parameters: dict[str, Any], sweep: dict[str, Any], folder: str) -> None:
+def _run_trial(
+    parameters: dict[str, Any], sweep: dict[str, Any], folder: str, modules: Sequence[str]
+) -> None:
     """Run one trial in a worker of Ray."""
+    import_modules(modules)
     model = SweepConfig.model_validate(sweep)
     trial_id = tune.get_context().get_trial_id()
     trial = plan_trial(model, parameters)

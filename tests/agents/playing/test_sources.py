@@ -68,7 +68,7 @@ def test_callable__digest_changes_with_its_source_and_the_files_it_is_given(
 
 
 def test_file__that_is_missing__says_so() -> None:
-    with pytest.raises(SsdgymError, match="nowhere.zip: there is no such agent .* ssdgym zoo list"):
+    with pytest.raises(SsdgymError, match="nowhere.zip: there is no such agent .* ssdgym list agents"):
         source_of("nowhere.zip").digest()
 
 

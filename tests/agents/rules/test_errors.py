@@ -22,7 +22,7 @@ def saved(folder: Path, **changes: Any) -> str:
 
 
 def test_agent__that_is_not_there__says_what_is(tmp_path: Path) -> None:
-    with pytest.raises(SsdgymError, match="there is no such agent .* ssdgym zoo list"):
+    with pytest.raises(SsdgymError, match="there is no such agent .* ssdgym list agents"):
         get_policy(f"agent:{tmp_path}/nothing.zip")
 
 
