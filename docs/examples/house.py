@@ -17,8 +17,9 @@ from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 
 #: From the roof down: floors of rooms side by side, each a name and what it is for.
 ABOVE = (
+    (("bench", "measurements of speed"),),
     (("cli", "the command ssdgym"),),
-    (("experiments", "grids, statistics, reports, sweeps"), ("bench", "measurements of speed")),
+    (("experiments", "grids, statistics, reports, sweeps"),),
     (("agents", "networks, training, the zoo: the only user of torch"),),
     (("baselines", "victim rules, placements, idle rules, merge rules"),),
     (("envs", "Gymnasium environments, rewards, features"),),
