@@ -2,6 +2,9 @@
 
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
 
+#: A plane is collected with fewer free pages than these blocks have or, above 0, than this share of it.
+BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0)}
+
 
 @kernel
 def needed_ns(view, plane):
@@ -17,13 +20,7 @@ def blocking(view, die, gap_ns, parameters):
     return 0
 
 
-@idle_policy(
-    "threshold",
-    source="folklore",
-    parameters={"blocks": 4, "share": 0.0},
-    minimum={"blocks": 0, "share": 0.0},
-    maximum={"share": 1.0},
-)
+@idle_policy("threshold", source="folklore", parameters=BELOW)
 def threshold(view, die, gap_ns, parameters):
     """Collect as long as a plane of the die has few free pages.
 
@@ -37,9 +34,7 @@ def threshold(view, die, gap_ns, parameters):
     "idle_predict",
     source="idle-time prediction by an exponential mean and a timeout, as in Golding et al., USENIX 1995;"
     " constants of ours",
-    parameters={"blocks": 4, "share": 0.0, "patience": 2.0},
-    minimum={"blocks": 0, "share": 0.0, "patience": 0.0},
-    maximum={"share": 1.0},
+    parameters={**BELOW, "patience": (2.0, 0.0)},
 )
 def idle_predict(view, die, gap_ns, parameters):
     """Collect as much as fits the mean idle time of the die, and all once it is idle for longer.
@@ -60,14 +55,7 @@ def idle_predict(view, die, gap_ns, parameters):
     return fitting if record.idle_answers == 0 and fitting > 0 else -left_ns
 
 
-@idle_policy(
-    "oracle_gap",
-    source="an oracle of ours",
-    oracle=True,
-    parameters={"blocks": 4, "share": 0.0},
-    minimum={"blocks": 0, "share": 0.0},
-    maximum={"share": 1.0},
-)
+@idle_policy("oracle_gap", source="an oracle of ours", oracle=True, parameters=BELOW)
 def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 

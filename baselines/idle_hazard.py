@@ -2,7 +2,7 @@
 
 from math import log2
 
-from ssdgym.baselines.idle import needed_ns
+from ssdgym.baselines.idle import BELOW, needed_ns
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, plane_to_collect
 
 #: Of idle times: four to the double, the first one a sixteenth of a move long or shorter.
@@ -39,9 +39,7 @@ def _share_of(view, number, first_ns, last_ns):
 @idle_policy(
     "idle_hazard",
     source="ssdgym",
-    parameters={"blocks": 4, "share": 0.0, "risk": 0.05},
-    minimum={"blocks": 0, "share": 0.0, "risk": 0.0},
-    maximum={"share": 1.0, "risk": 1.0},
+    parameters={**BELOW, "risk": (0.05, 0.0, 1.0)},
     memory=[("count", "f8", (_CLASSES,)), ("total", "f8")],
 )
 def idle_hazard(view, die, gap_ns, parameters):

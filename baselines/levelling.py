@@ -148,8 +148,7 @@ _most_worn_of_all = _WORN.first
 @levelling_policy(
     "wear_threshold",
     source="static wear levelling of MQSim (Tavakkol et al., FAST 2018; GC_and_WL_Unit_Base.cpp)",
-    parameters={"threshold": 100},
-    minimum={"threshold": 1},
+    parameters={"threshold": (100, 1)},
     **_records(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
@@ -165,9 +164,7 @@ _follow(wear_threshold, _CLOSED, _WORN)
 @levelling_policy(
     "progressive",
     source="PWL (Chen et al., DATE 2015); written from the abstract, the schedule is ours",
-    parameters={"endurance": 3000, "share": 0.1, "least": 2},
-    minimum={"endurance": 1, "share": 0.0, "least": 1},
-    maximum={"share": 1.0},
+    parameters={"endurance": (3000, 1), "share": (0.1, 0.0, 1.0), "least": (2, 1)},
     **_records(_MOST_WORN, _CLOSED),
 )
 def progressive(view, plane, parameters):
@@ -190,8 +187,7 @@ _follow(progressive, _MOST_WORN, _CLOSED)
 @levelling_policy(
     "rejuvenator",
     source="Rejuvenator (Murugan and Du, MSST 2011); written from the abstract and descriptions of it",
-    parameters={"tau": 16},
-    minimum={"tau": 1},
+    parameters={"tau": (16, 1)},
     **_records(_LEAST_WORN, _CLOSED),
 )
 def rejuvenator(view, plane, parameters):
@@ -214,8 +210,7 @@ _follow(rejuvenator, _LEAST_WORN, _CLOSED)
 @levelling_policy(
     "greedy_mp",
     source="Greedy-MP (Shin, Appl. Sci. 14(18), 8186, 2024); written from the abstract",
-    parameters={"threshold": 8},
-    minimum={"threshold": 1},
+    parameters={"threshold": (8, 1)},
 )
 def greedy_mp(view, plane, parameters):
     """Move cold data to a free block that was erased `threshold` times more than the mean of the plane.
@@ -280,8 +275,7 @@ _OF_POOLS = _records(*_POOLS)
 @levelling_policy(
     "dual_pool",
     source="Chang, SAC 2007; written from descriptions of the algorithm, without the text",
-    parameters={"threshold": 16},
-    minimum={"threshold": 1},
+    parameters={"threshold": (16, 1)},
     block=[("since", "i4"), ("pool", "u1"), *_OF_POOLS["block"]],
     stream=_OF_POOLS["stream"],
 )
@@ -358,9 +352,7 @@ def _flag_of(view, plane, k, number):
 @levelling_policy(
     "swl",
     source="Chang, Hsieh and Kuo, DAC 2007; written from descriptions of the algorithm, without the text",
-    parameters={"threshold": 100, "k": 0},
-    minimum={"threshold": 1, "k": 0},
-    maximum={"k": 16},
+    parameters={"threshold": (100, 1), "k": (0, 0, 16)},
     block=[("flag", "u1")],
     stream=[("erases", "i8"), ("flags", "i4"), ("next", "i4")],
 )

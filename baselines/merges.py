@@ -26,9 +26,7 @@ def mmerge(plans, case, parameters):
 @merge_policy(
     "mmerge_fixed",
     source="Liu et al., PEN, FAST 2018, section 5.1: partial erase of one size",
-    parameters={"depth": 3},
-    minimum={"depth": 0},
-    maximum={"depth": 6},
+    parameters={"depth": (3, 0, 6)},
 )
 def mmerge_fixed(plans, case, parameters):
     """Erase the partial blocks of level `depth` with an invalid page if that is allowed and beats a Merge.

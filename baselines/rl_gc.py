@@ -1,5 +1,6 @@
 """Collection by a table of values, learned while the device runs (tabular Q-learning)."""
 
+from ssdgym.baselines.idle import BELOW
 from ssdgym.policy import TO_THE_END, idle_draw, idle_policy, kernel, move_ns, plane_to_collect
 
 _LAST, _BEFORE, _ACTED, _ACTIONS = 17, 2, 2, 8
@@ -43,24 +44,13 @@ def _action_at(view, state, parameters):
     source="after Kang, Shin and Yoo, ACM TECS 16(5s), 2017: reinforcement learning of fine-grained"
     " collection in idle times against long tail latency. All constants, states and rewards are assumed",
     parameters={
-        "blocks": 4,
-        "share": 0.0,
-        "rate": 0.3,
-        "discount": 0.8,
-        "explore": 0.8,
-        "decay": 0.99,
-        "least_explore": 0.01,
+        **BELOW,
+        "rate": (0.3, 0.0, 1.0),
+        "discount": (0.8, 0.0, 1.0),
+        "explore": (0.8, 0.0, 1.0),
+        "decay": (0.99, 0.0, 1.0),
+        "least_explore": (0.01, 0.0, 1.0),
     },
-    minimum={
-        "blocks": 0,
-        "share": 0.0,
-        "rate": 0.0,
-        "discount": 0.0,
-        "explore": 0.0,
-        "decay": 0.0,
-        "least_explore": 0.0,
-    },
-    maximum={"share": 1.0, "rate": 1.0, "discount": 1.0, "explore": 1.0, "decay": 1.0, "least_explore": 1.0},
     memory=[
         ("values", "f8", (_LAST * _BEFORE * _ACTED * _ACTIONS,)),
         ("explore", "f8"),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.baselines.dogi.records import CATEGORIES, COLDEST, FROZEN, HOT, SAMPLES, STREAMS, Trained, train
+from ssdgym.baselines.dogi.records import CATEGORIES, COLDEST, FROZEN, HOT, SAMPLES, Log, train
 
 #: A configuration is out if one of its groups gets a smaller share of the host pages than this.
 LEAST_TRAFFIC = 0.0005
@@ -16,73 +16,35 @@ LEAST_BLOCKS = 2
 
 
 class HotGroup(NamedTuple):
-    """What was seen of the hot group.
+    """What was seen of the hot group."""
 
-    Attributes:
-        traffic: share of the host pages that it takes.
-        valid: share of its pages that are valid when collected.
-        life: bound of its pages' lives, host pages.
-    """
-
-    traffic: float
-    valid: float
-    life: int
+    traffic: float  # share of the host pages that it takes
+    valid: float  # share of its pages that are valid when collected
+    life: int  # bound of its pages' lives, host pages
 
 
 class Room(NamedTuple):
-    """What there is to share out.
+    """What there is to share out."""
 
-    Attributes:
-        blocks: of the device, less those that are kept free.
-        planes: each keeps blocks of every group open, which are half full.
-        pages_per_block: pages of a block.
-        valid: valid pages.
-    """
-
-    blocks: int
-    planes: int
-    pages_per_block: int
-    valid: int
-
-
-class Log(NamedTuple):
-    """What a classifier says of pages whose lives are known.
-
-    Attributes:
-        predicted: category of each page, from 0, shape (rows,).
-        intervals: true life of each, shape (rows,), host pages.
-        bounds: the largest life of each category but the last, shape (9,), host pages.
-    """
-
-    predicted: np.ndarray
-    intervals: np.ndarray
-    bounds: np.ndarray
+    blocks: int  # of the device, less those that are kept free
+    planes: int  # each keeps blocks of every group open, which are half full
+    pages_per_block: int  # pages of a block
+    valid: int  # valid pages
 
 
 class Group(NamedTuple):
-    """One group of categories.
+    """One group of categories."""
 
-    Attributes:
-        share: of the pages that are not hot, those predicted into it.
-        moved: share of these that outlive it.
-        life: bound of its pages' lives, host pages; infinite for the coldest group.
-    """
-
-    share: float
-    moved: float
-    life: float
+    share: float  # of the pages that are not hot, those predicted into it
+    moved: float  # share of these that outlive it
+    life: float  # bound of its pages' lives, host pages; infinite for the coldest group
 
 
 class Configuration(NamedTuple):
-    """Categories merged into groups.
+    """Categories merged into groups."""
 
-    Attributes:
-        ends: number of the last category of each group, from 0.
-        amplification: predicted write amplification.
-    """
-
-    ends: tuple[int, ...]
-    amplification: float
+    ends: tuple[int, ...]  # number of the last category of each group, from 0
+    amplification: float  # predicted write amplification
 
 
 def best_configuration(log: Log, hot: HotGroup, room: Room, most_groups: int) -> Configuration | None:
@@ -103,17 +65,11 @@ def _mergers(most_groups: int) -> Iterator[tuple[int, ...]]:
 
 
 class Counts(NamedTuple):
-    """A log, counted: `counts[k]` is about the categories below `k`.
+    """A log, counted: `counts[k]` is about the categories below `k`."""
 
-    Attributes:
-        predicted: pages predicted to be of these categories, shape (11,).
-        outlived: of them, those that live longer than each category's bound, shape (10, 11).
-        lives: bound of each category, shape (10,), infinite for the last, host pages.
-    """
-
-    predicted: list[int]
-    outlived: list[list[int]]
-    lives: list[float]
+    predicted: list[int]  # pages predicted to be of these categories, shape (11,)
+    outlived: list[list[int]]  # of them, those that live longer than each category's bound, shape (10, 11)
+    lives: list[float]  # bound of each category, shape (10,), infinite for the last, host pages
 
 
 def count(log: Log) -> Counts:
@@ -234,8 +190,8 @@ LEAST_SAMPLES = 100
 LEAST_ACCURACY, GROUPS_BY_MOVES = 0.1, 3
 #: Longer than any life.
 NEVER = 2**62
-#: Status bits of a block, as the engine keeps them.
-_OPEN, _INDEXED = 1, 2
+#: Status of a block that rules may collect, as the engine keeps it.
+_INDEXED = 2
 
 
 def period(view: Any, parameters: Any) -> int:
@@ -268,10 +224,6 @@ def _begin(view: Any, clock: int) -> None:
     full = (view.block.status & _INDEXED) != 0
     view.block_memory.opened_at[full] = view.block.closed_at[full]
     view.block_memory.sealed_at[full] = view.block.closed_at[full] + 1
-    for block in np.flatnonzero(view.block.status & _OPEN):
-        plane, stream = int(block) // int(params.blocks), int(view.block[block].stream)
-        if stream < STREAMS:
-            view.stream_memory[plane * STREAMS + stream].open = 1
     _unconfigure(memory, COLDEST)
     _begin_samples(view, clock + UNTRAINED * pages)
 
@@ -330,23 +282,22 @@ def _train(view: Any, parameters: Any, clock: int) -> None:
     if len(known) >= LEAST_SAMPLES:
         bounds = (_pages(view, 0.01) << np.arange(CATEGORIES - 1)) if parameters.doubling else None
         seed = (int(view.params[0].seed), int(memory.trained))
-        trained = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed, bounds)
+        network, log = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed, bounds)
         memory.trained += 1
-        memory.accuracy = trained.accuracy
-        memory.means[:], memory.scales[:] = trained.network.mean, trained.network.scale
+        memory.accuracy = log.accuracy
+        memory.means[:], memory.scales[:] = network.mean, network.scale
         for layer in range(3):
-            getattr(memory, f"weights_{layer + 1}")[:] = trained.network.weights[2 * layer]
-            getattr(memory, f"biases_{layer + 1}")[:] = trained.network.weights[2 * layer + 1]
-        _configure(view, trained, bool(parameters.colder))
+            getattr(memory, f"weights_{layer + 1}")[:] = network.weights[2 * layer]
+            getattr(memory, f"biases_{layer + 1}")[:] = network.weights[2 * layer + 1]
+        _configure(view, log, bool(parameters.colder))
     memory.host_pages, memory.hot_pages, memory.hot_victims, memory.hot_valid = 0, 0, 0, 0
 
 
-def _configure(view: Any, trained: Trained, colder: bool) -> None:
+def _configure(view: Any, log: Log, colder: bool) -> None:
     """Choose the groups; without a good classifier, or if none fit the device, they are by moves alone."""
     memory = view.memory[0]
-    log = Log(trained.predicted, trained.intervals, trained.bounds)
     found = None
-    if trained.accuracy >= LEAST_ACCURACY:
+    if log.accuracy >= LEAST_ACCURACY:
         found = best_configuration(log, _hot_group(view), _room(view), FROZEN - 1)
     if found is None:
         _unconfigure(memory, GROUPS_BY_MOVES)

@@ -2,8 +2,10 @@
 
 from ssdgym.baselines.dogi import records
 from ssdgym.baselines.dogi.periods import period
-from ssdgym.baselines.victims.cost_benefit import benefit_of
+from ssdgym.baselines.victims.cost_benefit import benefit
 from ssdgym.policy import (
+    MAX_STREAMS,
+    best_by,
     blocks_of,
     choose_block,
     eligible,
@@ -29,12 +31,9 @@ def group_of(view, block):
     source=_PAPER,
     streams=records.STREAMS,
     relocation_streams=records.STREAMS - 1,
-    parameters={"doubling": 0, "colder": 0},
-    minimum={"doubling": 0, "colder": 0},
-    maximum={"doubling": 1, "colder": 1},
+    parameters={"doubling": (0, 0, 1), "colder": (0, 0, 1)},
     page=records.PAGE,
     block=records.BLOCK,
-    stream=records.STREAM,
     memory=records.MEMORY,
 )
 def dogi(view, plane, lpn, source, parameters):
@@ -81,7 +80,7 @@ def _way(view, plane, group):
     """Return the stream of a group: for the coldest one first a block that a group left open that is gone."""
     if group == view.memory[0].top:
         for stream in range(group + 1, records.COLDEST + 1):
-            if view.stream_memory[plane * records.STREAMS + stream].open != 0:
+            if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
                 return stream
     return group
 
@@ -151,14 +150,12 @@ def opened(view, plane, block, parameters):
     """Note when the block was opened."""
     view.block_memory[block].opened_at = view.control[0].clock
     view.block_memory[block].sealed_at = 0
-    view.stream_memory[plane * records.STREAMS + view.block[block].stream].open = 1
 
 
 @dogi.on("closed")
 def closed(view, plane, block, parameters):
     """Note when the block was full."""
     view.block_memory[block].sealed_at = view.control[0].clock + 1
-    view.stream_memory[plane * records.STREAMS + view.block[block].stream].open = 0
 
 
 @dogi.on("collected")
@@ -187,27 +184,23 @@ def _oldest_expired(view, plane):
 
 
 @kernel
-def _best_of(view, plane, all_groups, parameters):
-    """Return the block that the inner rule chooses, of the coldest and the frozen group or of all; or -1."""
-    top = view.memory[0].top
-    best, best_score = -1, -1.0
-    for block in blocks_of(view, plane):
-        if not eligible(view, block) or not (all_groups or group_of(view, block) >= top):
-            continue
-        if parameters.greedy != 0.0:
-            score = float(view.block[block].invalid)
-        else:
-            score = benefit_of(view, block, parameters.exponent, parameters.since_close)
-        if score > best_score:
-            best, best_score = block, score
-    return best
+def _score(view, block, parameters):
+    """Return what the inner rule goes by."""
+    return float(view.block[block].invalid) if parameters.greedy != 0.0 else benefit(view, block, parameters)
+
+
+@kernel
+def _score_of_coldest(view, block, parameters):
+    return _score(view, block, parameters) if group_of(view, block) >= view.memory[0].top else -1.0
+
+
+_best_of_all, _best_of_coldest = best_by(_score), best_by(_score_of_coldest)
 
 
 @victim_policy(
     "expired",
     source="DOGI, FAST 2026, with cost-benefit as in its prototype",
-    parameters={"greedy": 0, "exponent": 0.5, "since_close": 1},
-    minimum={"exponent": 0},
+    parameters={"greedy": 0, "exponent": (0.5, 0), "since_close": 1},
     shares_memory_with="dogi",
 )
 def expired(view, plane, parameters, choice):
@@ -220,10 +213,10 @@ def expired(view, plane, parameters, choice):
     among all blocks. If there is no block to choose, choose the one with most invalid pages of all.
     """
     if view.memory[0].configured == 0:
-        return choose_block(view, choice, _best_of(view, plane, True, parameters))
+        return choose_block(view, choice, _best_of_all(view, plane, parameters))
     block = _oldest_expired(view, plane)
     if block < 0:
-        block = _best_of(view, plane, False, parameters)
+        block = _best_of_coldest(view, plane, parameters)
     if block < 0:
         block = most_invalid_block(view, plane)
     return choose_block(view, choice, block)

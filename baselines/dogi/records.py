@@ -32,7 +32,6 @@ BLOCK: list[Any] = [
     ("sealed_at", "i8"),  # clock + 1, 0 while it is open
     ("chunk_writes", "i8"),  # of the chunk of this number
 ]
-STREAM: list[Any] = [("open", "u1")]  # it has an open block
 MEMORY: list[Any] = [
     ("due", "i8", (4,)),  # clock at which each kind of work is done next; 0 = not begun
     ("moved", "i8"),  # pages relocated
@@ -190,17 +189,11 @@ _SHAPES = ((FEATURES, HIDDEN), (HIDDEN,), (HIDDEN, HIDDEN), (HIDDEN,), (HIDDEN, 
 
 
 class Network(NamedTuple):
-    """What the classifier computes with, float32.
+    """What the classifier computes with, float32."""
 
-    Attributes:
-        mean: of each feature, shape (6,).
-        scale: one over the deviation of each feature, shape (6,).
-        weights: of the layers in order, each followed by its biases; a weight from input `i` to output `j` is
-            at `[i, j]`.
-    """
-
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: np.ndarray  # of each feature, shape (6,)
+    scale: np.ndarray  # one over the deviation of each feature, shape (6,)
+    #: Of the layers in order, each followed by its biases; `[i, j]` is from input `i` to output `j`.
     weights: list[np.ndarray]
 
     def predict(self, features: np.ndarray) -> np.ndarray:
@@ -208,24 +201,16 @@ class Network(NamedTuple):
         return np.argmax(_forward(self.weights, (features - self.mean) * self.scale)[-1], axis=1)
 
 
-class Trained(NamedTuple):
-    """A network, and what it says of the samples that were held out.
+class Log(NamedTuple):
+    """What a classifier says of pages whose lives are known."""
 
-    Attributes:
-        network: the classifier.
-        bounds: intervals up to which a page is of each category but the last, shape (9,), host pages.
-        predicted: category of each sample that was held out, from 0, shape (rows,).
-        intervals: true interval of each of them, shape (rows,), host pages.
-    """
-
-    network: Network
-    bounds: np.ndarray
-    predicted: np.ndarray
-    intervals: np.ndarray
+    predicted: np.ndarray  # category of each page, from 0, shape (rows,)
+    intervals: np.ndarray  # true life of each, shape (rows,), host pages
+    bounds: np.ndarray  # the largest life of each category but the last, shape (9,), host pages
 
     @property
     def accuracy(self) -> float:
-        """Return the share of the samples held out whose category is predicted."""
+        """Return the share of the pages whose category is predicted."""
         return float(np.mean(self.predicted == categories_of(self.intervals, self.bounds)))
 
 
@@ -242,8 +227,8 @@ def deciles(intervals: np.ndarray) -> np.ndarray:
 
 def train(
     features: np.ndarray, intervals: np.ndarray, seed: tuple[int, ...], bounds: np.ndarray | None = None
-) -> Trained:
-    """Train a network on samples, of which one in ten is held out.
+) -> tuple[Network, Log]:
+    """Train a network on samples; return it, and what it says of the one in ten that are held out.
 
     Args:
         features: shape (rows, 6) float32.
@@ -265,7 +250,7 @@ def train(
         categories_of(intervals[used], bounds),
         rng,
     )
-    return Trained(network, bounds, network.predict(features[held]), intervals[held])
+    return network, Log(network.predict(features[held]), intervals[held], bounds)
 
 
 def _first_weights(rng: np.random.Generator) -> list[np.ndarray]:

@@ -26,11 +26,10 @@ def own_part(view: Any) -> Any:
 
 def begin(view: Any, tail: int) -> None:
     """Begin with the blocks as they are: closed ones are in G1, which is the first group of the tail."""
-    memory, blocks, planes = view.memory[0], view.block, _planes_of(view)
+    memory, blocks = view.memory[0], view.block
     memory.last, memory.top = 1, 1 + tail
     is_open = (blocks.status & 1) != 0
     closed = (blocks.status & _INDEXED) != 0
-    streams = len(memory.limit)
     view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
     view.stream_memory.target = 2  # of rounds that are under way
     view.block_memory.listed = closed
@@ -38,9 +37,6 @@ def begin(view: Any, tail: int) -> None:
     order = order[closed[order]]
     view.block_memory.serial[order] = np.arange(1, len(order) + 1)
     memory.serial = len(order)
-    view.stream_memory.open = 0
-    for block in np.flatnonzero(is_open & (blocks.stream < streams)):
-        view.stream_memory[planes[block] * streams + blocks.stream[block]].open = 1
     _link(view)
 
 
@@ -94,11 +90,6 @@ def _link(view: Any) -> None:
     groups.oldest[key[starts]] = order[starts]
     groups.newest[key[ends]] = order[ends]
     groups.sealed = np.bincount(key, minlength=len(groups))
-    # Pages of the last group fill the blocks first that are left open in streams without a group.
-    top = int(view.memory[0].top)
-    left = groups.open.reshape(-1, streams)[:, top + 1 :] != 0
-    first = np.pad(left, ((0, 0), (0, 1)), constant_values=True).argmax(axis=1)
-    groups.way[::streams] = np.where(first < left.shape[1], top + 1 + first, top)
 
 
 #: What the next period does: begin, begin the first epoch, note what has been moved, end the epoch.

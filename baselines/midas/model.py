@@ -19,17 +19,11 @@ MOST_AMPLIFICATION = 100.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What was seen of the hot group in an epoch.
+    """What was seen of the hot group in an epoch."""
 
-    Attributes:
-        traffic: its share of the host pages.
-        valid: the share of valid pages of its victims.
-        blocks: its size, the open block included.
-    """
-
-    traffic: float
-    valid: float
-    blocks: int
+    traffic: float  # its share of the host pages
+    valid: float  # the share of valid pages of its victims
+    blocks: int  # its size, the open block included
 
     @property
     def computable(self) -> bool:
@@ -39,44 +33,26 @@ class Measured:
 
 @dataclass(frozen=True)
 class Hot:
-    """A hot group in the model.
+    """A hot group in the model."""
 
-    Attributes:
-        blocks: its size.
-        traffic: its share of the host pages.
-        valid: the share of valid pages of its victims.
-        length: how long it keeps a page, in blocks of host pages.
-        bins: of the histogram, whose intervals end in it.
-        held: valid pages it holds.
-    """
-
-    blocks: int
-    traffic: float
-    valid: float
-    length: float
-    bins: int
-    held: float
+    blocks: int  # its size
+    traffic: float  # its share of the host pages
+    valid: float  # the share of valid pages of its victims
+    length: float  # how long it keeps a page, in blocks of host pages
+    bins: int  # of the histogram, whose intervals end in it
+    held: float  # valid pages it holds
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A device and what is written to it.
+    """A device and what is written to it."""
 
-    Attributes:
-        intervals: of an epoch.
-        pages_per_block: of the device.
-        valid_pages: that the groups have to hold.
-        blocks: of all groups together.
-        margin: blocks that the last group keeps at least, and that a group's time ends before the epoch.
-        measured: what was seen of the hot group.
-    """
-
-    intervals: Intervals
-    pages_per_block: int
-    valid_pages: int
-    blocks: int
-    margin: int
-    measured: Measured
+    intervals: Intervals  # of an epoch
+    pages_per_block: int  # of the device
+    valid_pages: int  # that the groups have to hold
+    blocks: int  # of all groups together
+    margin: int  # blocks that the last group keeps at least, and that a group's time ends before the epoch
+    measured: Measured  # what was seen of the hot group
 
     def hot(self, blocks: int) -> Hot | None:
         """Return the hot group of at least this size, or the measured one if sizes cannot be computed."""
@@ -229,19 +205,12 @@ MOST_ROUNDS = 20
 
 @dataclass(frozen=True)
 class Configuration:
-    """Groups and what the model says of them.
+    """Groups and what the model says of them."""
 
-    Attributes:
-        hot: the hot group.
-        sizes: of G1 .. Gn in blocks, open blocks included; the last one has what the others leave.
-        ratios: predicted share of valid pages of the victims of G1 .. Gn.
-        amplification: predicted write amplification, host pages included.
-    """
-
-    hot: Hot
-    sizes: tuple[int, ...]
-    ratios: tuple[float, ...]
-    amplification: float
+    hot: Hot  # the hot group
+    sizes: tuple[int, ...]  # of G1 .. Gn in blocks, open ones included; the last has what the others leave
+    ratios: tuple[float, ...]  # predicted share of valid pages of the victims of G1 .. Gn
+    amplification: float  # predicted write amplification, host pages included
 
 
 def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Configuration | None:

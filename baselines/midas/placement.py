@@ -15,11 +15,11 @@ from ssdgym.baselines.midas.records import (
     WINDOWS,
     delist,
     enlist,
-    find_way,
     fold,
     heat_after_move,
     heat_after_overwrite,
     next_tau,
+    way_of_last,
 )
 from ssdgym.policy import kernel, placement_policy, policy_alias
 
@@ -33,8 +33,7 @@ MOST_VICTIMS = 25
     source=_PAPER,
     streams=STREAMS,
     relocation_streams=1,
-    parameters={"sample": 1},
-    minimum={"sample": 1},
+    parameters={"sample": (1, 1)},
     page=PAGE,
     block=BLOCK,
     stream=STREAM,
@@ -49,8 +48,8 @@ def midas(view, plane, lpn, source, parameters):
     send their pages to the group of the first one's. One page in `sample` is timed for the model.
     """
     if source >= 0:
-        moves = view.stream_memory[plane * STREAMS]
-        return moves.target if moves.target < view.memory[0].top else moves.way
+        target = view.stream_memory[plane * STREAMS].target
+        return target if target < view.memory[0].top else way_of_last(view, plane)
     ppn = view.logical[lpn].ppn
     heat = view.page_memory[lpn].heat
     if ppn >= 0 and view.memory[0].ignored >= view.params[0].logical_pages:
@@ -157,20 +156,14 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @midas.on("opened")
 def opened(view, plane, block, parameters):
-    """Note the group, and that the stream has an open block."""
-    stream = view.block[block].stream
-    view.block_memory[block].group = min(stream, view.memory[0].top)
-    view.stream_memory[plane * STREAMS + stream].open = 1
-    find_way(view, plane)
+    """Note the group."""
+    view.block_memory[block].group = min(view.block[block].stream, view.memory[0].top)
 
 
 @midas.on("closed")
 def closed(view, plane, block, parameters):
     """Append the block to its group."""
-    stream = view.block[block].stream
-    view.block_memory[block].group = min(stream, view.memory[0].top)
-    view.stream_memory[plane * STREAMS + stream].open = 0
-    find_way(view, plane)
+    view.block_memory[block].group = min(view.block[block].stream, view.memory[0].top)
     enlist(view, plane, block)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.policy import kernel
+from ssdgym.policy import MAX_STREAMS, kernel
 
 #: Write streams: the hot group, G1 .. G9, and four for a tail that begins at G9.
 STREAMS = 13
@@ -34,8 +34,6 @@ STREAM: list[Any] = [
     ("victims", "i4"),  # of stream 0: blocks of the plane collected since it last got a page of the host
     ("collecting", "i4"),  # of stream 0: victims of the plane that have not been erased yet ...
     ("target", "u1"),  # ... and the group that their pages go to
-    ("way", "u1"),  # of stream 0: the stream that pages of the last group are written to
-    ("open", "u1"),  # it has an open block
 ]
 MEMORY: list[Any] = [
     # The groups: G1 .. G(last - 1) and the hot one have sizes, for each plane, in listed blocks.
@@ -150,15 +148,10 @@ def corrected(
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """A histogram of intervals, and its sums up to each bin.
+    """A histogram of intervals, and its sums up to each bin."""
 
-    Attributes:
-        counts: intervals by bin, shape (T,); bin `j` begins at `j * width`.
-        width: of a bin, in blocks of host pages.
-    """
-
-    counts: np.ndarray
-    width: float
+    counts: np.ndarray  # intervals by bin, shape (T,); bin `j` begins at `j * width`
+    width: float  # of a bin, in blocks of host pages
 
     @property
     def bins(self) -> int:
@@ -233,14 +226,13 @@ def delist(view, plane, block):
 
 
 @kernel
-def find_way(view, plane):
-    """Note the stream of the last group's pages: first that of a block left open without a group."""
+def way_of_last(view, plane):
+    """Return the stream of the last group's pages: first that of a block left open without a group."""
     top = view.memory[0].top
-    way = top
-    for stream in range(STREAMS - 1, top, -1):
-        if view.stream_memory[plane * STREAMS + stream].open != 0:
-            way = stream
-    view.stream_memory[plane * STREAMS].way = way
+    for stream in range(top + 1, STREAMS):
+        if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
+            return stream
+    return top
 
 
 @kernel
@@ -257,7 +249,5 @@ def fold(view, first):
             _append(view, plane, block)
     memory.last = first
     memory.top = first + TAIL
-    for plane in range(params.planes):
-        find_way(view, plane)
     if first == 1:
         memory.configured = 0

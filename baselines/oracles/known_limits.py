@@ -3,13 +3,7 @@
 from ssdgym.policy import blocks_of, erases_left, is_closed, levelling_policy, nearest_end_free
 
 
-@levelling_policy(
-    "known_limits",
-    source="a bound of ours",
-    parameters={"threshold": 2},
-    minimum={"threshold": 1},
-    oracle=True,
-)
+@levelling_policy("known_limits", source="a bound of ours", parameters={"threshold": (2, 1)}, oracle=True)
 def known_limits(view, plane, parameters):
     """Empty the closed block with most erases left once a free block has `threshold` fewer of them left.
 

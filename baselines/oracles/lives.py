@@ -75,3 +75,32 @@ def stream_of_life(view, life, first, ratio, streams):
         bound *= ratio
         stream += 1
     return stream
+
+
+def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
+    """Let a rule keep in field `total` of each block the sum of field `value` of its valid pages.
+
+    Relocation and trim are hooked. Returned are kernels for the hook of a write: (view, lpn, old_page) takes
+    a page out of its block, (view, lpn, old_page, page) moves it to another one; -1 is no page.
+    """
+
+    @kernel
+    def take_out(view, lpn, old_page):
+        if old_page >= 0:
+            block = view.block_memory[old_page // view.params[0].pages_per_block]
+            block[total] -= view.page_memory[lpn][value]
+
+    @kernel
+    def move(view, lpn, old_page, page):
+        take_out(view, lpn, old_page)
+        view.block_memory[page // view.params[0].pages_per_block][total] += view.page_memory[lpn][value]
+
+    @rule.on("relocated")
+    def relocated(view, plane, lpn, old_page, page, parameters):
+        move(view, lpn, old_page, page)
+
+    @rule.on("trimmed")
+    def trimmed(view, plane, lpn, old_page, page, parameters):
+        take_out(view, lpn, old_page)
+
+    return take_out, move

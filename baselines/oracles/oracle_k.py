@@ -1,7 +1,7 @@
 """Data that dies together lies together: a bound for placements, by the time when each page dies."""
 
 from ssdgym.baselines.oracles import lives
-from ssdgym.policy import placement_policy
+from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
 
 @placement_policy(
@@ -9,9 +9,7 @@ from ssdgym.policy import placement_policy
     source="A bound, after the oracle groups of DOGI, FAST 2026 (NoDaP), with bounds by a ratio",
     streams=8,
     relocation_streams=8,
-    parameters={"k": 8, "first": 0.02, "ratio": 3.0},
-    minimum={"k": 2, "first": 1e-6, "ratio": 1.01},
-    maximum={"k": 8},
+    parameters={"k": (8, 2, 8), "first": (0.02, 1e-6), "ratio": (3.0, 1.01)},
     page=lives.PAGE_FIELDS,
     block=[("deaths", "i8")],
     memory=lives.MEMORY_FIELDS,
@@ -34,25 +32,39 @@ def period(view, parameters, future):
     return lives.WINDOW
 
 
+_take_out, _move = lives.keep_sums(oracle_k, "dies_at", "deaths")
+
+
 @oracle_k.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Note when the page dies, and count it in its block."""
-    pages = view.params[0].pages_per_block
-    if old_page >= 0:
-        view.block_memory[old_page // pages].deaths -= view.page_memory[lpn].dies_at
+    _take_out(view, lpn, old_page)
     lives.note_death(view, lpn)
-    view.block_memory[page // pages].deaths += view.page_memory[lpn].dies_at
+    _move(view, lpn, -1, page)
 
 
-@oracle_k.on("relocated")
-def relocated(view, plane, lpn, old_page, page, parameters):
-    """Count the page in its new block."""
-    pages = view.params[0].pages_per_block
-    view.block_memory[old_page // pages].deaths -= view.page_memory[lpn].dies_at
-    view.block_memory[page // pages].deaths += view.page_memory[lpn].dies_at
+@kernel
+def _score(view, block, parameters):
+    record = view.block[block]
+    valid = record.written - record.invalid
+    if valid == 0:
+        return float("inf")
+    life = view.block_memory[block].deaths / valid - view.control[0].clock
+    return record.invalid / valid * max(life, 0.0)
 
 
-@oracle_k.on("trimmed")
-def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Take the page out of its block."""
-    view.block_memory[old_page // view.params[0].pages_per_block].deaths -= view.page_memory[lpn].dies_at
+_best = best_by(_score)
+
+
+@victim_policy(
+    "future_benefit",
+    source="A bound; cost-benefit with the age to come in place of the past one",
+    shares_memory_with="oracle_k",
+)
+def future_benefit(view, plane, parameters, choice):
+    """Choose the eligible block with the largest `invalid / valid * life`.
+
+    `life` is the mean number of host pages that its valid pages still live. A block without a valid page
+    comes before all others; of equals, the lowest number.
+    """
+    return choose_block(view, choice, _best(view, plane, parameters))

@@ -1,7 +1,9 @@
 """A bound for workloads without memory: pages that are written equally often lie together."""
 
-from ssdgym.baselines.oracles.lives import NEVER, stream_of_life, sums_over_blocks
-from ssdgym.policy import placement_policy
+import math
+
+from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
+from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
 
 @placement_policy(
@@ -9,9 +11,7 @@ from ssdgym.policy import placement_policy
     source="A bound; the true rates are those of the whole run",
     streams=6,
     relocation_streams=6,
-    parameters={"k": 6, "first": 0.03125, "ratio": 4.0},
-    minimum={"k": 2, "first": 1e-6, "ratio": 1.01},
-    maximum={"k": 6},
+    parameters={"k": (6, 2, 6), "first": (0.03125, 1e-6), "ratio": (4.0, 1.01)},
     page=[("writes", "i4")],
     block=[("writes", "i8")],
     memory=[("written", "i8")],
@@ -38,19 +38,36 @@ def period(view, parameters, future):
     return NEVER
 
 
+_, _move = keep_sums(oracle_rate, "writes", "writes")
+
+
 @oracle_rate.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the page in its new block, and no longer in its old one."""
-    pages = view.params[0].pages_per_block
-    if old_page >= 0:
-        view.block_memory[old_page // pages].writes -= view.page_memory[lpn].writes
-    view.block_memory[page // pages].writes += view.page_memory[lpn].writes
+    _move(view, lpn, old_page, page)
 
 
-oracle_rate.on("relocated")(written)
+@kernel
+def _score(view, block, parameters):
+    record = view.block[block]
+    valid, writes = record.written - record.invalid, view.block_memory[block].writes
+    if valid == 0 or writes == 0:
+        return float("inf")
+    return record.invalid / valid * math.sqrt(valid / writes)
 
 
-@oracle_rate.on("trimmed")
-def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Take the page out of its block."""
-    view.block_memory[old_page // view.params[0].pages_per_block].writes -= view.page_memory[lpn].writes
+_best = best_by(_score)
+
+
+@victim_policy(
+    "rate_benefit",
+    source="A bound; cost-benefit with the true rates of a block's pages in place of its age",
+    shares_memory_with="oracle_rate",
+)
+def rate_benefit(view, plane, parameters, choice):
+    """Choose the eligible block with the largest `invalid / valid * sqrt(valid / writes)`.
+
+    `writes` are those of its valid pages in the whole run. A block without a valid page, or without one that
+    is ever written, comes before all others; of equals, the lowest number.
+    """
+    return choose_block(view, choice, _best(view, plane, parameters))

@@ -11,9 +11,7 @@ _HOT, _LARGEST = 4, 15
     source="Shafaei, Desnoyers and Fitzpatrick, HotStorage 2016; in the form of SepBIT, FAST 2022",
     streams=3,
     relocation_streams=1,
-    parameters={"extents": _MOST, "period": 4096},
-    minimum={"extents": 1, "period": 1},
-    maximum={"extents": _MOST},
+    parameters={"extents": (_MOST, 1, _MOST), "period": (4096, 1)},
     memory=[("first", "i8", (_MOST,)), ("count", "u1", (_MOST,)), ("extents", "i8"), ("requests", "i8")],
 )
 def eti(view, plane, lpn, source, parameters):

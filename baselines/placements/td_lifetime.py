@@ -2,7 +2,7 @@
 
 from math import log2, sqrt
 
-from ssdgym.policy import kernel, placement_policy
+from ssdgym.policy import MAX_STREAMS, kernel, placement_policy
 
 _STREAMS = 8
 #: Neighbouring pages that share one count of writes.
@@ -101,9 +101,7 @@ def _class(value, relocated):
     streams=_STREAMS,
     relocation_streams=_STREAMS,
     online=True,
-    parameters={"rate": 0.01, "apart": 0.05, "bootstrap": 1, "planned": 1},
-    minimum={"rate": 0, "apart": 0, "bootstrap": 0, "planned": 0},
-    maximum={"rate": 1, "bootstrap": 1, "planned": 1},
+    parameters={"rate": (0.01, 0, 1), "apart": (0.05, 0), "bootstrap": (1, 0, 1), "planned": (1, 0, 1)},
     page=[
         ("written", "u4"),  # 1 + tick of the last write; 0: never
         ("placed", "u4"),  # 1 + tick at which the present copy was placed; 0: there is none
@@ -114,7 +112,6 @@ def _class(value, relocated):
         ("state", "u2"),  # in which the present copy was placed
         ("label", "u1"),  # class of the present copy
     ],
-    stream=[("is_open", "u1")],
     memory=[
         ("weight", "f4", (_ENTRIES,)),
         ("visits", "i8", (_ENTRIES,)),
@@ -157,7 +154,7 @@ def td_lifetime(view, plane, lpn, source, parameters):
         stream += 1
     if stream == memory.streams - 1:
         for other in range(memory.streams, _STREAMS):
-            if view.stream_memory[plane * _STREAMS + other].is_open:  # no longer in use, and to be filled
+            if view.open_sub_block[plane * MAX_STREAMS + other] >= 0:  # no longer in use, and to be filled
                 return other
     return stream
 
@@ -326,15 +323,3 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Learn from the life that the host has ended."""
     _end(view, lpn, view.control[0].clock, parameters)
-
-
-@td_lifetime.on("opened")
-def opened(view, plane, block, parameters):
-    """Remember that the stream has an open block."""
-    view.stream_memory[plane * _STREAMS + view.block[block].stream].is_open = 1
-
-
-@td_lifetime.on("closed")
-def closed(view, plane, block, parameters):
-    """Remember that the stream has none."""
-    view.stream_memory[plane * _STREAMS + view.block[block].stream].is_open = 0

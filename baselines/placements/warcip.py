@@ -23,8 +23,7 @@ _MEMORY: list[Any] = [
     source="Yang, Pei and Yang, SYSTOR 2019; in the form of SepBIT, FAST 2022, in host pages",
     streams=_MOST + 1,
     relocation_streams=1,
-    parameters={"period": 256},
-    minimum={"period": 1},
+    parameters={"period": (256, 1)},
     page=[("written", "i8"), ("penalty", "i8")],
     memory=_MEMORY,
 )

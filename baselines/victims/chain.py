@@ -1,8 +1,8 @@
 """The victims of MiDAS: groups that have grown too large give their oldest block, else the last group one."""
 
-from ssdgym.baselines.victims.cost_benefit import benefit_of
+from ssdgym.baselines.victims.cost_benefit import benefit, best_of_all
 from ssdgym.policy import (
-    blocks_of,
+    best_by,
     choose_block,
     eligible,
     kernel,
@@ -43,24 +43,26 @@ def _most_invalid_from(view, plane, first):
 
 
 @kernel
+def _benefit_in_last(view, block, parameters):
+    is_in = view.block_memory[block].group >= view.memory[0].last
+    return benefit(view, block, parameters) if is_in else -1.0
+
+
+_best_of_last = best_by(_benefit_in_last)
+
+
+@kernel
 def _best_from(view, plane, first, parameters):
-    """Return the block of the groups from `first` on that the inner rule chooses; -1 if there is none."""
+    """Return the block of the groups from `first` on, 0 or the last, that the inner rule chooses; or -1."""
     if parameters.greedy != 0.0:
         return _most_invalid_from(view, plane, first)
-    best, best_score = -1, -1.0
-    for block in blocks_of(view, plane):
-        if eligible(view, block) and view.block_memory[block].group >= first:
-            score = benefit_of(view, block, parameters.exponent, parameters.since_close)
-            if score > best_score:
-                best, best_score = block, score
-    return best
+    return _best_of_last(view, plane, parameters) if first > 0 else best_of_all(view, plane, parameters)
 
 
 @victim_policy(
     "chain",
     source="Oh et al., MiDAS, FAST 2024",
-    parameters={"greedy": 0, "exponent": 0.5, "since_close": 1},
-    minimum={"exponent": 0},
+    parameters={"greedy": 0, "exponent": (0.5, 0), "since_close": 1},
     shares_memory_with="midas",
 )
 def chain(view, plane, parameters, choice):

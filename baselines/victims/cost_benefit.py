@@ -2,7 +2,7 @@
 
 import math
 
-from ssdgym.policy import blocks_of, choose_block, eligible, kernel, longest_quiet, victim_policy
+from ssdgym.policy import best_by, choose_block, kernel, longest_quiet, victim_policy
 
 #: From this exponent on no two ages have the same benefit.
 _LEAST_EXPONENT = 1 / 16
@@ -23,18 +23,12 @@ def benefit_of(view, block, exponent, since_close):
 
 
 @kernel
-def best_of_all(view, plane, exponent, since_close):
-    """Look at every block."""
-    best = -1
-    best_score = -1.0
-    for block in blocks_of(view, plane):
-        if not eligible(view, block):
-            continue
-        score = benefit_of(view, block, exponent, since_close)
-        if score > best_score:
-            best = block
-            best_score = score
-    return best
+def benefit(view, block, parameters):
+    """Return the benefit of a block by a rule's `exponent` and `since_close`."""
+    return benefit_of(view, block, parameters.exponent, parameters.since_close)
+
+
+best_of_all = best_by(benefit)
 
 
 @kernel
@@ -60,8 +54,7 @@ def _best_of_buckets(view, plane, exponent):
 @victim_policy(
     "cost_benefit",
     source="Kawaguchi, Nishioka and Motoda, USENIX 1995",
-    parameters={"exponent": 1.0, "since_close": 0},
-    minimum={"exponent": 0},
+    parameters={"exponent": (1.0, 0), "since_close": 0},
 )
 def cost_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
@@ -73,4 +66,4 @@ def cost_benefit(view, plane, parameters, choice):
     # Only where blocks are erased whole are all that can be victims written to the end.
     if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
         return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
-    return choose_block(view, choice, best_of_all(view, plane, exponent, parameters.since_close))
+    return choose_block(view, choice, best_of_all(view, plane, parameters))

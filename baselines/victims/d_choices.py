@@ -6,8 +6,7 @@ from ssdgym.policy import DRAWS_PER_CHOICE, POLICY_STREAM, choose_block, random_
 @victim_policy(
     "d_choices",
     source="Van Houdt, SIGMETRICS 2013, but drawn from the blocks with an invalid page",
-    parameters={"d": 10},
-    minimum={"d": 1},
+    parameters={"d": (10, 1)},
 )
 def d_choices(view, plane, parameters, choice):
     """Choose, of `d` uniform eligible blocks, the one with most invalid pages, the first drawn of equals.

@@ -15,6 +15,7 @@ from ssdgym.policy import (
     next_by_invalid,
     policy_alias,
     siblings_of,
+    valid_in,
     victim_policy,
     whole_mask,
 )
@@ -85,42 +86,18 @@ def _set_pair(view, choice, k, unit):
 
 
 @kernel
-def _valid_pages(view, unit):
-    params = view.params[0]
-    if params.erase_unit == SUB_BLOCK_SET:
-        sub_block = view.sub_block[unit]
-        return np.int64(sub_block.written) - np.int64(sub_block.invalid)
-    block = view.block[unit // np.int64(params.sub_blocks)]
-    return np.int64(block.written) - np.int64(block.invalid)
-
-
-@kernel
-def _unit_of(view, pair):
-    """Return the number of the (first) sub-block of a unit that has been chosen."""
-    params = view.params[0]
-    unit = np.int64(pair.block) * np.int64(params.sub_blocks)
-    if params.erase_unit == SUB_BLOCK_SET:
-        while not (pair.mask >> np.uint64(unit % np.int64(params.sub_blocks))) & np.uint64(1):
-            unit += 1
-    return unit
-
-
-@kernel
-def _are_light(view, choice, count, unit, parameters):
-    """Return whether a unit may join the `count` ones chosen: fewer than `tau` of the pages are valid.
+def _are_light(view, choice, count, parameters):
+    """Return whether unit `count` may join those chosen before: fewer than `tau` of the pages are valid.
 
     The pages are those of the unit or, with `together`, those of the ones chosen as well.
     """
     params = view.params[0]
-    pages = params.pages_per_block
-    if params.erase_unit == SUB_BLOCK_SET:
-        pages = params.pages_per_sub_block
-    valid, units = _valid_pages(view, unit), 1
-    if parameters.together > 0:
-        for k in range(count):
-            valid += _valid_pages(view, _unit_of(view, choice[k]))
-        units += count
-    return valid < parameters.tau * pages * units
+    pages = params.pages_per_sub_block if params.erase_unit == SUB_BLOCK_SET else params.pages_per_block
+    first = 0 if parameters.together > 0 else count
+    valid = 0
+    for k in range(first, count + 1):
+        valid += valid_in(view, choice[k].block, choice[k].mask)
+    return valid < parameters.tau * pages * (count + 1 - first)
 
 
 @kernel
@@ -142,8 +119,9 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
     while wanted > 0 and count < MAX_PAIRS and unit >= 0:
         if not _is_chosen(choice, count, unit // np.int64(view.params[0].sub_blocks)):
             _set_pair(view, choice, count, unit)
-            light = _are_light(view, choice, count, unit, parameters)
-            if not light or not legal_set(view, leader, choice, count + 1):
+            if not _are_light(view, choice, count, parameters) or not legal_set(
+                view, leader, choice, count + 1
+            ):
                 return count
             count += 1
             wanted -= 1
@@ -157,15 +135,9 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks
-        unit = _most_invalid_unit_of(view, block)
-        if (
-            wanted > 0
-            and count < MAX_PAIRS
-            and eligible(view, block)
-            and _are_light(view, choice, count, unit, parameters)
-        ):
-            _set_pair(view, choice, count, unit)
-            if legal_set(view, leader, choice, count + 1):
+        if wanted > 0 and count < MAX_PAIRS and eligible(view, block):
+            _set_pair(view, choice, count, _most_invalid_unit_of(view, block))
+            if _are_light(view, choice, count, parameters) and legal_set(view, leader, choice, count + 1):
                 count += 1
                 wanted -= 1
     return count
@@ -174,9 +146,7 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
 @victim_policy(
     "ippbe",
     source=f"{_THESIS}, sections 4.5 and 6.1",
-    parameters={"limit": 2, "tau": 0.4, "together": 0},
-    minimum={"limit": 1, "tau": 0.0, "together": 0},
-    maximum={"limit": MAX_PAIRS, "together": 1},
+    parameters={"limit": (2, 1, MAX_PAIRS), "tau": (0.4, 0.0), "together": (0, 0, 1)},
 )
 def ippbe(view, plane, parameters, choice):
     """Choose up to `limit` units of the plane, the further ones with fewer than `tau` of their pages valid.
@@ -228,22 +198,11 @@ def ippbe(view, plane, parameters, choice):
     return count
 
 
+_FIGURE = f"{_THESIS}, section 6.1 and figure 19"
+policy_alias("ippbe_subblock", "ippbe", source=_FIGURE, erase_unit="sub_block_set")
+policy_alias("ippbe_multiplane", "ippbe", source=_FIGURE, multi_plane="relaxed")
 policy_alias(
-    "ippbe_subblock", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", erase_unit="sub_block_set"
+    "ippbe_subblock_multiplane", "ippbe", source=_FIGURE, erase_unit="sub_block_set", multi_plane="relaxed"
 )
-policy_alias(
-    "ippbe_multiplane", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", multi_plane="relaxed"
-)
-policy_alias(
-    "ippbe_multiplane_strict",
-    "ippbe",
-    source=f"{_THESIS}, section 6.1, with the block addresses of section 2.2",
-    multi_plane="strict",
-)
-policy_alias(
-    "ippbe_subblock_multiplane",
-    "ippbe",
-    source=f"{_THESIS}, section 6.1 and figure 19",
-    erase_unit="sub_block_set",
-    multi_plane="relaxed",
-)
+_STRICT = f"{_THESIS}, section 6.1, with the block addresses of section 2.2"
+policy_alias("ippbe_multiplane_strict", "ippbe", source=_STRICT, multi_plane="strict")

@@ -3,9 +3,7 @@
 from ssdgym.policy import choose_block, eligible, victim_policy
 
 
-@victim_policy(
-    "windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": 32}, minimum={"window": 1}
-)
+@victim_policy("windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": (32, 1)})
 def windowed_greedy(view, plane, parameters, choice):
     """Choose, of the first `window` entries of the age list, the eligible block with most invalid pages.
 

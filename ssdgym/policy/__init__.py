@@ -147,8 +147,9 @@ from ssdgym.engine.erase.legality import (
     siblings_of,
     whole_mask,
 )
+from ssdgym.engine.flash import valid_in
 from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
-from ssdgym.policy.block_order import block_order
+from ssdgym.policy.block_order import best_by, block_order
 from ssdgym.policy.decorators import (
     allocation_policy,
     built_in_placement,
@@ -218,6 +219,7 @@ __all__ = [
     "available_policies",
     "available_rules",
     "below",
+    "best_by",
     "best_set_after",
     "best_set_from",
     "block_order",
@@ -262,6 +264,7 @@ __all__ = [
     "tie_of",
     "tracker",
     "usual_policy",
+    "valid_in",
     "victim_policy",
     "whole_mask",
 ]

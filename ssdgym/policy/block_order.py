@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ssdgym.engine.core.kernel import helper as kernel
+from ssdgym.engine.erase.legality import blocks_of, eligible
 
 
 class BlockOrder(NamedTuple):
@@ -74,3 +75,24 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
     fields = [(winner, "i4"), (following, "i4"), (noted, "u1")]
     return BlockOrder(fields, [(head, "i4")], touch, first)
+
+
+def best_by(score: Callable[..., float]) -> Any:
+    """Make a search through a plane: kernel (view, plane, parameters) -> block, -1 for none.
+
+    Args:
+        score: kernel (view, block, parameters), called for eligible blocks; -1 leaves one out. The block of
+            the largest score is found, of equals the lowest.
+    """
+
+    @kernel
+    def best_of(view: Any, plane: Any, parameters: Any) -> Any:
+        best, best_score = -1, -1.0
+        for block in blocks_of(view, plane):
+            if eligible(view, block):
+                found = score(view, block, parameters)
+                if found > best_score:
+                    best, best_score = block, found
+        return best
+
+    return best_of

@@ -30,15 +30,16 @@ from ssdgym.policy.rules import (
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
+#: A default, alone or before the smallest and the largest value allowed.
+Parameter = float | tuple[float, ...]
 
 
 class RuleOptions(TypedDict, total=False):
     """What rules declare; those of a kind alone are described there, such as `streams` in `PlacementRule`.
 
     Attributes:
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
+        parameters: names and defaults, in the order in which the function finds them in `parameters`; with
+            bounds as `(default, least)` or `(default, least, most)`.
         trusted: compile the rule without checks: an index out of range then ends the process, or is not
             noticed.
         compiled: compile a victim or merge rule into the engine, or call it in Python at every decision.
@@ -54,9 +55,7 @@ class RuleOptions(TypedDict, total=False):
         isolation: see `erase_unit`.
     """
 
-    parameters: Mapping[str, float]
-    minimum: Mapping[str, float]
-    maximum: Mapping[str, float]
+    parameters: Mapping[str, Parameter]
     trusted: bool
     compiled: bool
     page: Fields
@@ -117,6 +116,10 @@ def _rule(kind: type[RuleT], name: str, source: str, function: Any, options: Map
         part: np.dtype(list(options[key]), align=True) for key, part in _RECORDS.items() if options.get(key)
     }
     table = np.dtype("u4") if options.get("table") else None
+    bounded = {key: value for key, value in own.get("parameters", {}).items() if isinstance(value, tuple)}
+    if bounded:
+        own["bounds"] = {key: (*value[1:], np.inf)[:2] for key, value in bounded.items()}
+        own["parameters"] = {**own["parameters"], **{key: value[0] for key, value in bounded.items()}}
     for key, choice in _CHOICES.items():
         if own.get(key) is not None:
             own[key] = choice_of(choice, own[key], f"policy {name}: {key}")

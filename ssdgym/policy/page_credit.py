@@ -51,7 +51,7 @@ page_credit = CreditTracker(
     None,
     "Q-learning along the life of a page: a copy pays for its move, or for the room it holds once it is dead",
     parameters={"host": 1, "relocated": 1, "pages_per_block": 1, "pages": 1},
-    minimum={"host": 0, "relocated": 0, "pages_per_block": 1, "pages": 1},
+    bounds={"host": (0, 1), "relocated": (0, 1), "pages_per_block": (1, np.inf), "pages": (1, np.inf)},
 )
 register(page_credit)
 

@@ -53,8 +53,7 @@ class Rule:
         source: the paper or book it is from.
         compiled: whether it runs inside the engine.
         parameters: values by name, in the order in which they are declared.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
+        bounds: the smallest and the largest value allowed, by name; without an entry, any is.
         memory: records that the rule keeps, part of the state of every device it runs on.
         hooks: functions called for what happens to pages and blocks, by the name of the event.
         periods: the function called between two steps of the engine, if there is one, by the name `period`.
@@ -70,8 +69,7 @@ class Rule:
     source: str
     compiled: bool = True
     parameters: Mapping[str, float] = field(default_factory=dict)
-    minimum: Mapping[str, float] = field(default_factory=dict)
-    maximum: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     table: Callable[[DeviceConfig], int] | None = None
     controller_bytes: Callable[[DeviceConfig], int] | None = None
@@ -112,14 +110,10 @@ class Rule:
         whole = isinstance(self.parameters[key], int)
         if whole and value != int(value):
             raise SsdgymError(f"parameter {key} of policy {self.name} must be whole, not {value!r}.")
-        if value < self.minimum.get(key, -np.inf):
-            raise SsdgymError(
-                f"parameter {key} of policy {self.name} must be at least {self.minimum[key]}, not {value:g}."
-            )
-        if value > self.maximum.get(key, np.inf):
-            raise SsdgymError(
-                f"parameter {key} of policy {self.name} must be at most {self.maximum[key]}, not {value:g}."
-            )
+        least, most = self.bounds.get(key, (-np.inf, np.inf))
+        if not least <= value <= most:
+            limit = f"at least {least}" if value < least else f"at most {most}"
+            raise SsdgymError(f"parameter {key} of policy {self.name} must be {limit}, not {value:g}.")
         return int(value) if whole else float(value)
 
     @property

@@ -75,7 +75,6 @@ def test_dogi__trained_many_times__the_same_in_both(
         ("memory", own.memories),
         ("page_memory", own.pages),
         ("block_memory", own.blocks),
-        ("stream_memory", own.groups),
     ):
         for name in theirs.dtype.names:
             assert np.array_equal(getattr(view, part)[name], theirs[name]), name

@@ -244,6 +244,15 @@ def test_counters__are_metrics_of_their_names_in_the_order_of_the_record() -> No
     assert metrics[1 : 1 + len(counters)] == counters
 
 
+def test_counters__that_only_enter_other_metrics__are_these() -> None:
+    """They are told by their place: one appended to the record would be no metric, in silence."""
+    moved = {"clustered_pages", "relocated_runs", "victim_valid_pages", "levelling_rounds", "levelling_moves"}
+    sums = {f"{op}_{part}_sum_ns" for op in ("read", "write") for part in ("latency", "service", "gc_wait")}
+    assert moved | sums | {"erase_square_rise", "met_gc_requests"} == SUMMED_COUNTERS, (
+        "name it here, or before"
+    )
+
+
 def test_counters__a_new_one__is_a_metric_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     sim = Simulator(device())
     wider = np.dtype([*((name, "i8") for name in COUNTERS.names), ("merges", "i8")], align=True)

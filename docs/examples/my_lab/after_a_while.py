@@ -6,8 +6,7 @@ from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
 @idle_policy(
     "after_a_while",
     source="an example",
-    parameters={"blocks": 8, "wait_ns": 1_000_000},
-    minimum={"blocks": 0, "wait_ns": 1},
+    parameters={"blocks": (8, 0), "wait_ns": (1_000_000, 1)},
 )
 def after_a_while(view, die, gap_ns, parameters):
     """Wait for `wait_ns`, then collect planes with fewer free pages than `blocks` blocks have."""

@@ -3,7 +3,7 @@
 from ssdgym.policy import merge_policy
 
 
-@merge_policy("gentle", source="an example", parameters={"share": 0.25}, minimum={"share": 0.0})
+@merge_policy("gentle", source="an example", parameters={"share": (0.25, 0.0)})
 def gentle(plans, case, parameters):
     """Take the cheapest M-Merge that copies at most `share` of the pages of a block, else a Merge."""
     best = 0

@@ -8,8 +8,7 @@ from ssdgym.policy import placement_policy
     source="an example",
     streams=3,
     relocation_streams=1,
-    parameters={"span": 2000},
-    minimum={"span": 1},
+    parameters={"span": (2000, 1)},
     page=[("written_at", "i8")],
 )
 def recent(view, plane, lpn, source, parameters):

@@ -6,8 +6,7 @@ from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 @victim_policy(
     "ripening",
     source="an example",
-    parameters={"weight": 0.5},
-    minimum={"weight": 0},
+    parameters={"weight": (0.5, 0)},
     block=[("heat", "f8"), ("heated_at", "i8")],
 )
 def ripening(view, plane, parameters, choice):

@@ -3,7 +3,7 @@
 from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 
 
-@victim_policy("second_youth", source="an example", parameters={"spared": 200}, minimum={"spared": 0})
+@victim_policy("second_youth", source="an example", parameters={"spared": (200, 0)})
 def second_youth(view, plane, parameters, choice):
     """Choose the block with most invalid pages among those closed `spared` host pages ago, else among all."""
     newest = view.control[0].clock - parameters.spared

@@ -10,7 +10,6 @@ import pytest
 from ssdgym.baselines.dogi.periods import (
     Group,
     HotGroup,
-    Log,
     Room,
     amplification_of,
     best_configuration,
@@ -19,6 +18,7 @@ from ssdgym.baselines.dogi.periods import (
     targets_of,
     valid_when_collected,
 )
+from ssdgym.baselines.dogi.records import Log
 
 HOT = HotGroup(traffic=0.4, valid=0.1, life=300)
 ROOM = Room(blocks=1000, planes=1, pages_per_block=64, valid=54_000)

@@ -49,7 +49,7 @@ def erased(sim: Simulator) -> list[int]:
 
 def open_streams(sim: Simulator) -> set[int]:
     """Streams that have an open block."""
-    return set(np.flatnonzero(view_of(sim).stream_memory.open).tolist())
+    return set(np.flatnonzero(view_of(sim).open_sub_block >= 0).tolist())
 
 
 def first_victim(sim: Simulator, lpns: Any) -> int:

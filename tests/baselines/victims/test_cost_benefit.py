@@ -92,7 +92,7 @@ def test_search_by_buckets__finds_what_a_look_at_every_block_finds(kind: str, se
             for exponent in EXPONENTS:
                 choice = new_choice()
                 found = cost_benefit(view, plane, Values(exponent, 0.0), choice)
-                expected = best_of_all.py_func(view, plane, exponent, 0.0)
+                expected = best_of_all.py_func(view, plane, Values(exponent, 0.0))
                 assert (int(choice["block"][0]) if found else -1) == expected
                 compared += expected >= 0
         decisions += 1

@@ -16,7 +16,6 @@ from ssdgym.baselines.dogi.periods import period
 from .base import Placement
 from .views import view_of, zeros
 
-STREAMS = 8
 HOT, FROZEN = 0, 7
 UNKNOWN = 255
 F = np.float32
@@ -30,7 +29,6 @@ class Dogi(Placement):
         config = self.device.config
         self.pages = zeros(records.PAGE, config.logical_pages)
         self.blocks = zeros(records.BLOCK, config.planes * config.blocks_per_plane)
-        self.groups = zeros(records.STREAM, config.planes * STREAMS)
         self.memories = zeros(records.MEMORY, 1)
         self.memory = self.memories[0]
         self.due = 0
@@ -41,7 +39,7 @@ class Dogi(Placement):
 
     def between_steps(self) -> None:
         if self.clock >= self.due:
-            view = view_of(self.device, self.pages, self.blocks, self.groups, self.memories)
+            view = view_of(self.device, self.pages, self.blocks, None, self.memories)
             self.due = self.clock + period(view, SimpleNamespace(**self.parameters))
 
     # What is known of a page
@@ -148,11 +146,9 @@ class Dogi(Placement):
     def opened(self, block: int, stream: int) -> None:
         super().opened(block, stream)
         self.blocks[block].opened_at, self.blocks[block].sealed_at = self.clock, 0
-        self.groups[self.device.plane_of_block(block) * STREAMS + stream].open = 1
 
     def closed(self, block: int) -> None:
         self.blocks[block].sealed_at = self.clock + 1
-        self.groups[self.device.plane_of_block(block) * STREAMS + self.streams[block]].open = 0
 
     def collected(self, block: int) -> None:
         if self.streams[block] == HOT:
