@@ -281,15 +281,15 @@ def test_files__are_about_one_thing() -> None:
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
     "ssdgym.engine": 12_999,
-    "ssdgym.simulator": 3_443,
+    "ssdgym.simulator": 3_469,
     "ssdgym.policy": 2_390,
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 6_033,
     "ssdgym.agents": 5_278,
-    "ssdgym.experiments": 9_366,
+    "ssdgym.experiments": 9_392,
     "ssdgym.workloads": 8_843,
     "ssdgym.envs": 6_376,
-    "ssdgym.cli": 3_303,
+    "ssdgym.cli": 3_251,
     "ssdgym": 1_265,  # the modules beside the packages
 }
 

@@ -48,18 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (
-    run,
-    evaluate,
-    leaderboard,
-    replay,
-    report,
-    reproduce,
-    train,
-    tune,
-    doctor,
-    demo,
-):
+for _command in (run, evaluate, leaderboard, replay, report, reproduce, train, tune, doctor, demo):
     app.command()(_command)
 app.command("list")(list_names)
 app.add_typer(trace, name="trace")
@@ -116,7 +105,8 @@ def _as_interrupt(number: signal.Signals) -> Iterator[list[int]]:
 
 
 def _run(arguments: Sequence[str] | None, app: typer.Typer, name: str) -> int:
-    usual, warnings.formatwarning = warnings.formatwarning, _one_line
+    usual = warnings.formatwarning  # which prints the place in the code, too
+    warnings.formatwarning = lambda message, *_, **__: f"ssdgym: {' '.join(str(message).split())}\n"
     try:
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
@@ -129,7 +119,7 @@ def _run(arguments: Sequence[str] | None, app: typer.Typer, name: str) -> int:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        _discard_output()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails on it once more
         return _refuse("no space is left on the device that is written to; free some")
     finally:
         warnings.formatwarning = usual
@@ -166,18 +156,6 @@ def _only_imports(
     ] = None,
 ) -> None:
     """Have nothing but the option of every command."""
-
-
-def _one_line(message: Warning | str, *_: object, **__: object) -> str:
-    """Format a warning as an error is printed, without the place in the code that it comes from."""
-    return f"ssdgym: {' '.join(str(message).split())}\n"
-
-
-def _discard_output() -> None:
-    """Send what stdout still holds nowhere, so that Python does not fail on it once more as it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def _refuse(sentence: str) -> int:

@@ -107,11 +107,12 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
 
 
 def compile_note(*, quiet: bool) -> None:
-    """Let the engine say that it compiles, if it has to, unless the output is for a machine."""
+    """Let the engine say that it compiles or preconditions, unless the output is for a machine."""
     from ssdgym.engine.compiler import cache
+    from ssdgym.simulator import preconditioning
 
     if quiet:
-        cache.say = None
+        cache.say = preconditioning.say = None
 
 
 def progress_note(text: str, *, quiet: bool) -> None:

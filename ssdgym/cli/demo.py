@@ -113,8 +113,6 @@ def demo(
         ssdgym demo
 
         ssdgym demo --no-ppo --out quick
-
-        ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
     from ssdgym.config.loading import load_config
     from ssdgym.experiments.report.files import write_html_report

@@ -35,19 +35,6 @@ _FAMILIES = (
 )
 
 
-def _compile_all(*, quiet: bool) -> None:
-    """Compile the engine and the environments, a family of FTLs in each process."""
-    started = time.perf_counter()
-    processes = min(len(os.sched_getaffinity(0)), len(_FAMILIES))
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        for work in [pool.submit(_use_every_entry, *family, quiet=quiet) for family in _FAMILIES]:
-            work.result()
-    progress_note(
-        f"the engine and the environments are compiled, after {time.perf_counter() - started:.0f} s",
-        quiet=quiet,
-    )
-
-
 def _use_every_entry(device: str, environments: tuple[str, ...], *, quiet: bool) -> None:
     """Run a small device untimed and in time, and take one step in each environment."""
     import gymnasium as gym
@@ -91,7 +78,13 @@ def doctor(
         ssdgym doctor --compile
     """
     if compiles:
-        _compile_all(quiet=as_json)
+        started = time.perf_counter()
+        processes = min(len(os.sched_getaffinity(0)), len(_FAMILIES))
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            for work in [pool.submit(_use_every_entry, *family, quiet=as_json) for family in _FAMILIES]:
+                work.result()
+        seconds = time.perf_counter() - started
+        progress_note(f"the engine and the environments are compiled, after {seconds:.0f} s", quiet=as_json)
     results = check_all()
     if as_json:
         print_json([dict(zip(("check", "status", "message"), one, strict=True)) for one in results])
@@ -203,14 +196,6 @@ def _cores() -> Iterator[Found]:
     yield "cores", "note" if busy else "ok", f"{cores} usable{busy}"
 
 
-def _torch_threads() -> Iterator[Found]:
-    try:
-        torch = importlib.import_module("torch")
-    except ModuleNotFoundError:
-        return
-    yield "torch threads", "ok", f"{torch.get_num_threads()}; training sets its own number"
-
-
 def _traces() -> Iterator[Found]:
     folder = os.environ.get("SSDGYM_TRACES")
     if not folder:
@@ -233,5 +218,5 @@ def _environments() -> Iterator[Found]:
 
 
 _CHECKS: tuple[Callable[[], Iterator[Found]], ...] = (
-    *(_python, _packages, _cache, _compiler, _memory, _cores, _torch_threads, _traces, _environments),
+    *(_python, _packages, _cache, _compiler, _memory, _cores, _traces, _environments),
 )

@@ -13,6 +13,7 @@ import typer
 
 from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, print_json, print_rows, progress_bar
+from ssdgym.cli.evaluate import environment_fields
 from ssdgym.errors import SsdgymError, needing
 
 if TYPE_CHECKING:
@@ -64,8 +65,6 @@ def dataset(
         ssdgym zoo dataset erase-victim/zipf99-expert-v0
 
         ssdgym zoo dataset erase-victim/hot90-mixed-v0 -w hot90 -p cost_benefit -p greedy -a random_action
-
-        ssdgym zoo dataset joint-gc/mine-v0 --environment ssdgym/JointGC-v0 --agent runs/joint/agent.zip
     """
     from ssdgym.agents.playing.files import source_of
 
@@ -145,8 +144,6 @@ def watch(
 
         ssdgym zoo watch
 
-        ssdgym zoo watch --workload hot90 --policy cost_benefit --fps 25
-
         ssdgym zoo watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
 
         ssdgym zoo watch --agent runs/demo/agent.zip --gif episode.gif
@@ -217,13 +214,10 @@ def _write_gif(path: Path, scenes: list[Scene], fps: float) -> None:
 
 def _environment(name: str, env_arg: list[str] | None, workload: str | None) -> EnvironmentConfig:
     """Return the environment that options name."""
-    from ssdgym.agents.playing.agents import read_parameters
     from ssdgym.agents.training.config import EnvironmentConfig
 
-    kwargs = read_parameters("--env-arg", env_arg or ())
-    if workload is not None:
-        kwargs["workload"] = workload
-    return EnvironmentConfig(id=name, kwargs=kwargs)
+    words = [*(env_arg or ()), *([] if workload is None else [f"workload={workload}"])]
+    return EnvironmentConfig(**(environment_fields(name, words) or {}))
 
 
 def _typed(agent: str, trust: bool) -> Source:

@@ -235,6 +235,13 @@ def evaluate(
             " kind=cgm, or mapping=page,placement=single; repeat for more.",
         ),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE,...",
+            help="Field of the devices with several values, such as capacity.over_provisioning=0.07,0.28.",
+        ),
+    ] = None,
     preconditioning: Annotated[
         str | None, typer.Option(help=f"{options.PRECONDITIONING_HELP} Default: workload.")
     ] = None,
@@ -265,9 +272,9 @@ def evaluate(
 
         ssdgym evaluate classic --out results/classic
 
-        ssdgym evaluate my-experiment.yaml --seeds 100-109 --workers 8
-
         ssdgym evaluate --workload zipf99 --workload hot90 --agent runs/demo/agent.zip --policy greedy
+
+        ssdgym evaluate -p greedy -p cost_benefit --vary capacity.over_provisioning=0.1,0.15,0.2,0.28
 
         ssdgym evaluate -d subftl-tlc-small -w sysbench -p greedy --ftls kind=cgm --ftls kind=subftl
     """
@@ -281,6 +288,7 @@ def evaluate(
         "host_pages": host_pages,
         "warmup": warmup,
         "preconditioning": preconditioning,
+        "vary": options.parse_varied(vary),
         "ftls": options.parse_ftls(ftls, ftl) if ftl or ftls else None,
     }
     config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})

@@ -68,8 +68,6 @@ def leaderboard(
 
         ssdgym leaderboard
 
-        ssdgym leaderboard wa --seeds 100 --out results/quick
-
         ssdgym leaderboard wa --split validation --policy "cost_benefit+dac" --agent runs/mine/agent.zip
 
         ssdgym leaderboard --read results/leaderboard/leaderboard.json --update docs/leaderboard.md

@@ -58,8 +58,6 @@ def train(
 
         ssdgym train --out runs/zipf --resume --decisions 800000
 
-        ssdgym train ppo-smoke --algorithm fast_ppo --seed 3 --json
-
         ssdgym train placement-v2 --seed 1 --out runs/placement
     """
     from ssdgym.config.loading import load_config

@@ -18,8 +18,7 @@ Kind = Literal[
 
 
 def list_names(
-    kind: Annotated[Kind, typer.Argument(help="What is listed.", show_default=False)],
-    as_json: AsJson = False,
+    kind: Annotated[Kind, typer.Argument(help="What is listed.", show_default=False)], as_json: AsJson = False
 ) -> None:
     """List what there is by name, one table each; `--import` adds what your modules register.
 

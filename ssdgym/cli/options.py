@@ -41,14 +41,10 @@ EnvArgs = Annotated[
 ]
 HostPages = Annotated[int | None, typer.Option(min=1, help="Host pages per run. Default: as configured.")]
 Warmup = Annotated[
-    int | None,
-    typer.Option(min=0, help="Host pages before them, not measured. Default: as configured."),
+    int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: as configured.")
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")]
-Seeds = Annotated[
-    str | None,
-    typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured."),
-]
+Seeds = Annotated[str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured.")]
 Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
 Ftl = Annotated[
     list[str] | None,
@@ -189,6 +185,18 @@ def recorded_options(source: str, **fields: Any) -> WorkloadConfig:
     if given.get("start", "").isdecimal():
         given["start"] = int(given["start"])
     return load_workload({**model.model_dump(), **given})
+
+
+def parse_varied(texts: list[str] | None) -> dict[str, tuple[Any, ...]] | None:
+    """Read fields with several values, each from `FIELD=VALUE,VALUE`."""
+    from ssdgym.config.loading import parse_value
+
+    if not texts:
+        return None
+    pieces = (text.partition("=") for text in texts)
+    return {
+        field.strip(): tuple(parse_value(f"[{values}]", f"--vary {field}")) for field, _, values in pieces
+    }
 
 
 def parse_seeds(text: str) -> list[int]:

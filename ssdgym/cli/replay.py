@@ -49,8 +49,6 @@ def replay(
 
         ssdgym replay results/classic
 
-        ssdgym replay results/classic --sample 50 --seed 7 --json
-
         ssdgym replay results/classic --where policy=greedy,workload=zipf99,seed=100
 
         ssdgym replay results/classic/results.csv --row 12
@@ -167,8 +165,6 @@ def report(
     Examples:
 
         ssdgym report results/evaluate
-
-        ssdgym report results/evaluate --out report.html --reference greedy
 
         ssdgym report results/evaluate --figures paper/figures
     """

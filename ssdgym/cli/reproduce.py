@@ -61,8 +61,6 @@ def reproduce(
         ssdgym reproduce speedupgc --figure 12a
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
-
-        ssdgym reproduce pen --scale paper --figure 13 --workload prn_1 --seeds 1-3
     """
     from ssdgym.experiments.papers.figures import figures, points_of, scale_of
     from ssdgym.experiments.papers.report import claims_table, cost_lines

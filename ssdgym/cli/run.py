@@ -108,8 +108,6 @@ def run(
 
         ssdgym run --workload trace.csv.gz --transform "only(ops=write)" --transform "head(requests=10000)"
 
-        ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant synthetic:fin1
-
         ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
 
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000

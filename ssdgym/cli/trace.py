@@ -296,6 +296,9 @@ def convert(
 
         ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
+    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
+    from ssdgym.workloads.traces.reading.columns import parse_columns
+    from ssdgym.workloads.traces.registry import formats
     from ssdgym.workloads.traces.writing import convert as write_trace
     from ssdgym.workloads.traces.writing import writable_format
 
@@ -313,7 +316,12 @@ def convert(
     with counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
     print(f"{out}: {written.requests:,} requests in the format {target.name}")
-    _print_left_out(config)
+    if isinstance(config, TraceConfig):
+        trace = load_trace(config)
+        unread = parse_columns(config.columns).unread if config.columns else formats()[trace.format].unread
+        print(f"not in the new file: {', '.join(['the time of the first request', *unread])}")
+        if skipped := trace.skipped_lines:
+            print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
     if target.constants:
         constants = ", ".join(f"{name} {text}" for name, text in target.constants.items())
         print(f"the same for every request of the new file: {constants}")
@@ -326,23 +334,6 @@ def convert(
         print(
             f"volumes have other names in the new file: {some}" + (f", and {more:,} more" if more > 0 else "")
         )
-
-
-def _print_left_out(config: PlayedConfig) -> None:
-    """Print what the trace has of its requests that records do not hold, and its number of bad lines."""
-    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
-    from ssdgym.workloads.traces.reading.columns import parse_columns
-    from ssdgym.workloads.traces.registry import formats
-
-    if not isinstance(config, TraceConfig):
-        return
-    trace = load_trace(config)
-    unread = parse_columns(config.columns).unread if config.columns else formats()[trace.format].unread
-    left_out = ", ".join(["the time of the first request", *unread])
-    print(f"not in the new file: {left_out}")
-    skipped = trace.skipped_lines
-    if skipped:
-        print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
 
 
 def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:

@@ -45,8 +45,6 @@ def tune(
         ssdgym tune ppo-erase-victim --size smoke
 
         ssdgym tune ppo-erase-victim --size smoke --resume results/tune/ppo-erase-victim-smoke
-
-        ssdgym tune configs/sweeps/gc-threshold.yaml --out results/thresholds --json
     """
     from ssdgym.experiments.sweeps.config import load_sweep
 

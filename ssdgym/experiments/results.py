@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PREFIX = "metrics/"
 _LONGEST_FIELD = 1 << 24
@@ -127,6 +131,28 @@ class Result:
 _IDENTITY = tuple(
     item.name for item in fields(Result) if item.name not in ("metrics", "series", "wall_seconds")
 )
+
+
+def to_pandas(results: Path | str | Sequence[Result]) -> pd.DataFrame:
+    """Return a row for each run: fields, metrics, options of its FTL and fields in which devices differ.
+
+    Args:
+        results: that were read, or the folder or file that has them.
+
+    Raises:
+        SsdgymError: they cannot be read.
+    """
+    import pandas as pd
+
+    found = read_results(find_results(Path(results))) if isinstance(results, Path | str) else results
+    specs = [json.loads(result.spec or "{}") for result in found]
+    ftls = ({f"ftl.{name}": value for name, value in spec.get("ftl", ())} for spec in specs)
+    table = pd.DataFrame([one.as_row() | ftl for one, ftl in zip(found, ftls, strict=True)])
+    devices = pd.json_normalize([spec.get("device", {}) for spec in specs])
+    for name in devices.columns.difference(["name", "description"], sort=False):
+        if name not in table and devices[name].astype(str).nunique() > 1:
+            table[name] = devices[name]
+    return table.drop(columns="spec").rename(columns=lambda name: str(name).removeprefix(_PREFIX))
 
 
 def listed(values: Iterable[str]) -> str:

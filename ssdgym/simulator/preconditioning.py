@@ -4,9 +4,12 @@ A steady state is made under one named policy whatever policy is measured afterw
 favours none, and is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
 """
 
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +34,9 @@ from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 
 _CHUNK = 1 << 16
+#: Prints every `SAY_EVERY_S` seconds how far a device is; None is silent.
+say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
+SAY_EVERY_S = 10.0
 _EMPTY = np.zeros(0, REQUEST)
 #: Requests without a write, one after the other, after which a workload counts as one that does not write.
 _MOST_WITHOUT_WRITE = 1 << 20
@@ -193,7 +199,26 @@ def _beforehand(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[Non
 
 def _fill(sim: Runnable, share: float) -> None:
     pages = np.arange(round(share * sim.device.logical_pages))
-    sim.proceed(page_writes(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
+    chunks = (page_writes(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
+    sim.proceed(_followed(sim, chunks, "every page is written once", len(pages)))
+
+
+def _followed(sim: Runnable, chunks: Iterator[np.ndarray], what: str, *ends: int) -> Iterator[np.ndarray]:
+    """Yield writes, and say now and then what is done, how far it is, and how long it takes to each end."""
+    began = noted = time.monotonic()
+    pages = 0
+    for chunk in chunks:
+        now = time.monotonic()
+        if say is not None and pages and now - noted >= SAY_EVERY_S:
+            noted = now
+            known = " to ".join(f"{end / 1e6:,.1f}" for end in ends)
+            left = " to ".join(f"{max(end - pages, 0) * (now - began) / pages:,.0f}" for end in ends)
+            say(
+                f"preconditioning {sim.device.name}: {what}; {pages / 1e6:,.1f} of {known} million pages, "
+                f"{left} s left"
+            )
+        pages += int(chunk["pages"].sum())
+        yield chunk
 
 
 def _of_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
@@ -224,7 +249,8 @@ def _overwrite(
     pages = sim.device.logical_pages
     window = max(pages // 2, 1)
     least, most = int(settings.least_overwrites * pages), int(settings.most_overwrites * pages)
-    stream = _endless_writes(sim.device, workload, seed)
+    what = "it is overwritten until its write amplification is steady"
+    stream = _followed(sim, _endless_writes(sim.device, workload, seed), what, least, most)
     sim.feed(_EMPTY)
     written, before = 0, 0.0
     while True:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.results import Result, find_results, read_results, write_results
+from ssdgym.experiments.results import Result, find_results, read_results, to_pandas, write_results
 
 METRICS = {
     "write_amplification": 2.125,
@@ -147,3 +147,18 @@ def test_find__files_of_a_folder_that_differ_are_refused(tmp_path: Path) -> None
     table.write_text(table.read_text().replace("5", "4"))
     with pytest.raises(SsdgymError, match="results.parquet and results.csv do not say the same"):
         find_results(tmp_path)
+
+
+def test_to_pandas__options_and_fields_that_vary_are_columns(tmp_path: Path) -> None:
+    def spec(spare: float, blocks: int) -> str:
+        device = {"name": "tiny", "capacity": {"over_provisioning": spare}, "geometry": {"channels": 2}}
+        return json.dumps({"device": device, "ftl": [["gc.free_blocks", blocks]]})
+
+    results = [a_result(seed=seed, spec=spec(0.07 * seed, seed)) for seed in (1, 2)]
+    table = to_pandas(results)
+    assert table["ftl.gc.free_blocks"].tolist() == [1, 2]
+    assert table["capacity.over_provisioning"].tolist() == [0.07, 0.14]
+    assert table["read_latency_ns/p99"].tolist() == [1_200_000] * 2
+    assert "geometry.channels" not in table and "spec" not in table
+    write_results(results, tmp_path / "results")
+    assert to_pandas(tmp_path).equals(table)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from ssdgym.simulator import Simulator
+from ssdgym.simulator import Simulator, preconditioning
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from ssdgym.workloads import kept as keeping
 from ssdgym.workloads.stream import load_workload
@@ -362,3 +362,17 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
 def test_precondition__no_such_kind_or_share__refused(kind: str, reason: str) -> None:
     with pytest.raises(SsdgymError, match=re.escape(reason)):
         precondition(Simulator(device()), kind, "uniform", seed=1)
+
+
+def test_progress__says_what_is_done_and_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(preconditioning, "say", said.append)
+    monkeypatch.setattr(preconditioning, "SAY_EVERY_S", 0.0)
+    monkeypatch.setattr(preconditioning, "_CHUNK", 256)
+    sim = Simulator("tiny", ftl={"timing": "none"})
+    preconditioning.make_steady(sim, "uniform", seed=0, cache=False)
+    number = r"[\d,]+(\.\d)?"
+    fill = rf"every page is written once; {number} of {number} million pages, {number} s left"
+    assert re.fullmatch(f"preconditioning tiny: {fill}", said[0])
+    over = rf"{number} of {number} to {number} million pages, {number} to {number} s left"
+    assert re.search(rf"overwritten until its write amplification is steady; {over}", said[-1])
