@@ -78,7 +78,7 @@ class Picture:
         """Write what erasing blocks moves, and what it wins."""
         moved = "".join(blocks).count("v")
         self.text(x, y, f"{moved} moved", chosen=True)
-        self.text(x, y + 16, f"{sum(map(len, blocks)) - moved} won")
+        self.text(x, y + 16, f"{sum(map(len, blocks)) - moved} reclaimed")
 
     def svg(self) -> str:
         """Return the file."""
