@@ -65,9 +65,9 @@ _REASONS = {
     "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
-    codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
-    codes.NOT_FREE: "has no such free block: the allocation of {policy} named one that is not of the plane's "
-    "pool",
+    codes.ILLEGAL_ANSWER: "cannot put a page there: the placement of {policy} named no stream of the device "
+    "and, which needs targets=True, no sub-block with unwritten pages of the plane's pool; name one of these",
+    codes.NOT_FREE: "has no such free block: the allocation of {policy} named one outside the plane's pool",
     codes.NOT_CLOSED: "cannot level wear by this block: {policy} named one of another plane, or one "
     "that is open or free",
     codes.OUT_OF_ORDER: "has programmed a subpage of a page out of order, which is a fault of ssdgym; please "

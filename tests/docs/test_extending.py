@@ -80,7 +80,7 @@ def run(arguments: list[str], folder: Path) -> list[str]:
 
 
 def test_page__has_a_recipe_for_each_kind() -> None:
-    assert len(RECIPES) == 11
+    assert len(RECIPES) == 12
 
 
 def recipes() -> list[object]:

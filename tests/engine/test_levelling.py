@@ -176,7 +176,7 @@ def test_allocation__that_names_no_free_block__is_refused() -> None:
         return -7
 
     sim = Simulator(device(), policy="greedy+wrong_block")
-    with pytest.raises(SsdgymError, match="wrong_block named one that is not of the plane's pool"):
+    with pytest.raises(SsdgymError, match="wrong_block named one outside the plane's pool"):
         sim.run(mixed_requests(50, sim.logical_pages))
 
 

@@ -12,6 +12,7 @@ from ssdgym.engine.view import view_arrays
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
+    MAX_STREAMS,
     PlacementRule,
     available_rules,
     choose_block,
@@ -232,7 +233,20 @@ def test_placement__names_a_stream_there_is_not__is_an_error() -> None:
 
     placement_policy("wild", source="a test", streams=2, relocation_streams=1)(wild)
     sim = Simulator(roomy(), policy="greedy+wild")
-    with pytest.raises(SsdgymError, match=r"has no such stream: the placement of greedy\+wild named one"):
+    with pytest.raises(SsdgymError, match=r"the placement of greedy\+wild named no stream of the device"):
+        sim.run(random_writes(10, sim.logical_pages))
+
+
+@pytest.mark.parametrize("targets", [False, True])
+def test_placement__names_a_sub_block_there_is_not__is_an_error(targets: bool) -> None:
+    """One past the last, or any without `targets`: the sentence says what may be named."""
+
+    def astray(view, plane, lpn, source, parameters):  # type: ignore[no-untyped-def]
+        return MAX_STREAMS + view.params[0].blocks * view.params[0].planes
+
+    placement_policy("astray", source="a test", relocated_to=0, targets=targets)(astray)
+    sim = Simulator(roomy(), policy="greedy+astray")
+    with pytest.raises(SsdgymError, match=r"which needs targets=True, no sub-block with unwritten pages"):
         sim.run(random_writes(10, sim.logical_pages))
 
 
