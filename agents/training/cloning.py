@@ -1,4 +1,4 @@
-"""What PPO begins with: a clone of a policy."""
+"""What a search or PPO begins with: a clone of a policy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
 from ssdgym.agents.networks import CandidateScorer
+from ssdgym.agents.playing.files import source_of
 from ssdgym.agents.training.config import FIRST_PROPOSER, PriorConfig
 from ssdgym.agents.training.ppo import Collector
 from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
 
 #: Decisions of each environment between gradient steps, and of each of these steps.
 _STEPS = 64
@@ -46,7 +48,7 @@ def clone(
     Raises:
         SsdgymError: the environment does not propose what the policy would do.
     """
-    columns = _columns(env, prior)
+    teach = _teacher(env, prior)
     generator = torch.Generator().manual_seed(seed)
     collector = Collector(env, scorer, _STEPS)
     collector.begin(seed)
@@ -56,8 +58,13 @@ def clone(
         optimizer.param_groups[0]["lr"] = prior.clone_learning_rate * (1 - decisions / prior.clone_decisions)
         labels: list[np.ndarray] = []
 
-        def choose(drawn: np.ndarray, infos: dict[str, Any], labels: list[np.ndarray] = labels) -> np.ndarray:
-            picks = first_picks(infos["proposed"][:, columns]).astype(np.int64)
+        def choose(
+            drawn: np.ndarray,
+            observation: Observation,
+            infos: dict[str, Any],
+            labels: list[np.ndarray] = labels,
+        ) -> np.ndarray:
+            picks = teach(observation, infos)
             labels.append(picks)
             played = (np.arange(len(picks)) % 2 == 0) & (picks != _NONE)
             return np.where(played, picks, drawn)
@@ -106,16 +113,24 @@ def first_picks(proposed: np.ndarray) -> np.ndarray:
     return proposed[np.arange(len(proposed)), (proposed != _NONE).argmax(axis=1)]
 
 
-def _columns(env: VectorEnv, prior: PriorConfig) -> slice:
-    """Return the places of the policy among the proposers of the environment."""
+#: Of the observation and the infos of decisions, what the policy does: int64 (N,), -1 where nothing.
+Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
+
+
+def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
+    """Return what is cloned: a proposer, the first one that picks, or a rule over features."""
+    policy = str(prior.policy)
+    if policy.startswith("stump("):
+        rule, rng = source_of(policy).build(env), np.random.default_rng(0)
+        return lambda observation, infos: rule.act(observation, observation["action_mask"] != 0, rng)
     proposers = tuple(env.metadata.get("proposers", ()))
-    if prior.policy == FIRST_PROPOSER and "proposers" in env.metadata:
-        return slice(None)
-    if prior.policy not in proposers:
+    columns = slice(None)
+    if policy in proposers:
+        columns = slice(proposers.index(policy), proposers.index(policy) + 1)
+    elif policy != FIRST_PROPOSER or "proposers" not in env.metadata:
         proposals = f"proposes {', '.join(proposers)}" if proposers else "shows no policy's choice by name"
         raise SsdgymError(
-            f"fast_ppo.prior.policy: {prior.policy!r} cannot be cloned, since the environment {proposals}; "
-            f"name it in environment.kwargs.proposers, or set policy to {FIRST_PROPOSER}."
+            f"prior.policy: {policy!r} cannot be cloned, since the environment {proposals}; "
+            f"name it in environment.kwargs.proposers, or set policy to {FIRST_PROPOSER} or stump(...)."
         )
-    place = proposers.index(prior.policy)
-    return slice(place, place + 1)
+    return lambda observation, infos: first_picks(infos["proposed"][:, columns]).astype(np.int64)

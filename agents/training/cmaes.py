@@ -69,6 +69,9 @@ class CmaesLearner:
     def learn(self, segments: Segments, first_reward: float) -> None:
         """Search to the end of the run, generation by generation; rewards are not centred."""
         segments.start(self.decisions)
+        if self.decisions == 0:  # the network may be a clone by now
+            start = parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
+            self._search._mean = start
         self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
         while self.decisions < self.config.total_decisions:
             if segments.end(self.decisions):

@@ -118,12 +118,12 @@ FIRST_PROPOSER = "first_proposer"
 
 
 class PriorConfig(Config):
-    """What an agent starts from before it learns from rewards, and how tightly it is held to that."""
+    """What an agent starts from before it learns from rewards."""
 
     policy: str | None = Field(
         None,
-        description="cloned before PPO: one of the environment's proposers, or `first_proposer`, in each "
-        "decision the first that picks something; None: the scorer's start",
+        description="cloned first: one of the environment's proposers; `first_proposer`, in each decision "
+        "the first that picks something; or a rule, stump(...); None: the scorer's start",
     )
     clone_decisions: int = Field(0, ge=0, description="decisions to clone it from; 0: none")
     clone_learning_rate: float = Field(3e-3, gt=0)
@@ -133,23 +133,22 @@ class PriorConfig(Config):
         lt=1,
         description="most that the clone's choice is drawn with on average, so that PPO explores",
     )
-    kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
 
     @model_validator(mode="after")
     def _policy_is_cloned(self) -> PriorConfig:
         if (self.policy is None) != (self.clone_decisions == 0):
-            raise ValueError("fast_ppo.prior needs both a policy and clone_decisions, or none of them.")
+            raise ValueError("prior needs both a policy and clone_decisions, or none of them.")
         return self
 
 
 class FastPpoConfig(PpoConfig):
-    """The same method in plain PyTorch (`ssdgym.agents.training.ppo`), faster, and with a prior."""
+    """The same method in plain PyTorch (`ssdgym.agents.training.ppo`), faster."""
 
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",
         description="what varies by 1; returns, so that values are as easy to learn at any discount",
     )
-    prior: PriorConfig = PriorConfig()
+    start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
 
 
 class CmaesConfig(Config):
@@ -194,6 +193,7 @@ class TrainConfig(BasedConfig):
     threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
     device: str = Field("cpu", description="torch device of the network")
     scorer: ScorerConfig = ScorerConfig()
+    prior: PriorConfig = PriorConfig()
     ppo: PpoConfig = PpoConfig()
     fast_ppo: FastPpoConfig = FastPpoConfig()
     cmaes: CmaesConfig = CmaesConfig()
@@ -218,11 +218,13 @@ class TrainConfig(BasedConfig):
         return self
 
     @model_validator(mode="after")
-    def _others_than_ppo_run_on_the_cpu(self) -> TrainConfig:
+    def _only_ppo_runs_elsewhere_and_from_its_start(self) -> TrainConfig:
         if self.algorithm != "ppo" and self.device != "cpu":
             raise ValueError(
                 f"device is {self.device!r}, but {self.algorithm} learns on the cpu; take ppo instead."
             )
+        if self.algorithm == "ppo" and self.prior.policy is not None:
+            raise ValueError("prior.policy: ppo begins with its own network; take fast_ppo or cmaes instead.")
         return self
 
 

@@ -112,8 +112,8 @@ def advantages_of(
     return advantages
 
 
-#: Chooses: of the actions drawn, int64 (N,), and the infos of the decisions, the actions to take.
-Chooser = Callable[[np.ndarray, dict[str, Any]], np.ndarray]
+#: Chooses: of the actions drawn, int64 (N,), the observation and the infos, the actions to take.
+Chooser = Callable[[np.ndarray, Observation, dict[str, Any]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Collector:
                 kept[key][t] = value
             scores[t] = self.scorer(*Decisions.of(self._observation))
             drawn = (scores[t].numpy() + noise[t]).argmax(1)
-            actions[t] = drawn if choose is None else choose(drawn, self._infos)
+            actions[t] = drawn if choose is None else choose(drawn, self._observation, self._infos)
             self._observation, reward, terminated[t], truncated, self._infos = self.env.step(actions[t])
             rewards[t], ends[t] = reward, np.logical_or(terminated[t], truncated)
             self._running += reward
@@ -275,7 +275,7 @@ def losses_of(scorer: CandidateScorer, batch: Batch, config: FastPpoConfig) -> L
     total = policy + config.value_coefficient * value - config.entropy_coefficient * entropy
     if batch.prior is not None:
         prior_kl = (shares * (logs - batch.prior)).sum(1).mean()
-        total = total + config.prior.kl * prior_kl
+        total = total + config.start_kl * prior_kl
     approx_kl = (ratios - 1 - changes).mean()  # the third estimator of Schulman, 2020
     return Losses(total, policy, value, entropy, approx_kl, prior_kl)
 
@@ -347,7 +347,7 @@ class FastPpo:
 
     def learn(self, segments: Segments, first_reward: float) -> None:
         """Learn to the end of the run. Rewards are centred on their own running mean, not on the first."""
-        if self.decisions == 0 and self.settings.prior.kl > 0:
+        if self.decisions == 0 and self.settings.start_kl > 0:
             self.prior = copy.deepcopy(self.scorer)
         segments.start(self.decisions)
         self._begin_segment()

@@ -249,10 +249,10 @@ class TrainingRun:
 
     def _clone(self, bar: Progress) -> None:
         """Begin with what a policy by name chooses, if so configured."""
-        prior = self.config.fast_ppo.prior
-        if self.config.algorithm != "fast_ppo" or prior.policy is None:
+        prior = self.config.prior
+        if prior.policy is None:
             return
-        assert isinstance(self.learner, FastPpo), "the algorithm is"
+        assert not isinstance(self.learner, StableBaselinesLearner), "the configuration refuses it"
         task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
         decisions, agreement = clone(
             self.learner.scorer,

@@ -33,7 +33,8 @@ WORKLOADS = ("zipf99", "hot90")
 #: The clone has no column that names the pick of cost-benefit: it learns what such picks are like.
 CLONED = {
     "scorer": {"start": "none", "sharpness": 1.0},
-    "prior": {"policy": "cost_benefit", "clone_decisions": 65_536, "clone_confidence": 0.4, "kl": 0.01},
+    "prior": {"policy": "cost_benefit", "clone_decisions": 65_536, "clone_confidence": 0.4},
+    "start_kl": 0.01,
     "features": [
         *("valid_fraction", "log_benefit", "log_age", "log_age_closed", "wear", "gc_stream"),
         *("log_update_rate", "log_neighbour_rate", "host_pages", "open_room"),
@@ -61,10 +62,11 @@ def config_of(name: str, workload: str, start: str, seed: int, decisions: int | 
     fields["total_decisions"] = decisions or fields["total_decisions"]
     if changes:
         fields["scorer"] |= changes["scorer"]
-        fields["fast_ppo"]["prior"] |= changes["prior"]
+        fields["prior"] |= changes["prior"]
+        fields["fast_ppo"]["start_kl"] = changes["start_kl"]
         fields["environment"]["kwargs"]["features"] = changes["features"]
         if workload == "hot90":  # as seldom from other candidates as the start of its configuration
-            fields["fast_ppo"]["prior"]["clone_confidence"] = 0.9
+            fields["prior"]["clone_confidence"] = 0.9
     return TrainConfig.model_validate(fields)
 
 

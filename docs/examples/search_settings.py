@@ -140,8 +140,7 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
     """Return the training with some settings."""
     ppo = {**COMMON, **settings}
     rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
-    if cloned:
-        ppo["prior"] = {"policy": FIRST_PROPOSER, "clone_decisions": CLONED, "kl": 0.01}
+    prior = {"policy": FIRST_PROPOSER, "clone_decisions": CLONED} if cloned else {}
     kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
     return TrainConfig.model_validate(
         {
@@ -152,7 +151,8 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
             "checkpoint_decisions": DECISIONS,
             "seed": seed,
             "scorer": {"start": "none", "sharpness": 1.0},
-            "fast_ppo": ppo,
+            "prior": prior,
+            "fast_ppo": ppo | {"start_kl": 0.01 if cloned else 0.0},
             "evaluation": {
                 "episodes": len(VALIDATION),
                 "first_seed": VALIDATION[0],

@@ -119,8 +119,8 @@ def test_improve_on_heuristics__trains_every_kind_and_evaluates(
         config = whole(*arguments)
         fields = config.model_dump() | {"n_envs": 4, "total_decisions": 128}
         fields["fast_ppo"] |= {"rollout_steps": 32, "batch_decisions": 64}
-        if fields["fast_ppo"]["prior"]["policy"]:
-            fields["fast_ppo"]["prior"] |= {"clone_decisions": 256}
+        if fields["prior"]["policy"]:
+            fields["prior"] |= {"clone_decisions": 256}
         fields["evaluation"] = {"episodes": 1, "kwargs": {"horizon": 100, "warmup": 50}}
         return type(config).model_validate(fields)
 

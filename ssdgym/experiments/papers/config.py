@@ -1,4 +1,4 @@
-"""Models of `configs/experiments/PAPER`: a figure of a paper, and what the paper says about it."""
+"""Models of `configs/papers/PAPER.yaml`: a figure of a paper, and what the paper says about it."""
 
 from __future__ import annotations
 

@@ -87,22 +87,23 @@ def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
 
-#: The file of a paper's folder with what its figures share.
-_COMMON = "common"
+#: Files of papers: a document that all figures share, and one for each figure.
+_FOLDER = "papers"
 
 
 def papers() -> list[str]:
     """Return the papers that can be reproduced, sorted."""
-    folder = resources.files("ssdgym.configs").joinpath("experiments")
-    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+    return available(_FOLDER)
 
 
 def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
     """Return the figures of a paper that can be regenerated, in its order, or the chosen ones."""
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
-    names = [name for name in available(f"experiments/{paper}") if name != _COMMON]
-    found = sorted((_load(paper, name) for name in names), key=lambda one: (len(one.figure), one.figure))
+    shared, *documents = _documents(paper)
+    by_number = {str(own.get("figure")): own for own in documents}
+    fields = [_over_base(own, shared, by_number) for own in documents]
+    found = sorted((_load(paper, one) for one in fields), key=lambda one: (len(one.figure), one.figure))
     chosen = [part for figure in found if (part := _part(figure, number)) is not None]
     if not chosen:
         known = ", ".join(figure.number_of(panel) for figure in found for panel in figure.panels)
@@ -116,11 +117,20 @@ def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()
     return [figure for figure in chosen if not workloads or set(workloads) & set(figure.workloads)]
 
 
-def _load(paper: str, name: str) -> FigureConfig:
-    """Load a figure with the fields that its file leaves out from its base."""
-    folder = f"experiments/{paper}"
-    where = f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml)"
-    figure = load_config(FigureConfig, _fields(folder, name), folder, where)
+def _documents(paper: str) -> list[dict[str, Any]]:
+    """Return the documents of a paper's file."""
+    text = resources.files("ssdgym.configs").joinpath(_FOLDER, f"{paper}.yaml").read_text(encoding="utf-8")
+    found, lines = [], 0
+    for part in text.split("\n---\n"):
+        # With as many empty lines before it, errors name the line of the file.
+        found.append(parse_mapping("\n" * lines + part, f"configs/{_FOLDER}/{paper}.yaml"))
+        lines += part.count("\n") + 2
+    return found
+
+
+def _load(paper: str, fields: dict[str, Any]) -> FigureConfig:
+    where = f"configs/{_FOLDER}/{paper}.yaml, figure {fields.get('figure')}"
+    figure = load_config(FigureConfig, fields, _FOLDER, where)
     for panel in figure.panels:
         if panel.diagram not in DIAGRAM_KINDS:
             known = ", ".join(DIAGRAM_KINDS)
@@ -128,24 +138,23 @@ def _load(paper: str, name: str) -> FigureConfig:
     return figure
 
 
-def _fields(folder: str, name: str) -> dict[str, Any]:
-    """Return the fields of a figure over those of its base: another figure, or the file common to the paper.
+def _over_base(
+    own: dict[str, Any], shared: dict[str, Any], by_number: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the fields of a figure over those of its `base`: another figure, or what all figures share.
 
-    The departures of both hold. Of a scale, too, what the figure's own file leaves out is as in the base.
+    The departures of both hold. Of a scale, too, what the figure itself leaves out is as in the base.
     """
-    file = resources.files("ssdgym.configs").joinpath(folder, f"{name}.yaml")
-    own = parse_mapping(file.read_text(encoding="utf-8"), f"configs/{folder}/{name}.yaml")
-    # It names another figure of the paper, whose fields hold where its own file leaves them out.
-    base = own.pop("base", _COMMON if _COMMON in available(folder) else name)
-    if base == name:
-        return own
-    shared = _fields(folder, base)
-    scales = shared.get("scales", {}) | {
-        scale: shared.get("scales", {}).get(scale, {}) | amounts
+    base = own.get("base")
+    under = shared if base is None else _over_base(by_number[base], shared, by_number)
+    scales = under.get("scales", {}) | {
+        scale: under.get("scales", {}).get(scale, {}) | amounts
         for scale, amounts in own.get("scales", {}).items()
     }
-    departures = [*shared.get("departures", ()), *own.get("departures", ())]
-    return {**shared, **own, "departures": departures, "scales": scales}
+    departures = [*under.get("departures", ()), *own.get("departures", ())]
+    fields = {**under, **own, "departures": departures, "scales": scales}
+    fields.pop("base", None)
+    return fields
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:

@@ -88,6 +88,14 @@ def test_clone__first_proposer_of_victims_and_streams__is_followed_in_both() -> 
     env.close()
 
 
+def test_clone__rule_over_features__agrees_in_nine_of_ten_decisions(env) -> None:
+    torch.manual_seed(0)
+    names = FeatureNames.of(env)
+    scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
+    prior = PriorConfig(policy="stump(feature=log_age)", clone_decisions=16_384)
+    assert clone(scorer, env, prior, 3)[1] > 0.9
+
+
 def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
     scorer = CandidateScorer(("a",), ("b",), ScorerConfig(start="none"))
     with pytest.raises(
@@ -98,4 +106,4 @@ def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
 
 def test_prior__clone_decisions_without_policy__refused() -> None:
     with pytest.raises(SsdgymError, match="needs both a policy and clone_decisions"):
-        load_config(TrainConfig, {"fast_ppo": {"prior": {"clone_decisions": 8}}}, "training")
+        load_config(TrainConfig, {"prior": {"clone_decisions": 8}}, "training")

@@ -63,3 +63,11 @@ def test_members__that_cannot_share_the_environments__are_refused(make_config: A
         make_config("cmaes", **{**SETTINGS, "n_envs": 6})
     with pytest.raises((SsdgymError, ValueError), match="cmaes learns on the cpu"):
         make_config("cmaes", **SETTINGS, device="cuda")
+
+
+def test_search__from_a_clone__begins_with_its_weights(make_config: Any, tmp_path: Path) -> None:
+    prior = {"policy": "stump(feature=log_age)", "clone_decisions": 4096}
+    config = make_config("cmaes", **{**SETTINGS, "prior": prior, "cmaes": {"members": 4, "spread": 1e-6}})
+    train(config, tmp_path, progress=False)
+    scores = {row["stage"]: row["return_mean"] for row in Checkpoint.load(tmp_path).evaluations}
+    assert scores["cmaes"] == scores["clone"] != scores["untrained"]

@@ -128,7 +128,7 @@ def test_collect__values_go_on_within_episodes_and_from_their_last_observation(t
 def test_collect__chooser__decides_and_sees_what_was_drawn(toy) -> None:
     drawn: list[np.ndarray] = []
 
-    def choose(actions: np.ndarray, infos: dict[str, Any]) -> np.ndarray:
+    def choose(actions: np.ndarray, observation: Any, infos: dict[str, Any]) -> np.ndarray:
         drawn.append(actions)
         return toy.action_masks().argmax(1)
 
@@ -209,7 +209,7 @@ def test_losses_and_gradients__equal_those_of_stable_baselines3(model: MaskableP
 
 
 def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, batch: Batch) -> None:
-    scorer, config = model.policy.scorer, FastPpoConfig(prior={"kl": 2.0})
+    scorer, config = model.policy.scorer, FastPpoConfig(start_kl=2.0)
     with torch.no_grad():
         start = scorer(*batch.decisions).log_softmax(1)
         assert losses_of(scorer, batch._replace(prior=start), config).prior_kl.item() == pytest.approx(0.0)
@@ -262,7 +262,7 @@ def weights_in(folder) -> dict[str, torch.Tensor]:
 
 @pytest.fixture
 def config(make_config) -> TrainConfig:
-    settings = {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01, "prior": {"kl": 0.5}}
+    settings = {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01, "start_kl": 0.5}
     return make_config("fast_ppo", fast_ppo=settings)
 
 
@@ -277,7 +277,7 @@ def test_train__ended_and_resumed_with_a_frozen_start__equals_one_that_was_not(c
 def test_train__held_to_the_start__stays_nearer_to_it(config, make_config, tmp_path) -> None:
     changes = {}
     for name, kl in (("free", 0.0), ("held", 20.0)):
-        settings = config.fast_ppo.model_dump() | {"prior": {"kl": kl}}
+        settings = config.fast_ppo.model_dump() | {"start_kl": kl}
         train(make_config("fast_ppo", fast_ppo=settings), tmp_path / name, progress=False)
         # the payoff of the toy is a feature that the start gives no weight
         changes[name] = weights_in(tmp_path / name)["linear.weights"][[0, 3, 4]].abs().max()
@@ -293,7 +293,8 @@ def test_train__from_a_clone__counts_its_decisions_and_says_so(tmp_path) -> None
             "n_envs": 4,
             "total_decisions": 128,
             "scorer": {"hidden": [8], "start": "none"},
-            "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64, "prior": prior},
+            "prior": prior,
+            "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64},
             "evaluation": {"episodes": 2},
         }
     )

@@ -43,8 +43,8 @@ def test_every_figure_could_be_run_at_every_scale(paper: str, figure: FigureConf
         assert sum(seeds) == len(places)
         runs = {(repr(run.device), run.ftl, run.policy): run for run in (point.run for point in points)}
         check_runs(list(runs.values()))
-    text = resources.files("ssdgym.configs").joinpath("experiments", paper, "common.yaml").read_text("utf-8")
-    common = parse_mapping(text, "common.yaml")["departures"]
+    text = resources.files("ssdgym.configs").joinpath("papers", f"{paper}.yaml").read_text("utf-8")
+    common = parse_mapping(text.partition("\n---\n")[0], "what figures share")["departures"]
     assert common and list(figure.departures[: len(common)]) == common
     assert len(set(figure.departures)) == len(figure.departures)
 
