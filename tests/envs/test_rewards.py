@@ -209,9 +209,12 @@ def test_baseline__return__ranks_policies_as_the_cost_does() -> None:
     assert abs(centred[0]) < 0.1 * abs(plain[0]) < abs(plain[0])
 
 
-def test_price_and_unit__are_what_is_paid() -> None:
-    plain = EraseVictimEnv(**options("none"))
-    paid = EraseVictimEnv(**options("none", reward={"price": 0.5, "unit": 4.0}))
+@pytest.mark.parametrize("erase_unit", ["block", "sub_block_run"])
+def test_price_and_unit__are_what_is_paid(erase_unit: str) -> None:
+    """Where runs of sub-blocks are erased a page that the host writes stands for one that is won."""
+    device = full_device(**{**RUNS, "erase_unit": erase_unit}, ftl=FTLS["none"])
+    plain = EraseVictimEnv(**options("none", device=device))
+    paid = EraseVictimEnv(**options("none", device=device, reward={"price": 0.5, "unit": 4.0}))
     plain.reset(seed=2)
     paid.reset(seed=2)
     before = np.array([0, 0])
@@ -221,6 +224,8 @@ def test_price_and_unit__are_what_is_paid() -> None:
         _, reward, *_ = paid.step(action)
         counter = paid.episodes.counter
         now = np.array([2 * counter("erased_sub_blocks")[0], counter("relocated_pages")[0]])
+        if erase_unit != "block":
+            now = np.array([counter("host_pages_written")[0], 0])
         if before.any():
             won = (now - before) @ [1, -1]
             assert reward == pytest.approx((0.5 * won - cost) / 4.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gymnasium
+import numpy as np
 import pytest
 
 from ssdgym import registration
@@ -52,3 +53,23 @@ def test_named_workloads__a_split_by_all_that_it_has__but_never_the_test_split()
         named_workloads("test:subftl")
     with pytest.raises(SsdgymError, match="there is no suite named 'none'"):
         named_workloads("training:none")
+
+
+def test_speedupgc__more_write_amplification_pays_less() -> None:
+    """A run that takes sub-blocks which hold nothing is no gain: "spent" had more reward than `gsm`."""
+    env = gymnasium.make("ssdgym/SpeedupGC-v0", horizon=8192)
+    spent = env.get_wrapper_attr("metadata")["features"]["candidates"].index("spent")
+    found = {}
+    for player in ("gsm", "spent"):
+        observation, info = env.reset(seed=3)
+        paid, over = 0.0, False
+        while not over:
+            mask = observation["action_mask"] != 0
+            most = np.where(mask, observation["candidates"][:, spent], -np.inf).argmax()
+            action = info["proposed"][0] if player == "gsm" else most
+            observation, reward, _, over, info = env.step(action)
+            paid += reward
+        found[player] = paid, info["metrics"]["write_amplification"]
+    env.close()
+    assert found["spent"][1] > found["gsm"][1]
+    assert found["spent"][0] < found["gsm"][0]

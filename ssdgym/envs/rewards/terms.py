@@ -68,7 +68,8 @@ class Totals:
     def pages_won(self) -> np.ndarray:
         """Return how many pages collection has won: those erased less those relocated, int64 (n,).
 
-        On devices that win room without an erase, too, they are the pages that the host has written.
+        On devices that win room without an erase, or erase what holds nothing, they are the pages that the host
+        has written.
         """
         won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
         return self._by_host_pages(won)
@@ -92,7 +93,8 @@ class Totals:
 
     @cached_property
     def _wins_by_erases(self) -> np.ndarray:
-        return np.array([family_of(device).wins_by_erases for device in self.devices])
+        # Of a run of sub-blocks that is erased some may hold nothing.
+        return np.array([family_of(d).wins_by_erases and d.erase_unit == "block" for d in self.devices])
 
     @cached_property
     def _sub_block_pages(self) -> np.ndarray:
