@@ -41,6 +41,14 @@ def reproduce(
     workload: Annotated[
         list[str] | None, typer.Option("--workload", "-w", help="Only this trace of them; repeat for more.")
     ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A bar more: the paper's design under this policy; repeat for more."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="A bar more: the paper's design where this agent decides; repeat for more."),
+    ] = None,
     seeds: Seeds = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[
@@ -60,9 +68,11 @@ def reproduce(
 
         ssdgym reproduce speedupgc --figure 12a
 
+        ssdgym reproduce subftl --figure 8 --agent "stump(feature=sector_writes, cut=0.25)"
+
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
     """
-    from ssdgym.experiments.papers.figures import figures, points_of, scale_of
+    from ssdgym.experiments.papers.figures import figures, points_of, scale_of, with_bars
     from ssdgym.experiments.papers.report import claims_table, cost_lines
     from ssdgym.files import write_bytes
 
@@ -70,6 +80,8 @@ def reproduce(
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
     named = every or figure or workload
     found_figures = [one for one in figures(paper, figure, workload or ()) if named or one.is_of_the_paper]
+    if policy or agent:
+        found_figures = [with_bars(one, policy or (), agent or ()) for one in found_figures]
     chosen = [(one, scale_of(one, scale)) for one in found_figures]
     if workload:
         chosen = [(one, amount.model_copy(update={"workloads": tuple(workload)})) for one, amount in chosen]

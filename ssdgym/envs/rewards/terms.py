@@ -68,8 +68,8 @@ class Totals:
     def pages_won(self) -> np.ndarray:
         """Return how many pages collection has won: those erased less those relocated, int64 (n,).
 
-        On devices that win room without an erase, or erase what holds nothing, they are the pages that the host
-        has written.
+        On devices that win room without an erase, or erase what holds nothing, they are the pages that the
+        host has written.
         """
         won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
         return self._by_host_pages(won)

@@ -200,6 +200,7 @@ class FigureConfig(Config):
     )
     series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
+    agents: Texts = Field((), description="Of the bars, those whose decisions an agent takes.")
     least_writes: float | None = Field(
         None,
         gt=0,

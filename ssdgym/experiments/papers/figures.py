@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import DRAWN_BY_THE_RUN, DeviceConfig, load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.geometry import CapacityConfig
@@ -157,6 +158,35 @@ def _over_base(
     return fields
 
 
+#: The environment whose decision each paper is about, for agents that come without one.
+_ENVIRONMENTS = {
+    "speedupgc": "EraseVictim-v0",
+    "ippbe": "ParallelErase-v0",
+    "block-size": "BackgroundGC-v0",
+    "subftl": "SubpageRegion-v0",
+    "pen": "MergePlan-v0",
+}
+
+
+def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
+    """Return a figure with more bars: the paper's own design under policies, or where agents decide.
+
+    Raises:
+        SsdgymError: its bars are devices, or an agent is to play whole traces.
+    """
+    if figure.series == "device":
+        raise SsdgymError(
+            f"figure {figure.figure} of {figure.paper} has a bar for each device and none for policies; "
+            "leave --policy and --agent out, or choose another figure by --figure"
+        )
+    bars = (*policies, *agents)
+    if figure.series == "policy":
+        return figure.model_copy(update={"policies": (*figure.policies, *bars), "agents": tuple(agents)})
+    own = figure.ftls.get(figure.paper, next(reversed(figure.ftls.values())))
+    ftls = figure.ftls | dict.fromkeys(agents, own) | {name: own | {"policy": name} for name in policies}
+    return figure.model_copy(update={"ftls": ftls, "agents": tuple(agents)})
+
+
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
     """Return the part of a figure with this number: all of it, one panel or nothing."""
     if number in (None, figure.figure):
@@ -220,26 +250,39 @@ def _points_on(
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
                     ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
                     ftl |= _under("ftl.", changes)
-                    own_policy = ftl.pop("policy", policy)
+                    own_policy, agent = ftl.pop("policy", policy), {}
+                    if series in figure.agents:
+                        agent = _agent(figure, series, length)
                     points += [
                         Point(
                             Place(series, name, variant),
                             RunSpec(
                                 device=device,
                                 workload=played,
-                                policy=own_policy,
+                                policy=series if agent else own_policy,
                                 seed=seed,
                                 ftl=tuple(sorted(ftl.items())),
                                 preconditioning=figure.preconditioning,
                                 sample_pages=figure.sample_pages,
                                 label=name,
                                 **length,
+                                **agent,
                             ),
                             exact=not draws(figure, played),
                         )
                         for seed in (drawn if draws(figure, played) else (1,))
                     ]
     return points
+
+
+def _agent(figure: FigureConfig, name: str, length: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run whose decisions an agent takes."""
+    if length.get("host_pages") is None:
+        raise SsdgymError(
+            f"--agent {name}: figure {figure.figure} of {figure.paper} plays whole traces, and an agent "
+            "needs a number of host pages; give a policy, or choose another figure by --figure"
+        )
+    return {"agent": name, "environment": EnvironmentConfig(id=f"ssdgym/{_ENVIRONMENTS[figure.paper]}")}
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
-from ssdgym.experiments.papers.figures import figures, papers, points_of, scale_of
+from ssdgym.experiments.papers.figures import figures, papers, points_of, scale_of, with_bars
 from ssdgym.experiments.papers.report import device_lines, paths_of
 from ssdgym.experiments.papers.samples import Place
 from ssdgym.experiments.runs.evaluate import check_runs
@@ -351,3 +352,38 @@ def test_a_figure_says_only_where_its_scales_are_not_those_of_its_paper() -> Non
     common, sweep = (figures("pen", number)[0].scales["paper"] for number in ("13", "depth"))
     assert (common.workloads, sweep.workloads) == ((), ("hm_0", "prn_1", "proj_1"))
     assert sweep == common.model_copy(update={"workloads": sweep.workloads})
+
+
+def test_with_bars__policies_and_agents_stand_beside_the_papers_own_design() -> None:
+    (figure,) = figures("subftl", "8")
+    stump = "stump(feature=sector_writes, cut=0.25)"
+    more = with_bars(figure, ["cost_benefit"], [stump])
+    assert more.bars == (*figure.bars, stump, "cost_benefit")
+    runs = {point.place.series: point.run for point in points_of(more, scale_of(more, "smoke"), None)}
+    own, agent, policy = runs["subftl"], runs[stump], runs["cost_benefit"]
+    assert (agent.agent, agent.policy) == (stump, stump)
+    assert agent.environment is not None and agent.environment.id == "ssdgym/SubpageRegion-v0"
+    assert replace(agent, agent=None, environment=None, policy=own.policy) == own
+    assert replace(policy, policy=own.policy) == own
+    check_runs([agent, policy])
+
+
+def test_with_bars__of_policies__are_policies() -> None:
+    (figure,) = figures("ippbe", "9")
+    more = with_bars(figure, ["ippbe(limit=8)"], [])
+    points = points_of(more, scale_of(more, "smoke"), None)
+    assert {point.run.policy for point in points} == {*figure.policies, "ippbe(limit=8)"}
+
+
+@pytest.mark.parametrize(
+    ("paper", "agents", "message"),
+    [
+        ("block-size", [], "figure 1 of block-size has a bar for each device and none for policies"),
+        ("ippbe", ["random_action"], "--agent random_action: figure 9 of ippbe plays whole traces"),
+    ],
+)
+def test_with_bars__where_there_can_be_none__says_why(paper: str, agents: list[str], message: str) -> None:
+    figure = figures(paper)[0]
+    with pytest.raises(SsdgymError, match=message):
+        more = with_bars(figure, ["greedy"], agents)
+        points_of(more, scale_of(more, "smoke"), None)
