@@ -285,11 +285,11 @@ MOST_LINES = {
     "ssdgym.policy": 2_390,
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 6_033,
-    "ssdgym.agents": 5_278,
-    "ssdgym.experiments": 9_392,
+    "ssdgym.agents": 5_298,
+    "ssdgym.experiments": 9_445,
     "ssdgym.workloads": 8_843,
-    "ssdgym.envs": 6_376,
-    "ssdgym.cli": 3_251,
+    "ssdgym.envs": 6_378,
+    "ssdgym.cli": 3_263,
     "ssdgym": 1_265,  # the modules beside the packages
 }
 
