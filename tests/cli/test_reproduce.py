@@ -61,7 +61,7 @@ def test_command__finds_data_that_was_kept_too_long_only_where_nothing_moves_it_
     said = [line for line in run(command).out.splitlines() if line.startswith("figure retention-a")]
     verdicts = [line.split(" | ")[2:] for line in said]
     assert verdicts[0] == ["here 0.000 (no interval)", "one seed: no verdict"]
-    assert verdicts[1:] == [["here -100.0% (no interval)", "one seed: no verdict"]] * 2
+    assert verdicts[1:] == [["here -100.0% (no interval), on 1 of 2 traces", "one seed: no verdict"]] * 2
 
 
 @pytest.mark.slow
