@@ -35,7 +35,7 @@ def test_agent__was_trained_on_the_splits_that_its_suite_has_today(name: str, pa
 
 
 def _training(card: AgentCard) -> dict[str, Any]:
-    """Return the fields of a training, without those that ssdgym had when some were trained and nobody used."""
+    """Return the fields of a training, without those that nobody used and ssdgym has no more."""
     fields = dict(card.training)
     assert fields.pop("cross_entropy", {"generations": 0})["generations"] == 0
     if "prior" in fields.get("fast_ppo", {}):
