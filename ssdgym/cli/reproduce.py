@@ -81,7 +81,12 @@ def reproduce(
     named = every or figure or workload
     found_figures = [one for one in figures(paper, figure, workload or ()) if named or one.is_of_the_paper]
     if policy or agent:
-        found_figures = [with_bars(one, policy or (), agent or ()) for one in found_figures]
+        more = [with_bars(one, policy or (), agent or ()) for one in found_figures]
+        if more == found_figures:
+            raise SsdgymError(
+                f"--policy, --agent: these figures of {paper} have no bar of its own design; choose others"
+            )
+        found_figures = more
     chosen = [(one, scale_of(one, scale)) for one in found_figures]
     if workload:
         chosen = [(one, amount.model_copy(update={"workloads": tuple(workload)})) for one, amount in chosen]

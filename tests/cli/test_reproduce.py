@@ -41,6 +41,11 @@ def test_workload__no_figure_plays_it__refused(refusal: Callable[..., str]) -> N
     assert "--workload w92: these figures play hm_0, prn_0, " in said
 
 
+def test_policy__of_figures_without_the_papers_own_design__refused(refusal: Callable[..., str]) -> None:
+    said = refusal("reproduce", "subftl", "--figure", "2", "--policy", "greedy")
+    assert "these figures of subftl have no bar of its own design" in said
+
+
 @pytest.mark.slow
 def test_command__in_parts__what_it_gives_as_a_whole(tmp_path: Path, run: Run) -> None:
     command = ["reproduce", "pen", "--figure", "14a", "--scale", "smoke"]

@@ -171,20 +171,15 @@ _ENVIRONMENTS = {
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
     """Return a figure with more bars: the paper's own design under policies, or where agents decide.
 
-    Raises:
-        SsdgymError: its bars are devices, or an agent is to play whole traces.
+    One that has no bar of that design, or a bar for each device, is returned as it is.
     """
-    if figure.series == "device":
-        raise SsdgymError(
-            f"figure {figure.figure} of {figure.paper} has a bar for each device and none for policies; "
-            "leave --policy and --agent out, or choose another figure by --figure"
-        )
-    bars = (*policies, *agents)
+    added = {"agents": tuple(agents)}
     if figure.series == "policy":
-        return figure.model_copy(update={"policies": (*figure.policies, *bars), "agents": tuple(agents)})
-    own = figure.ftls.get(figure.paper, next(reversed(figure.ftls.values())))
+        return figure.model_copy(update=added | {"policies": (*figure.policies, *policies, *agents)})
+    if (own := figure.ftls.get(figure.paper)) is None:
+        return figure
     ftls = figure.ftls | dict.fromkeys(agents, own) | {name: own | {"policy": name} for name in policies}
-    return figure.model_copy(update={"ftls": ftls, "agents": tuple(agents)})
+    return figure.model_copy(update=added | {"ftls": ftls})
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:

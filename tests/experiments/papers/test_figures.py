@@ -375,15 +375,13 @@ def test_with_bars__of_policies__are_policies() -> None:
     assert {point.run.policy for point in points} == {*figure.policies, "ippbe(limit=8)"}
 
 
-@pytest.mark.parametrize(
-    ("paper", "agents", "message"),
-    [
-        ("block-size", [], "figure 1 of block-size has a bar for each device and none for policies"),
-        ("ippbe", ["random_action"], "--agent random_action: figure 9 of ippbe plays whole traces"),
-    ],
-)
-def test_with_bars__where_there_can_be_none__says_why(paper: str, agents: list[str], message: str) -> None:
-    figure = figures(paper)[0]
-    with pytest.raises(SsdgymError, match=message):
-        more = with_bars(figure, ["greedy"], agents)
+def test_with_bars__agent_on_whole_traces__says_why() -> None:
+    more = with_bars(figures("ippbe", "9")[0], [], ["random_action"])
+    with pytest.raises(SsdgymError, match="--agent random_action: figure 9 of ippbe plays whole traces"):
         points_of(more, scale_of(more, "smoke"), None)
+
+
+def test_with_bars__where_there_can_be_none__stays_as_it_is() -> None:
+    for paper, number in (("block-size", "1"), ("subftl", "2")):
+        (figure,) = figures(paper, number)
+        assert with_bars(figure, ["greedy"], ["random_action"]) == figure
