@@ -201,7 +201,11 @@ def test_default_among_names__stands_for_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (["gane"], "feature 'gane' does not exist; there are valid_fraction, log_benefit"),
+        (
+            ["gane"],
+            "feature 'gane' does not exist; import the module that registers it (--import MODULE), or choose "
+            "one of valid_fraction, log_benefit",
+        ),
         ("gain", "features must be 'default', 'all' or a list of names, not 'gain'."),
         ([3], "features must be 'default', 'all' or a list of names, not [3]."),
         (["free"], "features name none of candidates; give at least one, such as 'log_benefit'."),
