@@ -19,7 +19,9 @@ from ssdgym.experiments.papers import claims
 from ssdgym.experiments.sweeps import config
 from tests.docs.pages import PAGES, ROOT
 
-FILES = [path for path in (ROOT / "docs").rglob("*") if path.suffix == ".csv" or path.parent.name == "my_lab"]
+FILES = [
+    path for path in (ROOT / "docs").rglob("*.*") if path.suffix == ".csv" or path.parent.name == "my_lab"
+]
 
 
 def test_pages__have_the_reference_of_the_code() -> None:
