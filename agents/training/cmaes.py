@@ -43,9 +43,11 @@ class CmaesLearner:
             if name.startswith(searched) and not name.startswith(("value_", "linear.log_sharpness"))
         }
         self.decisions = 0
-        start = parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
         self._search = CMA(
-            mean=start, sigma=self.settings.spread, population_size=self.settings.members, seed=config.seed
+            mean=self._weights(),
+            sigma=self.settings.spread,
+            population_size=self.settings.members,
+            seed=config.seed,
         )
 
     def set_logger(self, logger: Logger) -> None:
@@ -70,8 +72,7 @@ class CmaesLearner:
         """Search to the end of the run, generation by generation; rewards are not centred."""
         segments.start(self.decisions)
         if self.decisions == 0:  # the network may be a clone by now
-            start = parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
-            self._search._mean = start
+            self._search._mean = self._weights()
         self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
         while self.decisions < self.config.total_decisions:
             if segments.end(self.decisions):
@@ -83,6 +84,9 @@ class CmaesLearner:
             self.logger.record("rollout/ep_rew_mean", float(returns.mean()))
             self.logger.dump(self.decisions)
             segments.on_step(self.decisions)
+
+    def _weights(self) -> np.ndarray:
+        return parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
 
     def _take_mean(self) -> None:
         """Let the scorer be the mean of the search."""

@@ -8,12 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import DRAWN_BY_THE_RUN, DeviceConfig, load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.geometry import CapacityConfig
 from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.samples import Place, Point
@@ -158,16 +158,6 @@ def _over_base(
     return fields
 
 
-#: The environment whose decision each paper is about, for agents that come without one.
-_ENVIRONMENTS = {
-    "speedupgc": "EraseVictim-v0",
-    "ippbe": "ParallelErase-v0",
-    "block-size": "BackgroundGC-v0",
-    "subftl": "SubpageRegion-v0",
-    "pen": "MergePlan-v0",
-}
-
-
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
     """Return a figure with more bars: the paper's own design under policies, or where agents decide.
 
@@ -277,7 +267,7 @@ def _agent(figure: FigureConfig, name: str, length: dict[str, Any]) -> dict[str,
             f"--agent {name}: figure {figure.figure} of {figure.paper} plays whole traces, and an agent "
             "needs a number of host pages; give a policy, or choose another figure by --figure"
         )
-    return {"agent": name, "environment": EnvironmentConfig(id=f"ssdgym/{_ENVIRONMENTS[figure.paper]}")}
+    return {"agent": name, "environment": load_suite(figure.paper.replace("-", "_")).environment}
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:

@@ -362,7 +362,7 @@ def test_with_bars__policies_and_agents_stand_beside_the_papers_own_design() -> 
     runs = {point.place.series: point.run for point in points_of(more, scale_of(more, "smoke"), None)}
     own, agent, policy = runs["subftl"], runs[stump], runs["cost_benefit"]
     assert (agent.agent, agent.policy) == (stump, stump)
-    assert agent.environment is not None and agent.environment.id == "ssdgym/SubpageRegion-v0"
+    assert agent.environment is not None and agent.environment.id == "ssdgym/SubFTL-v0"
     assert replace(agent, agent=None, environment=None, policy=own.policy) == own
     assert replace(policy, policy=own.policy) == own
     check_runs([agent, policy])
