@@ -6,7 +6,6 @@ import pytest
 
 from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import load_device
-from ssdgym.errors import SsdgymError
 
 
 def test_device_without_cells__reads_as_it_always_did() -> None:
@@ -20,19 +19,6 @@ def test_cells__dotted_fields_on_a_base(capacity: str) -> None:
     device = load_device({"base": "demo", "cells.endurance.mean": 50, "cells.capacity": capacity})
     assert device.cells is not None and device.cells.endurance.mean == 50
     assert load_device(device.model_dump(mode="json")) == device
-
-
-@pytest.mark.parametrize(
-    ("cells", "reason"),
-    [
-        ({}, r"cells\.endurance is missing"),
-        ({"endurance": {"mean": 0}}, r"cells\.endurance\.mean"),
-        ({"endurance": {"mean": 9}, "least_capacity": 0.6}, "least_capacity is for capacity variant"),
-    ],
-)
-def test_cells__wrong_field__is_named(cells: dict[str, object], reason: str) -> None:
-    with pytest.raises(SsdgymError, match=reason):
-        load_device({"base": "demo", "cells": cells})
 
 
 @pytest.mark.parametrize(("spread", "shape"), [(1.0, 1.0), (0.5227, 2.0), (0.1, 12.15)])

@@ -6,7 +6,6 @@ import pytest
 
 from ssdgym.config.device import load_device, with_ftl
 from ssdgym.config.gc import HotnessConfig
-from ssdgym.errors import SsdgymError
 
 
 def test_rows__without_fields__are_what_they_have_been() -> None:
@@ -44,15 +43,3 @@ def test_rows__changed_the_other_way__forget_the_first() -> None:
 def test_rows__written_out_with_every_field__are_read_again() -> None:
     device = load_device({"base": "demo", "ftl.hotness.pages_per_counter": 60})
     assert load_device(device.model_dump(mode="json")) == device
-
-
-@pytest.mark.parametrize(
-    ("field", "message"),
-    [
-        ("counts", "field ftl.hotness.counts must be 'writes' or 'updates', not 'all'"),
-        ("scatter", "field ftl.hotness.scatter must be 'page' or 'block', not 'all'"),
-    ],
-)
-def test_hotness__an_unknown_word__is_refused(field: str, message: str) -> None:
-    with pytest.raises(SsdgymError, match=message):
-        load_device({"base": "demo", f"ftl.hotness.{field}": "all"})

@@ -29,14 +29,6 @@ def of_kind(kind: str, **ftl: Any) -> DeviceConfig:
     return parts(ftl={"mapping": "subpage", "kind": kind, **ftl})
 
 
-def refusal(**fields: Any) -> str:
-    with pytest.raises(SsdgymError) as caught:
-        parts(**fields)
-    text = str(caught.value)
-    assert "\n" not in text and text.startswith("device parts: ") and text.endswith(".")
-    return text
-
-
 def test_mapping_subpage__by_default_is_subftl_with_a_fifth_of_the_blocks_as_region() -> None:
     ftl = parts().ftl
     assert isinstance(ftl, SubpageFtl) and ftl.kind == SubpageKind.SUBFTL
@@ -89,80 +81,6 @@ def test_device__of_16_gib__fits() -> None:
     device = parts(geometry={**geometry, "pages_per_block": 256})
     assert device.geometry.physical_pages * device.geometry.page_size_bytes == 2**34
     assert device.physical_units == 2**22
-
-
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        (
-            {"geometry": {**GEOMETRY, "subpages_per_page": 1}},
-            "needs geometry.subpages_per_page of at least 2",
-        ),
-        (
-            {"geometry": {**GEOMETRY, "subpages_per_page": 9}},
-            "subpages_per_page must be less than or equal to 8",
-        ),
-        (
-            {"geometry": {**GEOMETRY, "subpages_per_page": 3}},
-            "subpages_per_page = 3 must divide page_size_bytes",
-        ),
-        (
-            {"geometry": {**GEOMETRY, "blocks_per_plane": 2**27}},
-            "of 1073741824 pages of 4 subpages is too large: at most 2147483647 subpages can be numbered",
-        ),
-        (
-            {"geometry": {**GEOMETRY, "sub_blocks_per_block": 2}},
-            "erases whole blocks; set erase_unit to block",
-        ),
-        (
-            {"geometry": {**GEOMETRY, "planes_per_die": 2}, "multi_plane": "strict"},
-            "no commands of several planes; set multi_plane to none, not strict",
-        ),
-        ({"capacity": {"logical_pages": 319}}, "319 must be a multiple of the 4 that a page of flash holds"),
-        ({"capacity": {"logical_pages": 512}}, "512 must be below the 512 physical subpages"),
-    ],
-)
-def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -> None:
-    assert reason in refusal(**fields)
-
-
-@pytest.mark.parametrize(
-    ("ftl", "reason"),
-    [
-        ({"kind": "dftl"}, "field ftl.kind must be 'cgm', 'fgm', 'sector_log' or 'subftl', not 'dftl'"),
-        ({"placement": "single"}, "field ftl.placement is unknown"),
-        ({"allocation": "static"}, "has allocation static, and mapping subpage has dynamic only; leave"),
-        (
-            {"gc": {"free_fraction": 0.1}},
-            "has gc.free_fraction, and of gc mapping subpage has mode, free_blocks",
-        ),
-        ({"gc": {"free_blocks": 2, "background_fraction": 0.1}}, "has gc.background_fraction"),
-        ({"gc": {"free_blocks": 2, "idle": "blocking"}}, "has gc.idle"),
-        ({"gc": {"free_blocks": 2, "preemptible": True}}, "has gc.preemptible"),
-        ({"gc": {"free_blocks": 2, "copyback": True}}, "has gc.copyback"),
-        ({"window_pages": 19}, "ftl.window_pages = 19 must be at least 20 with 4 subpages per page"),
-        ({"retention_days": [30, 30]}, "ftl.retention_days has 2 entries and needs one for each of the 4"),
-        ({"region_blocks": 2}, "subftl needs a region of at least 3 blocks per plane and has 2"),
-        ({"region_share": 0.15}, "subftl needs a region of at least 3 blocks per plane and has 2"),
-        ({"kind": "sector_log", "region_blocks": 1}, "sector_log needs a region of at least 2 blocks"),
-        ({"region_blocks": 16}, "a region of 16 blocks leaves none of the 16 of a plane for whole pages"),
-        ({"region_blocks": 4, "region_share": 0.2}, "gives both region_share and region_blocks"),
-        ({"kind": "cgm", "region_blocks": 4}, "has region_blocks, which is of no use to kind cgm"),
-        ({"kind": "fgm", "region_share": 0.2}, "has region_share, which is of no use to kind fgm"),
-        ({"kind": "sector_log", "rule": "fewest_valid"}, "has rule, which is of no use to kind sector_log"),
-        ({"kind": "cgm", "wear_gap": 3}, "has wear_gap, which is of no use to kind cgm"),
-        (
-            {"rule": "fewest_valid", "collect_blocks": 1},
-            "has collect_blocks, which is of no use to rule fewest_valid",
-        ),
-        (
-            {"rule": "printed", "collect_blocks": 5, "region_blocks": 5},
-            "ftl.collect_blocks = 5 must be below the 5 blocks of the region",
-        ),
-    ],
-)
-def test_ftl__that_does_not_fit__named(ftl: dict[str, Any], reason: str) -> None:
-    assert reason in refusal(ftl={"mapping": "subpage", **ftl})
 
 
 def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
