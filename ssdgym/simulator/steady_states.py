@@ -36,9 +36,6 @@ _CLEARED = (
     "ready",
     "endurance",
     "life",
-    "age",
-    "aging",
-    "patrol",
 )
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
@@ -134,15 +131,13 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
     except (FileNotFoundError, NotADirectoryError):
         return None
     except DAMAGED_ZIP:
-        _remove(path)
-        return None
-    checksum = arrays.pop("checksum", np.array("")).item()
-    if checksum != _checksum(arrays):
-        _remove(path)
-        return None
-    report = arrays.pop("report")
-    if any(array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items()):
-        _remove(path)
+        arrays = {}
+    checksum, whole = arrays.pop("checksum", np.array("")).item(), _checksum(arrays)
+    report = arrays.pop("report", None)
+    longer = (array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items())
+    if report is None or checksum != whole or any(longer):
+        with suppress(OSError):
+            path.unlink()
         return None
     control = state.control[i, 0]
     own = {name: control[name].copy() for name in _QUEUES}
@@ -170,12 +165,6 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def _remove(path: Path) -> None:
-    """Remove a useless file, if that is allowed."""
-    with suppress(OSError):
-        path.unlink()
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> str:
