@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig, changed_device
@@ -30,6 +31,13 @@ BESIDE: Mapping[str, type[Rule]] = {
     "idle": IdleRule,
     "allocation": AllocationRule,
     "levelling": LevellingRule,
+}
+#: The fields in which the FTL of a device names them.
+_FIELDS = {
+    "placement": "placement",
+    "idle": "gc.idle",
+    "allocation": "block_allocation",
+    "levelling": "levelling",
 }
 
 
@@ -236,20 +244,17 @@ class Policy:
 
 def beside_on(device: DeviceConfig) -> dict[str, Any]:
     """Return the rules that the FTL of a device names, by the attribute of a policy that has such a rule."""
-    ftl = device.ftl
-    if not isinstance(ftl, PageFtl):
+    if not isinstance(device.ftl, PageFtl):
         return {}
-    fields = {
-        "placement": ("placement", ftl.placement),
-        "idle": ("gc.idle", ftl.gc.idle),
-        "allocation": ("block_allocation", ftl.block_allocation),
-        "levelling": ("levelling", ftl.levelling),
-    }
     return {
-        part: rule_of_kind(BESIDE[part], text, f"device {device.name}: ftl.{field}")
-        for part, (field, text) in fields.items()
+        part: rule_of_kind(BESIDE[part], text, f"device {device.name}: ftl.{_FIELDS[part]}")
+        for part, text in _named_by(device.ftl).items()
         if text is not None
     }
+
+
+def _named_by(ftl: PageFtl) -> dict[str, str | None]:
+    return {part: attrgetter(field)(ftl) for part, field in _FIELDS.items()}
 
 
 def idle_of(device: DeviceConfig) -> IdleRule | None:
@@ -296,14 +301,8 @@ def with_rules(
         except ValueError:  # a shape that cannot be; the device is refused below
             needs = ftl.needs
         labels = {part: rules[part].label if part in rules else None for part in BESIDE}
-        named = {"placement": ftl.placement, "idle": ftl.gc.idle, "allocation": ftl.block_allocation}
-        named["levelling"] = ftl.levelling
-        if (labels, needs) != (named, ftl.needs):
-            values = {
-                "placement": labels["placement"],
-                "block_allocation": labels["allocation"],
-                "levelling": labels["levelling"],
-            }
+        if (labels, needs) != (_named_by(ftl), ftl.needs):
+            values = {field: labels[part] for part, field in _FIELDS.items() if part != "idle"}
             bare = ftl.model_copy(update={**values, "rules": None})
             filled: dict[str, Any] = {} if needs == bare.needs else {"rules": needs}
             if labels["idle"] is not None:
