@@ -23,9 +23,10 @@ those of a block; the paper's sizes are scaled by its `L`, 128 GiB.
    ten is not used, nor one for which no groups fit: the device then goes on as in the beginning, with three
    groups.
 6. **Moves.** A page moved for the first time goes to the group of the mean life left to pages of its
-   category that outlive their group, which may be a hotter one (`colder=1` forbids it).
+   category that outlive their group, which may be a hotter one.
 
-Where the paper leaves room: categories are tenths of the intervals, as in its prototype (`doubling=1` for
-the paper's); the chunks whose writes are counted have 512 pages, or `S` if that is more; a block without an
-invalid page is no victim; the coldest group fills what blocks of groups that are gone have left.
+Where the paper leaves room: categories are tenths of the intervals, as in its prototype (in the paper each
+ends at twice the interval of the one before); the chunks whose writes are counted have 512 pages, or `S` if
+that is more; a block without an invalid page is no victim; the coldest group fills what blocks of groups that
+are gone have left.
 """

@@ -150,7 +150,7 @@ def valid_when_collected(spare: float) -> float:
     return min(max(valid, 0.0), 1.0 - 1e-9)
 
 
-def targets_of(ends: tuple[int, ...], log: Log, colder: bool) -> list[int]:
+def targets_of(ends: tuple[int, ...], log: Log) -> list[int]:
     """Return where pages of each category go when they are moved for the first time, shape (10,).
 
     That is the first group whose bound is not below the life that pages of the category have left when they
@@ -159,7 +159,6 @@ def targets_of(ends: tuple[int, ...], log: Log, colder: bool) -> list[int]:
     Args:
         ends: number of the last category of each group, from 0.
         log: what the classifier is like.
-        colder: never to a hotter group than their own.
     """
     lives = [math.inf if end == CATEGORIES - 1 else float(log.bounds[end]) for end in ends]
     targets = []
@@ -170,8 +169,7 @@ def targets_of(ends: tuple[int, ...], log: Log, colder: bool) -> list[int]:
             targets.append(0)
             continue
         left = float(np.mean(outlived)) - lives[own]
-        found = sum(life < left for life in lives)
-        targets.append(1 + (max(found, own) if colder else found))
+        targets.append(1 + sum(life < left for life in lives))
     return targets
 
 
@@ -201,7 +199,7 @@ def period(view: Any, parameters: Any) -> int:
         _begin(view, clock)
     for number, work in enumerate((_shift, _move_mu, _train, _freeze)):
         if clock >= memory.due[number]:
-            work(view, parameters, clock)
+            work(view, clock)
             memory.due[number] = clock + _pages(view, SHARES[number])
     return int(memory.due.min()) - clock
 
@@ -234,17 +232,17 @@ def _unconfigure(memory: Any, groups: int) -> None:
     memory.group[:], memory.target[:], memory.life[HOT + 1 :] = 1, 0, NEVER
 
 
-def _shift(view: Any, parameters: Any, clock: int) -> None:
+def _shift(view: Any, clock: int) -> None:
     """Begin a window: a bit is shifted into each page's byte."""
     view.page_memory.windows >>= 1
 
 
-def _freeze(view: Any, parameters: Any, clock: int) -> None:
+def _freeze(view: Any, clock: int) -> None:
     """Freeze all pages, until they are overwritten."""
     view.page_memory.overwritten = 0
 
 
-def _move_mu(view: Any, parameters: Any, clock: int) -> None:
+def _move_mu(view: Any, clock: int) -> None:
     """Raise the bound of the hot group by a block if write amplification has fallen, else take that back."""
     memory = view.memory[0]
     written = clock - int(memory.window_start)
@@ -270,7 +268,7 @@ def _begin_samples(view: Any, clock: int) -> None:
     memory.passed = 0
 
 
-def _train(view: Any, parameters: Any, clock: int) -> None:
+def _train(view: Any, clock: int) -> None:
     """Train the classifier and choose groups, if there are samples enough, else take more of them."""
     memory = view.memory[0]
     count = int(memory.samples)
@@ -280,20 +278,19 @@ def _train(view: Any, parameters: Any, clock: int) -> None:
         return
     memory.samples = view.page_memory.sample = 0
     if len(known) >= LEAST_SAMPLES:
-        bounds = (_pages(view, 0.01) << np.arange(CATEGORIES - 1)) if parameters.doubling else None
         seed = (int(view.params[0].seed), int(memory.trained))
-        network, log = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed, bounds)
+        network, log = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed)
         memory.trained += 1
         memory.accuracy = log.accuracy
         memory.means[:], memory.scales[:] = network.mean, network.scale
         for layer in range(3):
             getattr(memory, f"weights_{layer + 1}")[:] = network.weights[2 * layer]
             getattr(memory, f"biases_{layer + 1}")[:] = network.weights[2 * layer + 1]
-        _configure(view, log, bool(parameters.colder))
+        _configure(view, log)
     memory.host_pages, memory.hot_pages, memory.hot_victims, memory.hot_valid = 0, 0, 0, 0
 
 
-def _configure(view: Any, log: Log, colder: bool) -> None:
+def _configure(view: Any, log: Log) -> None:
     """Choose the groups; without a good classifier, or if none fit the device, they are by moves alone."""
     memory = view.memory[0]
     found = None
@@ -305,7 +302,7 @@ def _configure(view: Any, log: Log, colder: bool) -> None:
     memory.configured, memory.top = 1, len(found.ends)
     memory.predicted = found.amplification
     memory.group[1:] = [1 + sum(category > end for end in found.ends) for category in range(CATEGORIES)]
-    memory.target[1:] = targets_of(found.ends, log, colder)
+    memory.target[1:] = targets_of(found.ends, log)
     memory.life[:] = NEVER
     memory.life[HOT] = int(memory.mu)
     for number, end in enumerate(found.ends[:-1]):

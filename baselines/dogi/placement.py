@@ -2,9 +2,8 @@
 
 from ssdgym.baselines.dogi import records
 from ssdgym.baselines.dogi.periods import period
-from ssdgym.baselines.victims.cost_benefit import benefit
+from ssdgym.baselines.victims.cost_benefit import best_by_root, root_benefit
 from ssdgym.policy import (
-    MAX_STREAMS,
     best_by,
     blocks_of,
     choose_block,
@@ -13,6 +12,7 @@ from ssdgym.policy import (
     most_invalid_block,
     placement_policy,
     policy_alias,
+    stream_to_fill,
     victim_policy,
 )
 
@@ -31,7 +31,6 @@ def group_of(view, block):
     source=_PAPER,
     streams=records.STREAMS,
     relocation_streams=records.STREAMS - 1,
-    parameters={"doubling": (0, 0, 1), "colder": (0, 0, 1)},
     page=records.PAGE,
     block=records.BLOCK,
     memory=records.MEMORY,
@@ -43,8 +42,7 @@ def dogi(view, plane, lpn, source, parameters):
     group of the category that the classifier finds. A relocated page that the host has not overwritten for
     long is frozen. Any other goes one group on, from the hot group to G1; if it is moved for the first time,
     to the group of the life that pages of its category have left. Categories are tenths of the intervals that
-    the classifier is trained on; with `doubling=1` the first ends at 1 % of the logical pages and each other
-    at twice that of the one before. With `colder=1` no page moves to a hotter group.
+    the classifier is trained on.
     """
     if source >= 0:
         return _way(view, plane, _target_of(view, lpn, source))
@@ -78,11 +76,7 @@ def _target_of(view, lpn, source):
 @kernel
 def _way(view, plane, group):
     """Return the stream of a group: for the coldest one first a block that a group left open that is gone."""
-    if group == view.memory[0].top:
-        for stream in range(group + 1, records.COLDEST + 1):
-            if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
-                return stream
-    return group
+    return stream_to_fill(view, plane, group, records.FROZEN) if group == view.memory[0].top else group
 
 
 @dogi.on("written")
@@ -184,36 +178,27 @@ def _oldest_expired(view, plane):
 
 
 @kernel
-def _score(view, block, parameters):
-    """Return what the inner rule goes by."""
-    return float(view.block[block].invalid) if parameters.greedy != 0.0 else benefit(view, block, parameters)
+def _benefit_in_coldest(view, block, parameters):
+    return root_benefit(view, block, parameters) if group_of(view, block) >= view.memory[0].top else -1.0
 
 
-@kernel
-def _score_of_coldest(view, block, parameters):
-    return _score(view, block, parameters) if group_of(view, block) >= view.memory[0].top else -1.0
-
-
-_best_of_all, _best_of_coldest = best_by(_score), best_by(_score_of_coldest)
+_best_of_coldest = best_by(_benefit_in_coldest)
 
 
 @victim_policy(
-    "expired",
-    source="DOGI, FAST 2026, with cost-benefit as in its prototype",
-    parameters={"greedy": 0, "exponent": (0.5, 0), "since_close": 1},
-    shares_memory_with="dogi",
+    "expired", source="DOGI, FAST 2026, with cost-benefit as in its prototype", shares_memory_with="dogi"
 )
 def expired(view, plane, parameters, choice):
     """Choose the block opened first of the hottest group with an expired block, however much of it is valid.
 
     A block of the hot group is expired `mu` host pages after it was opened, one of another group but the
     coldest after the largest interval of the group's categories. If no block is, choose within the coldest
-    and the frozen group: by `cost_benefit` with `exponent` and `since_close`, or the block with most invalid
-    pages if `greedy` is not 0; of equals, the lowest number. As long as groups are not of categories, do so
-    among all blocks. If there is no block to choose, choose the one with most invalid pages of all.
+    and the frozen group as `cost_benefit(exponent=0.5, since_close=1)` does. As long as groups are not of
+    categories, do so among all blocks. If there is no block to choose, choose the one with most invalid
+    pages of all.
     """
     if view.memory[0].configured == 0:
-        return choose_block(view, choice, _best_of_all(view, plane, parameters))
+        return choose_block(view, choice, best_by_root(view, plane, parameters))
     block = _oldest_expired(view, plane)
     if block < 0:
         block = _best_of_coldest(view, plane, parameters)

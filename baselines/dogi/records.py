@@ -225,22 +225,18 @@ def deciles(intervals: np.ndarray) -> np.ndarray:
     return ordered[[len(ordered) * k // CATEGORIES for k in range(1, CATEGORIES)]]
 
 
-def train(
-    features: np.ndarray, intervals: np.ndarray, seed: tuple[int, ...], bounds: np.ndarray | None = None
-) -> tuple[Network, Log]:
+def train(features: np.ndarray, intervals: np.ndarray, seed: tuple[int, ...]) -> tuple[Network, Log]:
     """Train a network on samples; return it, and what it says of the one in ten that are held out.
 
     Args:
         features: shape (rows, 6) float32.
         intervals: host pages until each page was written again, shape (rows,).
         seed: of the order, the first weights and what is dropped.
-        bounds: of the categories, shape (9,); `None` for deciles of the intervals that are trained on.
     """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(intervals))
     held, used = np.split(order, [max(int(len(order) * HELD_OUT), 1)])
-    if bounds is None:
-        bounds = deciles(intervals[used])
+    bounds = deciles(intervals[used])
     mean, deviation = features[used].mean(0), features[used].std(0)
     scale = 1 / np.where(deviation > 0, deviation, 1)
     network = Network(mean.astype(np.float32), scale.astype(np.float32), _first_weights(rng))

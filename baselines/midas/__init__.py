@@ -9,8 +9,7 @@ model, with a share of every size each.
    tail, the victim is the best of all blocks, and the hot filter ignores its first `L` events.
 2. **Epochs** begin once the device is full and `L` further host pages are written. Each has `4 C` host
    pages and counts how long pages live, in `16` bins a block of a quarter of a block each, cut-off
-   intervals included. With `sample=100` one page in a hundred is timed, and bin 0 is counted over all pages
-   in ten units of the epoch.
+   intervals included. All pages are timed; the authors' simulator can time one in a hundred.
 3. **Model.** The share of pages that die in each group follows from the intervals, that of the last group
    from the formula of Desnoyers for greedy collection with two kinds of pages. The size of the hot group is
    chosen if at most 10 % of it was valid when collected and it took 15 % of the host pages, else it stays

@@ -121,7 +121,7 @@ def period(view: Any, parameters: Any) -> int:
     if memory.stage == BEGIN:
         _begin(view, clock)
     elif clock >= memory.due:
-        _STAGES[int(memory.stage)](view, parameters, clock)
+        _STAGES[int(memory.stage)](view, clock)
     if memory.watched_since > 0 and clock >= memory.watched_since + _checked_pages(memory):
         _check(view, clock)
     wait = int(memory.due) - clock
@@ -155,7 +155,7 @@ def _begin(view: Any, clock: int) -> None:
 def _begin_epoch(view: Any, clock: int) -> None:
     memory = view.memory[0]
     view.page_memory.stamp = view.block_memory.intervals = 0
-    memory.unsampled, memory.irregular, memory.windows = 0, 0, 0
+    memory.irregular = memory.windows = 0
     # A doubled epoch has as many bins, of twice the width.
     memory.unit = int(memory.epoch_pages) // int(memory.bins)
     memory.epoch += 1
@@ -164,11 +164,7 @@ def _begin_epoch(view: Any, clock: int) -> None:
     memory.due = clock + int(memory.epoch_pages) - _pages_of(view)
 
 
-def _first_epoch(view: Any, parameters: Any, clock: int) -> None:
-    _begin_epoch(view, clock)
-
-
-def _measure(view: Any, parameters: Any, clock: int) -> None:
+def _measure(view: Any, clock: int) -> None:
     """Note what has been moved before the last pages of the epoch, as many as the device has."""
     memory = view.memory[0]
     memory.moved_before, memory.clock_before = memory.moved, clock
@@ -176,11 +172,11 @@ def _measure(view: Any, parameters: Any, clock: int) -> None:
     memory.due = int(memory.epoch_start) + int(memory.epoch_pages)
 
 
-def _end_epoch(view: Any, parameters: Any, clock: int) -> None:
+def _end_epoch(view: Any, clock: int) -> None:
     memory = view.memory[0]
     moved = int(memory.moved) - int(memory.moved_before)
     memory.measured_amplification = 1.0 + moved / (clock - int(memory.clock_before))
-    memory.outcome = _configure(view, int(parameters.sample))
+    memory.outcome = _configure(view)
     if memory.outcome in (HOT_GROUP_IMPURE, LAST_GROUP_EMPTY):
         _double(memory)
     elif memory.outcome != NO_GROUPS:
@@ -190,7 +186,7 @@ def _end_epoch(view: Any, parameters: Any, clock: int) -> None:
     _begin_epoch(view, clock)
 
 
-_STAGES = {FILL: _first_epoch, TIME: _measure, MEASURE: _end_epoch}
+_STAGES = {FILL: _begin_epoch, TIME: _measure, MEASURE: _end_epoch}
 
 
 def _double(memory: Any) -> None:
@@ -198,7 +194,7 @@ def _double(memory: Any) -> None:
         memory.epoch_pages = 2 * int(memory.epoch_pages)
 
 
-def _configure(view: Any, sample: int) -> int:
+def _configure(view: Any) -> int:
     """Look for a configuration and apply it if it promises less than was measured; return the outcome."""
     memory = view.memory[0]
     hot = measured_hot(memory)
@@ -206,7 +202,7 @@ def _configure(view: Any, sample: int) -> int:
         return HOT_GROUP_IMPURE
     if not np.any((view.block_memory.listed != 0) & (view.block_memory.group == memory.top)):
         return LAST_GROUP_EMPTY
-    found = search(model_of(view, hot, sample), int(view.params[0].planes))
+    found = search(model_of(view, hot), int(view.params[0].planes))
     if found is None or len(found.sizes) < 2:
         return NO_GROUPS
     memory.predicted_amplification = found.amplification
@@ -229,17 +225,15 @@ def measured_hot(memory: Any) -> Measured:
     )
 
 
-def intervals_of(view: Any, sample: int) -> Intervals:
-    """Return the histogram of the epoch, in which one page in `sample` is timed, corrected for its end."""
+def intervals_of(view: Any) -> Intervals:
+    """Return the histogram of the epoch, corrected for its end."""
     memory, pages_per_block = view.memory[0], int(view.params[0].pages_per_block)
     counts = view.block_memory.intervals.reshape(-1)[: int(memory.bins)]
-    once = int(np.count_nonzero(view.page_memory.stamp[::sample] > 0))
-    return Intervals(
-        corrected(counts, once, int(memory.unsampled), sample), int(memory.unit) / pages_per_block
-    )
+    once = int(np.count_nonzero(view.page_memory.stamp > 0))
+    return Intervals(corrected(counts, once), int(memory.unit) / pages_per_block)
 
 
-def model_of(view: Any, hot: Measured, sample: int) -> Model:
+def model_of(view: Any, hot: Measured) -> Model:
     """Return the model of the device after an epoch."""
     params, blocks = view.params[0], view.block
     pages_per_block = int(params.pages_per_block)
@@ -250,7 +244,7 @@ def model_of(view: Any, hot: Measured, sample: int) -> Model:
     whole = listed & (view.block_memory.group >= view.memory[0].last) & (blocks.invalid == 0)
     idle = int(np.count_nonzero(whole)) * pages_per_block
     return Model(
-        intervals_of(view, sample),
+        intervals_of(view),
         pages_per_block,
         int(view.plane.valid.sum()) - (idle if idle >= 0.2 * _pages_of(view) else 0),
         total - int(params.planes) * -(-reserve // pages_per_block),

@@ -4,7 +4,6 @@ from ssdgym.baselines.midas.epochs import period
 from ssdgym.baselines.midas.records import (
     BINS,
     BLOCK,
-    COUNTED_UNITS,
     FULL,
     HOST,
     HOT,
@@ -19,9 +18,8 @@ from ssdgym.baselines.midas.records import (
     heat_after_move,
     heat_after_overwrite,
     next_tau,
-    way_of_last,
 )
-from ssdgym.policy import kernel, placement_policy, policy_alias
+from ssdgym.policy import kernel, placement_policy, policy_alias, stream_to_fill
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
 #: A plane that collects so many blocks for one page of the host cannot keep up.
@@ -33,7 +31,6 @@ MOST_VICTIMS = 25
     source=_PAPER,
     streams=STREAMS,
     relocation_streams=1,
-    parameters={"sample": (1, 1)},
     page=PAGE,
     block=BLOCK,
     stream=STREAM,
@@ -45,11 +42,11 @@ def midas(view, plane, lpn, source, parameters):
     A page of the host goes to the hot group if its counter is full (see the hot filter), else to G1. A
     relocated page goes one group on; those of the last group stay there. While there is a tail, the last
     group is divided into four by how often its pages have been moved since. Blocks that are erased together
-    send their pages to the group of the first one's. One page in `sample` is timed for the model.
+    send their pages to the group of the first one's.
     """
     if source >= 0:
-        target = view.stream_memory[plane * STREAMS].target
-        return target if target < view.memory[0].top else way_of_last(view, plane)
+        target, top = view.stream_memory[plane * STREAMS].target, view.memory[0].top
+        return target if target < top else stream_to_fill(view, plane, top, STREAMS)
     ppn = view.logical[lpn].ppn
     heat = view.page_memory[lpn].heat
     if ppn >= 0 and view.memory[0].ignored >= view.params[0].logical_pages:
@@ -87,13 +84,13 @@ def written(view, plane, lpn, old_page, page, parameters):
     elif old_page >= 0:
         memory.ignored += 1
     if memory.unit > 0:
-        _time(view, lpn, clock, parameters.sample)
+        _time(view, lpn, clock)
         now = clock - memory.epoch_start
         view.page_memory[lpn].stamp = now if view.page_memory[lpn].stamp == 0 else -now
 
 
 @kernel
-def _time(view, lpn, clock, sample):
+def _time(view, lpn, clock):
     """Count the interval that ends now, if it began in this epoch."""
     memory = view.memory[0]
     stamp = view.page_memory[lpn].stamp
@@ -101,13 +98,7 @@ def _time(view, lpn, clock, sample):
         return
     now = clock - memory.epoch_start
     k = min((now - abs(stamp)) // memory.unit, memory.bins - 1)
-    if sample == 1.0 or lpn % int(sample) == 0:
-        view.block_memory[k // BINS].intervals[k % BINS] += 1
-    if sample > 1.0 and k == 0:
-        spacing = memory.bins // (COUNTED_UNITS + 1)
-        number = now // memory.unit
-        if number % spacing == 0 and 0 < number <= COUNTED_UNITS * spacing:
-            memory.unsampled += 1
+    view.block_memory[k // BINS].intervals[k % BINS] += 1
 
 
 @kernel
@@ -150,7 +141,7 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page; its interval ends."""
     if view.memory[0].unit > 0:
-        _time(view, lpn, view.control[0].clock, parameters.sample)
+        _time(view, lpn, view.control[0].clock)
     view.page_memory[lpn].stamp = view.page_memory[lpn].heat = 0
 
 

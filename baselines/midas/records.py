@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.policy import MAX_STREAMS, kernel
+from ssdgym.policy import kernel, list_kernels
 
 #: Write streams: the hot group, G1 .. G9, and four for a tail that begins at G9.
 STREAMS = 13
@@ -62,7 +62,6 @@ MEMORY: list[Any] = [
     ("epoch_pages", "i8"),  # its length
     ("bins", "i8"),  # of the histogram
     ("unit", "i8"),  # width of a bin in host pages, 0 = nothing is timed
-    ("unsampled", "i8"),  # intervals of bin 0 in the units in which all pages are counted
     ("moved", "i8"),  # pages relocated
     ("moved_before", "i8"),  # the same, and the clock, when the last pages of the epoch began
     ("clock_before", "i8"),
@@ -111,26 +110,17 @@ def next_tau(tau, mean_age):
     return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 
-#: Units of an epoch in which bin 0 is counted over all pages, where only a sample of the pages is timed.
-COUNTED_UNITS = 10
-
-
 def unit_of(pages_per_block: int) -> int:
     """Return the width of a bin at the start, in host pages: a quarter of a block, rounded up."""
     return -(-pages_per_block // 4)
 
 
-def corrected(
-    counts: np.ndarray, once: int, unsampled: int = 0, sample: int = 1, counted_units: int = COUNTED_UNITS
-) -> np.ndarray:
+def corrected(counts: np.ndarray, once: int) -> np.ndarray:
     """Return the histogram of an epoch, with what the end of the epoch has cut off.
 
     Args:
-        counts: intervals of timed pages by bin, shape (T,), whole numbers.
-        once: timed pages that were written once in the epoch; their interval is as long as the epoch.
-        unsampled: intervals of bin 0 over all pages, in `counted_units` units of the epoch.
-        sample: one page in so many is timed; 1: `unsampled` is not needed.
-        counted_units: in how many units `unsampled` was counted.
+        counts: intervals by bin, shape (T,), whole numbers.
+        once: pages that were written once in the epoch; their interval is as long as the epoch.
 
     Returns:
         Intervals by bin, shape (T,), int64.
@@ -138,8 +128,6 @@ def corrected(
     counts = np.array(counts, np.int64)
     bins = len(counts)
     counts[-1] += once
-    if sample > 1:
-        counts[0] = unsampled * bins // counted_units // sample
     i = np.arange(1, bins)
     left = ((bins % i) * 2 + i) / (2 * i)
     counts[1:] += np.floor(counts[1:] * left * i / bins).astype(np.int64)
@@ -182,28 +170,25 @@ def _sums(values: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
 
 
+_append, _remove = list_kernels("oldest", "newest", "next", "previous")
+
+
 @kernel
 def enlist(view, plane, block):
     """Append a closed block to the list of its group, as its newest."""
     memory, record = view.memory[0], view.block_memory[block]
     memory.serial += 1
     record.serial = memory.serial
-    _append(view, plane, block)
+    _join(view, plane, block)
 
 
 @kernel
-def _append(view, plane, block):
+def _join(view, plane, block):
     record = view.block_memory[block]
     group = view.stream_memory[plane * STREAMS + record.group]
-    record.listed = 1
-    record.next = -1
-    record.previous = group.newest
-    if group.newest >= 0:
-        view.block_memory[group.newest].next = block
-    else:
-        group.oldest = block
-    group.newest = block
+    _append(view.block_memory, group, block)
     group.sealed += 1
+    record.listed = 1
 
 
 @kernel
@@ -213,26 +198,9 @@ def delist(view, plane, block):
     if record.listed == 0:
         return
     group = view.stream_memory[plane * STREAMS + record.group]
-    if record.previous >= 0:
-        view.block_memory[record.previous].next = record.next
-    else:
-        group.oldest = record.next
-    if record.next >= 0:
-        view.block_memory[record.next].previous = record.previous
-    else:
-        group.newest = record.previous
+    _remove(view.block_memory, group, block)
     group.sealed -= 1
     record.listed = 0
-
-
-@kernel
-def way_of_last(view, plane):
-    """Return the stream of the last group's pages: first that of a block left open without a group."""
-    top = view.memory[0].top
-    for stream in range(top + 1, STREAMS):
-        if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
-            return stream
-    return top
 
 
 @kernel
@@ -246,7 +214,7 @@ def fold(view, first):
             plane = block // params.blocks
             delist(view, plane, block)
             record.group = first
-            _append(view, plane, block)
+            _join(view, plane, block)
     memory.last = first
     memory.top = first + TAIL
     if first == 1:

@@ -2,7 +2,7 @@
 
 from math import log2, sqrt
 
-from ssdgym.policy import MAX_STREAMS, kernel, placement_policy
+from ssdgym.policy import kernel, placement_policy, stream_to_fill
 
 _STREAMS = 8
 #: Neighbouring pages that share one count of writes.
@@ -152,11 +152,7 @@ def td_lifetime(view, plane, lpn, source, parameters):
     stream = 0
     while label >= memory.bound[stream]:
         stream += 1
-    if stream == memory.streams - 1:
-        for other in range(memory.streams, _STREAMS):
-            if view.open_sub_block[plane * MAX_STREAMS + other] >= 0:  # no longer in use, and to be filled
-                return other
-    return stream
+    return stream_to_fill(view, plane, stream, _STREAMS) if stream == memory.streams - 1 else stream
 
 
 @kernel

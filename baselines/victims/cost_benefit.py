@@ -23,12 +23,17 @@ def benefit_of(view, block, exponent, since_close):
 
 
 @kernel
-def benefit(view, block, parameters):
-    """Return the benefit of a block by a rule's `exponent` and `since_close`."""
+def _benefit(view, block, parameters):
     return benefit_of(view, block, parameters.exponent, parameters.since_close)
 
 
-best_of_all = best_by(benefit)
+@kernel
+def root_benefit(view, block, parameters):
+    """Return the benefit of a block by the root of its age since it was closed."""
+    return benefit_of(view, block, 0.5, 1.0)
+
+
+_best_of_all, best_by_root = best_by(_benefit), best_by(root_benefit)
 
 
 @kernel
@@ -66,4 +71,4 @@ def cost_benefit(view, plane, parameters, choice):
     # Only where blocks are erased whole are all that can be victims written to the end.
     if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
         return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
-    return choose_block(view, choice, best_of_all(view, plane, parameters))
+    return choose_block(view, choice, _best_of_all(view, plane, parameters))

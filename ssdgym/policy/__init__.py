@@ -108,6 +108,7 @@ from ssdgym.engine.core.bits import (
     below,
     draw,
     has,
+    list_kernels,
     mix,
 )
 from ssdgym.engine.core.bits import lowest_of as lowest_bit
@@ -149,7 +150,7 @@ from ssdgym.engine.erase.legality import (
 )
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
-from ssdgym.policy.block_order import best_by, block_order
+from ssdgym.policy.block_order import best_by, block_order, stream_to_fill
 from ssdgym.policy.decorators import (
     allocation_policy,
     built_in_placement,
@@ -242,6 +243,7 @@ __all__ = [
     "least_worn_free",
     "legal_set",
     "levelling_policy",
+    "list_kernels",
     "longest_quiet",
     "lowest_bit",
     "merge_policy",
@@ -261,6 +263,7 @@ __all__ = [
     "random_eligible",
     "rules_for",
     "siblings_of",
+    "stream_to_fill",
     "tie_of",
     "tracker",
     "usual_policy",

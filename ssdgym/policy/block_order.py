@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ssdgym.engine.core.kernel import helper as kernel
+from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.erase.legality import blocks_of, eligible
 
 
@@ -96,3 +97,12 @@ def best_by(score: Callable[..., float]) -> Any:
         return best
 
     return best_of
+
+
+@kernel
+def stream_to_fill(view: Any, plane: Any, last: Any, streams: Any) -> Any:
+    """Return the first stream behind the last one in use that has a block open, to be filled; else `last`."""
+    for stream in range(last + 1, streams):
+        if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
+            return stream
+    return last

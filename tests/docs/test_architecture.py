@@ -74,7 +74,9 @@ def ways_of(title: str) -> list[list[Call]]:
     for drawing in re.findall(r"```text\n(.*?)```", section(title), re.DOTALL):
         parts = [re.fullmatch(r"( *)([\w.]+) +([\w/]+).*", line) for line in drawing.splitlines()]
         assert all(parts), drawing
-        ways.append([Call(len(part[1]), part[2], ROOT / "ssdgym" / f"{part[3]}.py") for part in parts if part])
+        ways.append(
+            [Call(len(part[1]), part[2], ROOT / "ssdgym" / f"{part[3]}.py") for part in parts if part]
+        )
     return ways
 
 

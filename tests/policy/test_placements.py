@@ -47,7 +47,7 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 
 PLACEMENTS = [
     "dac",
-    "dogi(doubling=0, colder=0)",
+    "dogi",
     "eti(extents=1024, period=4096)",
     "fadac(inclusive=0)",
     "hints",
@@ -57,7 +57,7 @@ PLACEMENTS = [
     "hotness_groups",
     "mida",
     "mida_hot",
-    "midas(sample=1)",
+    "midas",
     "multi_log",
     "oracle_gc(nc=16, first=0.02, ratio=3)",
     "oracle_host(nc=16, first=0.02, ratio=3)",
@@ -195,10 +195,9 @@ def test_named__with_the_name_of_its_placement__alone_means_the_composition() ->
     assert midas.placement == available_rules(PlacementRule)["midas"]
     assert pickle.loads(pickle.dumps(midas)) == midas
     assert available_policies()["midas"] == midas
-    assert get_policy("greedy+midas(sample=5)").label == "greedy+midas(sample=5)"
     assert "stands for chain+midas" in refusal(get_policy, "midas(sample=5)")
     assert "names 2 placements" in refusal(get_policy, "midas+sep_gc")
-    assert "write chain(" in refusal(Simulator, layered(), policy="chain+sep_gc")
+    assert "write chain+midas" in refusal(Simulator, layered(), policy="chain+sep_gc")
     text = refusal(policy_alias, "sep_gc", "greedy+single", source="a test")
     assert text == "policy sep_gc is registered already; choose another name for greedy+single."
 

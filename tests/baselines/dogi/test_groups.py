@@ -110,9 +110,8 @@ def test_targets__by_the_life_that_is_left__of_those_that_outlive_their_group() 
     intervals = np.array([500, 1000, 9000, 6500, 6000, 9500])
     # Groups up to 1000, 5000 and beyond. Of category 0 two live 0 and 8000 longer: 4000, as in the second.
     # Of category 4 they live 1500 and 1000 longer, as in the second, too; 8 is in the last group.
-    targets = targets_of((0, 4, 9), Log(predicted, intervals, BOUNDS), colder=False)
+    targets = targets_of((0, 4, 9), Log(predicted, intervals, BOUNDS))
     assert targets == [2, 0, 0, 0, 2, 0, 0, 0, 0, 0]
     # Those that live 500 longer would go to the first group, which is hotter than their own.
     short = Log(np.array([3, 3]), np.array([5200, 5800]), BOUNDS)
-    assert targets_of((0, 4, 9), short, colder=False)[3] == 1
-    assert targets_of((0, 4, 9), short, colder=True)[3] == 2
+    assert targets_of((0, 4, 9), short)[3] == 1

@@ -155,7 +155,7 @@ def test_mu__grows_by_a_block_while_write_amplification_falls__else_goes_back() 
         memory.moved += moved
         memory.window_start = device.clock - 100
         memory.due[MOVE_MU] = device.clock
-        period(device.memory, SimpleNamespace(doubling=0, colder=0))
+        period(device.memory, SimpleNamespace())
         found.append(int(memory.mu))
     # 2.0 first, then 1.8, 1.79 (hardly less), 1.6, 1.9 and the same again.
     assert found == [1, 3, 3, 5, 3, 3]

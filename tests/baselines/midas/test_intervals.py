@@ -12,22 +12,19 @@ from ssdgym.simulator import Simulator
 from tests.engine.devices import device, writes
 
 
-def exact_histogram(lpns: list[int], unit: int, bins: int, sample: int) -> tuple[list[int], int]:
-    """The intervals of every `sample`-th page by bin, and how many of these pages are written once."""
-    counts, last, times = [0] * bins, {}, {}
+def exact_histogram(lpns: list[int], unit: int, bins: int) -> tuple[list[int], int]:
+    """The intervals by bin, and how many pages are written once."""
+    counts, last = [0] * bins, {}
     for now, lpn in enumerate(lpns):
-        if lpn % sample == 0:
-            if lpn in last:
-                counts[min((now - last[lpn]) // unit, bins - 1)] += 1
-            last[lpn] = now
-            times[lpn] = times.get(lpn, 0) + 1
-    return counts, sum(count == 1 for count in times.values())
+        if lpn in last:
+            counts[min((now - last[lpn]) // unit, bins - 1)] += 1
+        last[lpn] = now
+    return counts, sum(lpns.count(lpn) == 1 for lpn in last)
 
 
-@pytest.mark.parametrize("sample", [1, 3])
-def test_hooks__count_the_intervals_of_an_epoch(sample: int) -> None:
+def test_hooks__count_the_intervals_of_an_epoch() -> None:
     geometry = {"channels": 1, "blocks_per_plane": 64, "pages_per_block": 8}
-    policy = get_policy(f"chain+midas(sample={sample})")
+    policy = get_policy("midas")
     sim = Simulator(device(geometry, logical_pages=200), policy=policy)
     sim.fill()
     rng = np.random.default_rng(5)
@@ -39,9 +36,9 @@ def test_hooks__count_the_intervals_of_an_epoch(sample: int) -> None:
     memory = view.memory[0]
     bins = 4 * 64 * 8 // 2
     assert (memory.epoch, memory.unit, memory.epoch_pages) == (1, 2, 4 * 64 * 8)
-    counts, once = exact_histogram(epoch.tolist(), 2, bins, sample)
+    counts, once = exact_histogram(epoch.tolist(), 2, bins)
     assert view.block_memory.intervals.reshape(-1)[:bins].tolist() == counts
-    assert np.count_nonzero(view.page_memory.stamp[:200:sample] > 0) == once
+    assert np.count_nonzero(view.page_memory.stamp[:200] > 0) == once
 
 
 @pytest.mark.parametrize(("pages_per_block", "unit"), [(256, 64), (8, 2), (6, 2), (4, 1)])
@@ -53,11 +50,6 @@ def test_corrected__by_hand() -> None:
     """Of intervals of 2 bins in an epoch of 5, those that begin in the last bins are cut off."""
     # left = ((5 mod 2) * 2 + 2) / 4 = 1: one more of five beginnings in each stretch of 2 bins
     assert corrected(np.array([7, 0, 10, 0, 0]), 3).tolist() == [7, 0, 10 + 4, 0, 3 + 1]
-
-
-def test_corrected__with_a_sample__bin_0_is_scaled_from_the_units_in_which_all_are_counted() -> None:
-    counts = corrected(np.zeros(120, int), 0, unsampled=250, sample=100)
-    assert counts[0] == 250 * 120 // 10 // 100
 
 
 def test_intervals__sums_up_to_each_bin() -> None:

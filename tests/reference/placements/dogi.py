@@ -25,7 +25,6 @@ class Dogi(Placement):
     """The groups are the hot one, G1 .. G(top), and the frozen one."""
 
     def begin(self) -> None:
-        self.parameters = {"doubling": 0, "colder": 0, **self.parameters}
         config = self.device.config
         self.pages = zeros(records.PAGE, config.logical_pages)
         self.blocks = zeros(records.BLOCK, config.planes * config.blocks_per_plane)

@@ -18,7 +18,6 @@ from .views import View, view_of, zeros
 HOT, G1 = 0, 1
 FULL = 3
 MOST_VICTIMS = 25
-COUNTED_UNITS = 10
 
 
 class Midas(Placement):
@@ -139,10 +138,7 @@ class Midas(Placement):
             return
         now, bins = self.clock - int(m.epoch_start), int(m.epoch_pages) // int(m.unit)
         k = min((now - abs(stamp)) // int(m.unit), bins - 1)
-        if lpn % self.parameters["sample"] == 0:
-            self.blocks[k // BINS].intervals[k % BINS] += 1
-        counted = [number * (bins // (COUNTED_UNITS + 1)) for number in range(1, COUNTED_UNITS + 1)]
-        m.unsampled += self.parameters["sample"] > 1 and k == 0 and now // m.unit in counted
+        self.blocks[k // BINS].intervals[k % BINS] += 1
 
     # Asked
 
