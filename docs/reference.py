@@ -11,10 +11,11 @@ import csv
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from docs.scores import overview, papers, sections, table
 from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
 from ssdgym.cli import command_tree
 from ssdgym.config.block import BlockFtl
@@ -89,20 +90,14 @@ def _file(path: Path) -> str:
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
-        return _table(" | ".join(header), rows)
+        return table(" | ".join(header), rows)
     language = {".diff": "diff", ".py": "python"}[path.suffix]
     return f"```{language}\n# {path.relative_to(DOCS / 'examples')}\n{path.read_text(encoding='utf-8')}```"
 
 
-def _table(header: str, rows: Iterable[Iterable[object]]) -> str:
-    """Return a table in Markdown."""
-    lines = [f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in row)} |" for row in rows]
-    return "\n".join([f"| {header} |", "|---" * (header.count("|") + 1) + "|", *lines])
-
-
 def _compositions() -> str:
     policies = [policy for policy in available_policies().values() if policy.alias]
-    return _table("name | rules | erases | planes together | source", map(_composition, policies))
+    return table("name | rules | erases | planes together | source", map(_composition, policies))
 
 
 def _composition(policy: Policy) -> tuple[object, ...]:
@@ -161,12 +156,12 @@ def _features() -> str:
         )
         for one in registered_features()
     )
-    return _table("name | of a | meaning | values | default", rows)
+    return table("name | of a | meaning | values | default", rows)
 
 
 def _scripts() -> str:
     """Return a table of the scripts in `docs/examples`, each with the first line of its docstring."""
-    return _table("script | does", map(_script, sorted((DOCS / "examples").glob("*.py"))))
+    return table("script | does", map(_script, sorted((DOCS / "examples").glob("*.py"))))
 
 
 def _script(path: Path) -> tuple[str, str]:
@@ -176,7 +171,7 @@ def _script(path: Path) -> tuple[str, str]:
 
 def _meanings(name: str, meanings: Mapping[Any, str], verb: str = "means") -> Callable[[], str]:
     """Return a function that writes a table of what words mean."""
-    return lambda: _table(f"{name} | {verb}", iter(meanings.items()))
+    return lambda: table(f"{name} | {verb}", iter(meanings.items()))
 
 
 def _said_by(function: Callable[..., Any]) -> Callable[[], str]:
@@ -188,7 +183,7 @@ def _said_by(function: Callable[..., Any]) -> Callable[[], str]:
 def _suites() -> str:
     """Return a table of the suites that come with ssdgym."""
     names = sorted(path.stem for path in (ROOT / "configs" / "suites").glob("*.yaml"))
-    return _table("suite | measures | workloads of the test split", map(_suite, names))
+    return table("suite | measures | workloads of the test split", map(_suite, names))
 
 
 def _suite(name: str) -> tuple[object, ...]:
@@ -197,31 +192,18 @@ def _suite(name: str) -> tuple[object, ...]:
     return f"`{name}`", suite.description, ", ".join(dict.fromkeys(f"`{test}`" for test in tests))
 
 
-def _scores() -> str:
-    """Return a table of what random actions, the best heuristic and learners reach in each environment."""
-    with (DOCS / "tables" / "tuned-reached.csv").open(encoding="utf-8", newline="") as file:
-        rows = [
-            (row["environment"], f"`{row['workload']}`", row["measured"])
-            + (row["random action"], row["best heuristic"], f"{row['result']} by {row['settings']}")
-            for row in csv.DictReader(file)
-        ]
-    return _table(
-        "environment | workload | measured | random action | best heuristic | learned", sorted(rows)
-    )
-
-
 def _feature_kinds() -> str:
     """Return what functions of features are called with: of a candidate with what it is a candidate for."""
     rows = (
         (f"`{kind}`", f"`{', '.join(words)}`", "candidates" if len(words) == 3 else "context")
         for kind, words in CALLED_WITH.items()
     )
-    return _table("a feature of a | has the arguments | is a column of", rows)
+    return table("a feature of a | has the arguments | is a column of", rows)
 
 
 def _trace_formats() -> str:
     rows = (_trace_format(names, meaning) for names, meaning in format_meanings().items())
-    return _table("name | files | columns", rows)
+    return table("name | files | columns", rows)
 
 
 def _trace_columns() -> str:
@@ -239,7 +221,7 @@ def _reward_terms() -> str:
         (f"`{term.name}`", term.meaning, "time" * term.needs_time + "cells" * term.needs_cells)
         for term in TERMS.values()
     )
-    return _table("term | cost | needs", rows)
+    return table("term | cost | needs", rows)
 
 
 def _counters() -> str:
@@ -248,7 +230,7 @@ def _counters() -> str:
     record = source.partition("COUNTERS = ")[2].partition("]")[0]
     meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),  # (.*)$', record, re.MULTILINE))
     names = [name for name in COUNTERS.names or () if name not in SUMMED_COUNTERS]
-    return _table("counter | of", ((f"`{name}`", meanings.get(name, "")) for name in names))
+    return table("counter | of", ((f"`{name}`", meanings.get(name, "")) for name in names))
 
 
 def _commands() -> str:
@@ -265,7 +247,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield from (f"### {name}", "", text.strip(), "")
     if examples:
         yield from ("```console", *filter(None, map(str.strip, examples.splitlines())), "```", "")
-    yield _table("option | default | meaning", map(_option, command.params))
+    yield table("option | default | meaning", map(_option, command.params))
     yield ""
 
 
@@ -277,7 +259,7 @@ def _option(option: Any) -> tuple[object, ...]:
 
 def _fields(model: type[Config], *but: str) -> Callable[[], str]:
     """Return a function that writes the table of the fields of a model, without some."""
-    return lambda: _table("field | default | meaning", _fields_of(model, "", frozenset(but)))
+    return lambda: table("field | default | meaning", _fields_of(model, "", frozenset(but)))
 
 
 def _family_metrics(family: type[FamilyBuilder]) -> Callable[[], str]:
@@ -290,7 +272,7 @@ def _family_metrics(family: type[FamilyBuilder]) -> Callable[[], str]:
 
 def _kinds(union: Any, name: str, *, with_fields: bool) -> Callable[[], str]:
     """Return a function that writes a table of the models of a union: their kinds, and what they mean."""
-    return lambda: _table(f"{name} | means", (_kind(model, with_fields) for model in _models_in(union)))
+    return lambda: table(f"{name} | means", (_kind(model, with_fields) for model in _models_in(union)))
 
 
 def _kind(model: type[Config], with_fields: bool) -> tuple[str, str]:
@@ -308,7 +290,7 @@ def _claim_functions() -> str:
         (f"`{name}({', '.join(list(inspect.signature(function).parameters)[2:])})`", _first_line(function))
         for name, (function, _) in FUNCTIONS.items()
     )
-    return _table("function | judges", rows)
+    return table("function | judges", rows)
 
 
 def _first_line(function: Callable[..., Any]) -> str:
@@ -374,7 +356,9 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),
-    "scores": _scores,
+    "environments": overview,
+    "environment sections": sections,
+    "tasks": papers,
     "scripts": _scripts,
     "suites": _suites,
     "feature kinds": _feature_kinds,
@@ -406,7 +390,7 @@ REFERENCE: dict[str, Callable[[], str]] = {
 
 def main() -> None:
     """Write the pages that differ from the code, and print their names."""
-    for page in sorted(DOCS.rglob("*.md")):
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
         if (text := written(page)) != page.read_text(encoding="utf-8"):
             page.write_text(text, encoding="utf-8")
             print(page.relative_to(ROOT))

@@ -33,6 +33,12 @@ def tasks() -> dict[str, dict[str, Any]]:
     return read
 
 
+def registered_id(environment: type) -> str | None:
+    """Return the first id that a class of environments is registered by; None if there is none."""
+    place = f"{environment.__module__}:{environment.__name__}"
+    return next((name for name, spec in registry.items() if spec.entry_point in (place, environment)), None)
+
+
 def register_environments() -> None:
     """Register what is not registered yet."""
     for name, arguments in ({name: {"environment": name} for name in ENVIRONMENTS} | tasks()).items():

@@ -32,7 +32,7 @@ def made(**arguments: Any) -> gym.Env:
 
 def made_vector(count: int, **arguments: Any) -> gym.vector.VectorEnv:
     arguments = {"device": "tiny", "ftl": UNTIMED, "horizon": 200, **arguments}
-    return gym.make_vec(ENV_ID, num_envs=count, **arguments)
+    return gym.make_vec(ENV_ID, num_envs=count, autoreset_mode="SameStep", **arguments)
 
 
 def play(env: gym.Env, seed: int, proposer: int = 0) -> tuple[list[float], list[dict[str, Any]]]:

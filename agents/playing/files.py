@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -74,6 +75,14 @@ class SB3Source(FileSource):
     """A zip that an algorithm of Stable-Baselines3 saved. It holds pickles."""
 
     executes = "pickles in it"
+
+    def own_environment(self) -> EnvironmentConfig | None:
+        """Return the environment of the training, which ssdgym notes with what is observed there."""
+        with zipfile.ZipFile(self.path) as archive:
+            noted = json.loads(archive.read("data"))["observation_space"].get("environment")
+        if not isinstance(noted, dict) or noted["id"] is None:
+            return None  # of another package, or with arguments that are no plain values
+        return EnvironmentConfig(**noted)
 
     def build(self, env: VectorEnv) -> Agent:
         """Load the policy."""

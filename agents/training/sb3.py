@@ -27,6 +27,7 @@ from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.stages import Segments, segment_seed
 from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.errors import SsdgymError
 
 #: What the policies see: an observation of a batch, as tensors.
 Tensors = dict[str, Tensor]
@@ -43,20 +44,41 @@ class NoExtractor(BaseFeaturesExtractor):
         return observation
 
 
+#: A set network without the start of a heuristic.
+FROM_SCRATCH = ScorerConfig(start="none", sharpness=1.0)
+
+
+def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
+    """Return the names of all features that an environment of ssdgym observes, and how many of candidates."""
+    noted = getattr(space, "environment", None)
+    if noted is None or not isinstance(space, spaces.Dict):
+        raise SsdgymError(
+            "the observation space names no features; give candidate_features and context_features in "
+            "policy_kwargs."
+        )
+    return noted["kwargs"]["features"], space["candidates"].shape[-1]  # type: ignore[index]
+
+
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
-    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`."""
+    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
+
+    Without names of features it takes those of the environment, which ssdgym notes with the space.
+    """
 
     def __init__(
         self,
         observation_space: spaces.Space,
         action_space: spaces.Space,
         lr_schedule: Schedule,
-        candidate_features: Sequence[str],
-        context_features: Sequence[str],
-        scorer: ScorerConfig,
+        candidate_features: Sequence[str] | None = None,
+        context_features: Sequence[str] | None = None,
+        scorer: ScorerConfig = FROM_SCRATCH,
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
+        if candidate_features is None or context_features is None:
+            features, columns = _noted(observation_space)
+            candidate_features, context_features = features[:columns], features[columns:]
         self.scorer_arguments: dict[str, Any] = {
             "candidate_features": tuple(candidate_features),
             "context_features": tuple(context_features),

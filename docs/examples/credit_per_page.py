@@ -64,7 +64,7 @@ def make(args: Args, num_envs: int, **options: Any) -> gym.vector.VectorEnv:
         streams=args.streams,
         features=FEATURES,
         reward="plain",
-        **options,
+        **{"autoreset_mode": "SameStep", **options},
     )
 
 

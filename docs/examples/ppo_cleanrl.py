@@ -166,6 +166,7 @@ def train(args: Args) -> Path:
         args.env_id,
         num_envs=args.num_envs,
         vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
         features=FEATURES if args.env_id == Args.env_id else "default",
         **arguments(args),
     )

@@ -1,7 +1,7 @@
 """MaskablePPO of sb3-contrib with the set network of ssdgym: learn what to erase, from scratch.
 
 Train with `python ppo_sb3.py --workload zipf99 --out masked.zip`; `ssdgym evaluate --agent masked.zip --trust
---env-arg "features=[default, log_update_rate, log_neighbour_rate]" --agent random_action` measures the agent.
+--agent random_action` measures the agent.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 import ssdgym  # noqa: F401  registers the environments
-from ssdgym.agents.card import ScorerConfig
-from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
@@ -110,7 +108,6 @@ def train(args: Args) -> str:
         horizon=args.horizon,
         features=FEATURES,
     )
-    names = FeatureNames.of(envs)
     env = SB3VecEnv(envs)
     model = MaskablePPO(
         ScorerActorCriticPolicy,
@@ -121,11 +118,6 @@ def train(args: Args) -> str:
         learning_rate=args.learning_rate,
         gamma=args.gamma,
         gae_lambda=args.gae_lambda,
-        policy_kwargs={
-            "candidate_features": names.candidates,
-            "context_features": names.context,
-            "scorer": ScorerConfig(start="none", sharpness=1.0),
-        },
         seed=args.seed,
         device="cpu",
     )

@@ -17,8 +17,6 @@ import torch
 from sb3_contrib import MaskablePPO
 
 import ssdgym  # noqa: F401  registers the environments
-from ssdgym.agents.card import ScorerConfig
-from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
@@ -43,15 +41,9 @@ def make_model(args: Args, envs: gym.vector.VectorEnv) -> MaskablePPO:
     """Return the untrained algorithm."""
     common: dict[str, Any] = {"gamma": args.gamma, "seed": args.seed, "device": "cpu"}
     env = SB3VecEnv(envs)
-    if args.policy == "flat":
-        return MaskablePPO("MultiInputPolicy", env, **common)
-    names = FeatureNames.of(envs)
-    common["policy_kwargs"] = {
-        "candidate_features": names.candidates,
-        "context_features": names.context,
-        "scorer": ScorerConfig(start="none", sharpness=1.0),  # from scratch, not from a heuristic
-    }
-    return MaskablePPO(ScorerActorCriticPolicy, env, **common)
+    return MaskablePPO(
+        "MultiInputPolicy" if args.policy == "flat" else ScorerActorCriticPolicy, env, **common
+    )
 
 
 def arguments(args: Args) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import sys
@@ -22,17 +21,18 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
 #: For each FTL family, the longest compile first: a small device of it, and its environments.
-_FAMILIES = (
-    (
-        "tiny",
-        (
-            *("EraseVictim-v0", "ParallelErase-v0", "Placement-v0", "JointGC-v0", "BackgroundGC-v0"),
-            "WearLevel-v0",
-        ),
+_FAMILIES = {
+    "tiny": (
+        "EraseVictim-v0",
+        "ParallelErase-v0",
+        "Placement-v0",
+        "JointGC-v0",
+        "BackgroundGC-v0",
+        "WearLevel-v0",
     ),
-    ("subftl-tiny", ("SubpageRegion-v0",)),
-    ("pen-tiny", ("MergePlan-v0",)),
-)
+    "subftl-tiny": ("SubpageRegion-v0",),
+    "pen-tiny": ("MergePlan-v0",),
+}
 
 
 def _use_every_entry(device: str, environments: tuple[str, ...], *, quiet: bool) -> None:
@@ -67,7 +67,7 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check versions, the compiler and its cache, memory, cores, traces and environments.
+    """Check versions, the compiler and its cache, cores and traces.
 
     Exits with 1 if a check failed; notes are harmless.
 
@@ -81,7 +81,9 @@ def doctor(
         started = time.perf_counter()
         processes = min(len(os.sched_getaffinity(0)), len(_FAMILIES))
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            for work in [pool.submit(_use_every_entry, *family, quiet=as_json) for family in _FAMILIES]:
+            for work in [
+                pool.submit(_use_every_entry, *family, quiet=as_json) for family in _FAMILIES.items()
+            ]:
                 work.result()
         seconds = time.perf_counter() - started
         progress_note(f"the engine and the environments are compiled, after {seconds:.0f} s", quiet=as_json)
@@ -181,14 +183,6 @@ def _sum_of_squares(n: int) -> int:
     return total
 
 
-def _memory() -> Iterator[Found]:
-    free, every = (
-        os.sysconf(name) * os.sysconf("SC_PAGE_SIZE") / 2**30 for name in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES")
-    )
-    message = f"{free:.1f} of {every:.1f} GiB unused"
-    yield ("memory", "ok", message) if every >= 2 else ("memory", "note", f"{message}; 2 GiB are advisable")
-
-
 def _cores() -> Iterator[Found]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     load = os.getloadavg()[0]
@@ -206,17 +200,4 @@ def _traces() -> Iterator[Found]:
         yield "traces", "ok", f"{folder} ({sum(1 for _ in Path(folder).iterdir())} files)"
 
 
-def _environments() -> Iterator[Found]:
-    import gymnasium
-
-    importlib.import_module("ssdgym.envs")
-    ours = sorted(name for name in gymnasium.registry if name.startswith("ssdgym/"))
-    if ours:
-        yield "environments", "ok", ", ".join(ours)
-    else:
-        yield "environments", "failed", "none is registered with Gymnasium: reinstall ssdgym"
-
-
-_CHECKS: tuple[Callable[[], Iterator[Found]], ...] = (
-    *(_python, _packages, _cache, _compiler, _memory, _cores, _traces, _environments),
-)
+_CHECKS: tuple[Callable[[], Iterator[Found]], ...] = (_python, _packages, _cache, _compiler, _cores, _traces)

@@ -51,8 +51,6 @@ def dataset(
     ] = 20,
     seed: options.Seed = 0,
     author: Annotated[str | None, typer.Option(help="Who makes it, for its metadata.")] = None,
-    email: Annotated[str | None, typer.Option(help="Their address.")] = None,
-    code: Annotated[str | None, typer.Option(help="Permanent link of the code that makes it.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write a Minari data set of whole episodes, with reference scores: 0 random actions, 1 the best.
@@ -93,7 +91,7 @@ def dataset(
             behaviours,
             scores,
             range(seed, seed + episodes),
-            {"author": author, "author_email": email, "code_permalink": code},
+            {"author": author},
             advance,
         )
     means = {label: float(np.mean(returns)) for label, returns in found.returns.items() if returns}

@@ -170,7 +170,7 @@ def report(
 ) -> None:
     """Write results, table and figures; print the table, the verdicts and the paths."""
     from ssdgym.experiments.report.files import write_report
-    from ssdgym.experiments.report.summary import overflow_notes, rich_tables, verdicts
+    from ssdgym.experiments.report.summary import long_names, overflow_notes, rich_tables, verdicts
 
     paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)
@@ -178,7 +178,8 @@ def report(
         _print_results(results, {"verdicts": sentences}, paths)
         return
     console().print(rich_tables(results, learned))
-    for line in [*sentences, *overflow_notes(results), "", *map(str, paths)]:
+    names = [f"{short} is {policy}." for short, policy in long_names(results).items()]
+    for line in [*sentences, *names, *overflow_notes(results), "", *map(str, paths)]:
         print(line)
 
 

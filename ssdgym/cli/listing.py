@@ -10,7 +10,6 @@ import typer
 from ssdgym.cli.console import print_json, print_rows
 from ssdgym.cli.options import AsJson
 
-#: A line of a table: values by heading.
 Row = dict[str, Any]
 Kind = Literal[
     "policies", "devices", "workloads", "environments", "features", "rewards", "suites", "agents", "formats"

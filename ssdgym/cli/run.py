@@ -10,8 +10,7 @@ import typer
 from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
 from ssdgym.cli.trace_sources import understood
-from ssdgym.enums import Allocation, Timing
-from ssdgym.errors import SsdgymError
+from ssdgym.enums import Timing
 
 if TYPE_CHECKING:
     from ssdgym.config.device import DeviceConfig
@@ -61,19 +60,10 @@ def run(
     ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
-    placement: Annotated[
-        str | None,
-        typer.Option(help="Where host and GC writes go. Default: as the policy or else the device says."),
-    ] = None,
-    allocation: Annotated[Allocation | None, typer.Option(help="How a write finds its plane.")] = None,
     timing: Annotated[Timing | None, typer.Option(help="Count only, or simulate in time.")] = None,
     queue_depth: Annotated[
         int | None,
         typer.Option(min=0, help="Requests outstanding; 0: by arrival times. Default: 32 without a pace."),
-    ] = None,
-    gc_threshold: Annotated[
-        float | None,
-        typer.Option(min=0, help="GC starts below this: a share of a plane's pages, or a number of blocks."),
     ] = None,
     ftl: options.Ftl = None,
     warmup: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
@@ -145,18 +135,11 @@ def run(
         workload = " + ".join([workload, *tenant])
     if source.is_endless and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
-    ftl_options = options.parse_ftl(
-        ftl,
-        placement=placement,
-        allocation=allocation,
-        timing=timing,
-        queue_depth=queue_depth,
-        **_threshold(gc_threshold),
-    )
+    ftl_options = options.parse_ftl(ftl, timing=timing, queue_depth=queue_depth)
     changes = ftl_changes(ftl_options)
     policy = policy or usual_policy(device, changes)
-    for typed in filter(None, (policy, placement)):
-        import_rules(typed, trust=True)
+    for typed in (policy, dict(ftl_options).get("placement")):
+        import_rules(str(typed or ""), trust=True)
     sized: str | DeviceConfig = device
     if size_to_trace and is_sizing(source):
         advice = "give --no-size-to-trace"
@@ -196,18 +179,5 @@ def run(
         print(line)
 
 
-def _threshold(value: float | None) -> dict[str, Any]:
-    """Return the option that a threshold sets: below 1 a share of the pages of a plane, else blocks."""
-    if value is None:
-        return {}
-    if value < 1:
-        return {"gc.free_fraction": value}
-    if not value.is_integer():
-        raise SsdgymError(f"--gc-threshold {value}: give a share below 1 or a whole number of blocks")
-    return {"gc.free_blocks": int(value)}
-
-
 def _text(value: float) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -1,14 +1,14 @@
-"""Tables of `ssdgym trace info`."""
+"""`ssdgym trace info | convert`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdgym.cli.console import console, print_json, print_rows, table_of
+from ssdgym.cli.console import print_json, print_rows
 from ssdgym.cli.options import (
     AsJson,
     Columns,
@@ -24,165 +24,43 @@ from ssdgym.cli.trace_sources import counting, fit, recorded, understood
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ssdgym.workloads.traces.recorded import PlayedConfig
-    from ssdgym.workloads.traces.statistics import RecordSummary
 
 
 #: Volumes named one by one; a trace may have thousands.
 TOP_VOLUMES = 8
-_ALWAYS = ("reads", "writes")
-_BYTES = {
-    "read": "bytes_read",
-    "written": "bytes_written",
-    "unique read (4-KiB pages)": "unique_bytes_read",
-    "unique written (4-KiB pages)": "unique_bytes_written",
-    "unique written (byte by byte)": "exact_unique_bytes_written",
-    "unique read or written (4-KiB pages)": "unique_bytes",
-    "trimmed": "bytes_trimmed",
-}
-_BURSTS = {
-    "index of dispersion of arrivals in 0.1, 1, 10 s (independent: 1)": "dispersion",
-    "peak over mean of arrivals in 0.1, 1, 10 s": "peak_to_mean",
-}
-_PERCENTILES = ("mean", "p50", "p90", "p99", "max")
+#: How numbers are shown, by a part of their names: a form, and what they are divided by.
+_UNITS = (
+    ("share", "{:.1%}", 1),
+    ("sizes_bytes", "{:,.1f} KiB", 2**10),
+    ("bytes", "{:,.3f} MiB", 2**20),
+    ("_ns", "{:,.1f} µs", 1000),
+)
+#: What other numbers say.
+_REPEATED = (
+    "unit_bytes",
+    "published",
+    "assumed",
+    "duration_ns",
+    "max_gap_ns",
+    "sizes_bytes",
+    "relative_error",
+)
 
 
-def facts_table(facts: dict[str, Any]) -> Table:
-    """Return a table of `trace_facts` without the histograms."""
-    table = table_of(["measure"], ["value"], ())
-    for section in _sections(facts):
-        for row in section:
-            table.add_row(*row)
-        table.add_section()
-    return table
-
-
-def _sections(facts: dict[str, Any]) -> Iterator[list[tuple[str, str]]]:
-    """Yield names and values, those that belong together at a time."""
-
-    def counted(number: int) -> str:
-        return f"{number:,} ({_percent(number / facts['requests'])})"
-
-    kinds = [kind for kind in ("reads", "writes", "trims", "flushes") if facts[kind] or kind in _ALWAYS]
-    yield [("requests", f"{facts['requests']:,}"), *((kind, counted(facts[kind])) for kind in kinds)]
-    yield [
-        *((name, _gib(facts[key])) for name, key in _BYTES.items() if facts[key] or name != "trimmed"),
-        ("overwrite factor (written / unique written)", _decimals(facts["overwrite_factor"])),
-    ]
-    yield [
-        ("duration", f"{facts['duration_s']:,.3f} s"),
-        (
-            "sequential (start where the request before on the volume ended)",
-            _percent(facts["sequential_share"]),
-        ),
-        ("out of order (earlier than one before)", f"{facts['out_of_order']:,}"),
-        ("skipped lines", f"{facts['skipped_lines']:,}"),
-    ]
-    bursts, runs, skew, lives = (facts[name] for name in ("bursts", "runs", "skew", "lives"))
-    yield [
-        *((name, ", ".join(map(_rounded, bursts[key].values()))) for name, key in _BURSTS.items()),
-        ("Hurst exponent of arrivals (aggregated variance; independent: 0.5)", _decimals(bursts["hurst"])),
-        (
-            "mean run of one operation (in random order)",
-            f"{_decimals(runs['mean'])} ({_decimals(runs['independent'])})",
-        ),
-    ]
-    sampled = "share of the written pages that these four were counted on"
-    yield [
-        *(
-            (
-                f"page writes to the most written {share} % of written pages",
-                _percent(skew[f"top_{share}_percent_share"]),
-            )
-            for share in (1, 10, 20)
-        ),
-        ("written pages that are written once", _percent(skew["written_once_share"])),
-        *([(sampled, _percent(skew["sampled_share"]))] if skew["sampled_share"] < 1 else ()),
-        ("correlation of the lives of neighbouring writes (independent: 0)", _decimals(lives["correlation"])),
-        *(
-            [("share of the writes that it was counted on", _percent(lives["sampled_share"]))]
-            if lives["sampled_share"] < 1
-            else ()
-        ),
-    ]
-    volumes = sorted(facts["volumes"].items(), key=lambda item: -item[1])
-    others = [requests for _, requests in volumes[TOP_VOLUMES:]]
-    yield [
-        ("volumes", f"{len(volumes):,}"),
-        *((f"  requests on {name}", counted(requests)) for name, requests in volumes[:TOP_VOLUMES]),
-        *([(f"  requests on {len(others):,} others", counted(sum(others)))] if others else ()),
-    ]
-
-
-def distribution_table(facts: dict[str, Any]) -> Table:
-    """Return means and percentiles of request sizes and of the times between arrivals."""
-    table = table_of(["distribution"], _PERCENTILES, ())
-    for name, key in (("read size (KiB)", "read_sizes_bytes"), ("write size (KiB)", "write_sizes_bytes")):
-        if facts[key]["mean"] is not None:
-            table.add_row(name, *(f"{facts[key][column] / 1024:,.1f}" for column in _PERCENTILES))
-    gaps = facts["gaps_ns"]
-    if gaps["mean"] is not None:
-        name = f"time to the next request (µs; percentiles within {gaps['relative_error']:.1%})"
-        percentiles = (_rounded(gaps[column] / 1000, 4) for column in ("p50", "p90", "p99"))
-        table.add_row(name, f"{gaps['mean'] / 1000:,.1f}", *percentiles, f"{gaps['max'] / 1000:,.1f}")
-    return table
-
-
-def size_rows(summary: RecordSummary) -> Iterator[dict[str, Any]]:
-    """Yield how many requests have which size, by powers of two."""
-    reads, writes = (
-        {(low, below): count for low, below, count in sizes.octaves()}
-        for sizes in (summary.read_sizes, summary.write_sizes)
-    )
-    for low, below in sorted(reads.keys() | writes.keys()):
-        counts = {"reads": reads.get((low, below), 0), "writes": writes.get((low, below), 0)}
-        yield {"request size": f"{_size(low)} to below {_size(below)}", **counts}
-
-
-def comparison_table(facts: dict[str, Any]) -> Table:
-    """Return what a synthetic trace generates beside what is published of the trace."""
-    rows = (
-        [
-            item["column"],
-            *(_number(item[key]) for key in ("generated", "published")),
-            f"{item['deviation_percent']:+.2f} %",
-        ]
-        for item in facts["published"]
-    )
-    return table_of(["column"], ["generated", "published", "deviation"], rows)
-
-
-def _size(size_bytes: int) -> str:
-    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size_bytes >= scale:
-            return f"{size_bytes // scale} {unit}"
-    return f"{size_bytes} B"
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:,.3f} GiB"
-
-
-def _decimals(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _rounded(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits, and without an exponent."""
-    if value is None:
-        return "-"
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,g}" if rounded < 1000 else f"{rounded:,.0f}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}".replace("%", " %")
-
-
-def _number(value: float) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+def fact_rows(facts: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
+    """Yield a row for each number of `trace_facts`: its name, and its value with its unit."""
+    for key, value in facts.items():
+        name = f"{before}{key}"
+        if key == "volumes":
+            most = sorted(value.items(), key=lambda item: -item[1])[:TOP_VOLUMES]
+            value = {"in all": len(value), **{f"requests on {volume}": count for volume, count in most}}
+        if isinstance(value, Mapping):
+            yield from fact_rows(value, f"{name} ")
+        elif isinstance(value, int | float) and key not in _REPEATED:
+            plain = "{:,}" if isinstance(value, int) else "{:,.4g}"
+            form, scale = next((unit[1:] for unit in _UNITS if unit[0] in name), (plain, None))
+            yield {"measure": name, "value": form.format(value / scale if scale else value)}
 
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
@@ -259,10 +137,9 @@ def info(
     print(f"{source} ({facts['format']})")
     for line in understood(config):
         print(line)
-    console().print(facts_table(facts), distribution_table(facts))
-    print_rows(size_rows(summary))
+    print_rows(fact_rows(facts))
     if facts.get("published"):
-        console().print(comparison_table(facts))
+        print_rows(facts["published"])
     for field, reason in facts.get("assumed", {}).items():
         print(f"Assumed, not published: {field}: {reason}")
     if plot is not None:

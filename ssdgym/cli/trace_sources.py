@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdgym.cli.console import console, print_json, progress_bar, table_of
+from ssdgym.cli.console import print_json, print_rows, progress_bar
 from ssdgym.cli.options import (
     AsJson,
     Columns,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ssdgym.workloads.base import WorkloadConfig
-    from ssdgym.workloads.synthetic.twin import Twin
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
 
@@ -74,22 +73,6 @@ def _known_requests(config: PlayedConfig) -> int | None:
     return load_trace(config).requests if isinstance(config, TraceConfig) and config.is_whole else None
 
 
-#: Heads of the columns by the figures of a twin, in the order in which they are printed.
-_HEADS = {
-    "dispersion_0.1s": "IDC 0.1 s",
-    "dispersion_1s": "IDC 1 s",
-    "dispersion_10s": "IDC 10 s",
-    "hurst": "Hurst",
-    "mean_run": "mean run",
-    "life_correlation": "lives",
-    "top_1_percent_share": "hottest 1 %",
-    "written_once_share": "written once",
-    "unique_bytes_written": "unique MiB",
-}
-_SHARES = ("top_1_percent_share", "written_once_share")
-_RELATIVE = ("dispersion_0.1s", "dispersion_1s", "dispersion_10s", "mean_run", "unique_bytes_written")
-
-
 def fit(
     sources: Annotated[list[str], typer.Argument(help="Trace files, or trace:NAME.")],
     trace_format: TraceFormat = None,
@@ -102,7 +85,6 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="Write the synthetic trace, of one source.")
     ] = None,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a synthetic trace with memory to a trace, and print both side by side.
@@ -114,7 +96,7 @@ def fit(
 
         ssdgym trace fit trace.csv.gz --out twin.yaml
 
-        ssdgym trace fit trace:w92 trace:fin1 --markdown
+        ssdgym trace fit trace:w92 trace:fin1
     """
     import yaml
 
@@ -140,7 +122,7 @@ def fit(
         summary = summarize(config.records())
         if not summary.requests:
             raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
-        with progress_bar("candidates", quiet=as_json or as_markdown) as advance:
+        with progress_bar("candidates", quiet=as_json) as advance:
             name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
             twins[source] = fit_twin(summary, config.records().volumes, name, seed, advance)
     fields = {
@@ -160,48 +142,15 @@ def fit(
                 for source, twin in twins.items()
             ]
         )
-    elif as_markdown:
-        print("\n".join(_markdown(twins)))
     else:
-        console().print(table_of(["trace", ""], [*_HEADS.values()], _rows(twins)))
+        print_rows(
+            {"figure": name, "twin": twin.config.name, "of the trace": real, "of its twin": made}
+            for twin in twins.values()
+            for name, real, made in twin.figures()
+        )
         for twin in twins.values():
             writes = twin.config.writes
             print(
                 f"{twin.config.name}: replay_share {writes.replay_share:g}, replay_requests "
                 f"{writes.replay_requests}, footprint_factor {twin.config.footprint_factor:g}"
             )
-
-
-def _rows(twins: dict[str, Twin]) -> list[list[str]]:
-    """Return three rows for each trace: its own, that of its twin, and how far they are apart."""
-    rows = []
-    for source, twin in twins.items():
-        figures = {name: (real, made) for name, real, made in twin.figures() if name in _HEADS}
-        pairs = [(name, *figures[name]) for name in _HEADS]
-        rows.append([source, "trace", *(_shown(name, real) for name, real, _ in pairs)])
-        rows.append(["", "twin", *(_shown(name, made) for name, _, made in pairs)])
-        rows.append(["", "misfit", *(_apart(*pair) for pair in pairs)])
-    return rows
-
-
-def _markdown(twins: dict[str, Twin]) -> list[str]:
-    heads = ["trace", "", *_HEADS.values()]
-    lines = [heads, ["---", "---", *("---:" for _ in _HEADS)], *_rows(twins)]
-    return ["| " + " | ".join(cells) + " |" for cells in lines]
-
-
-def _shown(name: str, value: float | None) -> str:
-    if value is None:
-        return "-"
-    if name in _SHARES:
-        return f"{100 * value:.0f} %"
-    return f"{value / 2**20:,.1f}" if name == "unique_bytes_written" else f"{float(f'{value:.3g}'):,g}"
-
-
-def _apart(name: str, real: float | None, made: float | None) -> str:
-    """Return the difference: in % of the trace's value, in percentage points of a share, or as it is."""
-    if real is None or made is None:
-        return "-"
-    if name in _RELATIVE:
-        return f"{100 * (made / real - 1):+.0f} %" if real else "-"
-    return f"{100 * (made - real):+.0f}" if name in _SHARES else f"{made - real:+.2f}"

@@ -18,6 +18,7 @@ from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError, shown
+from ssdgym.registration import registered_id
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
 
@@ -159,6 +160,11 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
+        #: Stable-Baselines3 saves it with the space, so that the zip of an agent names its environment.
+        vars(self.observation_space)["environment"] = {
+            "id": registered_id(type(self)),
+            "kwargs": episodes.described(),
+        }
         self.action_space = gym.spaces.Discrete(candidates)
         self.metadata = {
             **self.metadata,
@@ -185,7 +191,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
                 mapping, model, array or function. The device is preconditioned for it once, and that is kept.
 
         Returns:
-            The observation and the info of the first decision.
+            The observation and the info of the first decision, with the names of `workload` and `device`.
 
         Raises:
             SsdgymError: there is another option, or the workload does not fit.
@@ -193,7 +199,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         workload = self.episodes.workload_of(options)
         self.episodes.start([self._number], [self.draw_seed(seed)], workload)
         self.chosen = None
-        return self.observation(), self.info()
+        return self.observation(), self.info() | self.episodes.names(self._number)
 
     @exclusive
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

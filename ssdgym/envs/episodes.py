@@ -17,7 +17,15 @@ from ssdgym.envs.decisions import Options
 from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.reward import Scale, parse_scale
-from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode, steady_simulator
+from ssdgym.envs.sources import (
+    EpisodeRequests,
+    load_devices,
+    load_workloads,
+    name_of,
+    named_workloads,
+    open_episode,
+    steady_simulator,
+)
 from ssdgym.errors import SsdgymError
 from ssdgym.garbage import uncollected
 from ssdgym.simulator import Recording
@@ -68,6 +76,8 @@ class Episodes:
     def __init__(self, options: Options, count: int, threads: int | None = None) -> None:
         self.options = options
         self.workloads = load_workloads(options.workload)
+        named = zip(named_workloads(options.workload), self.workloads, strict=True)
+        self._names = [name_of(source, config) for source, config in named]
         #: The first so many are drawn from; those behind them were given to a reset.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
@@ -97,6 +107,7 @@ class Episodes:
         self._totals = Totals(self.devices, self.counter, self._latencies, self._lost_lives)
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
+        self._playing = [0] * count
         self.over = np.zeros(count, bool)
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
@@ -214,6 +225,11 @@ class Episodes:
         """
         given = options or {}
         known = ("workload", *others)
+        if "device" in given:
+            raise SsdgymError(
+                "reset cannot change the device, on which the spaces depend; make an environment of each "
+                "device, or give make_vec a list, device=[...], of which each environment has one."
+            )
         if unknown := [name for name in given if name not in known]:
             raise SsdgymError(f"reset has no option {unknown[0]!r}; it has {' and '.join(known)}.")
         if given.get("workload") is None:
@@ -224,6 +240,7 @@ class Episodes:
                 check_addresses(workload, device)
             self._check_pace([workload])
             self.workloads.append(workload)
+            self._names.append(name_of(given["workload"], workload))
         return self.workloads.index(workload)
 
     def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
@@ -248,6 +265,7 @@ class Episodes:
             self.credits.begin(i)
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
+        self._playing[i] = number
         self._warming_up[i] = self.options.warmup > 0
         self.over[i] = self.died[i] = False
         batch.set_horizon(k, self.options.warmup or self.options.horizon)
@@ -395,6 +413,17 @@ class Episodes:
             "context": self.view.context,
             "action_mask": self.view.mask,
         }
+
+    def described(self) -> dict[str, Any]:
+        """Return the arguments that an agent needs as they were in training."""
+        options, names = self.options, self.decision.features.names()
+        found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
+        features = [*names["candidates"], *names["context"]]  # by name: the default depends on the device
+        return {**found, **({"features": features} if features else {})}
+
+    def names(self, i: int) -> dict[str, str]:
+        """Return what workload device `i` plays and which device it is, for the info of a reset."""
+        return {"workload": self._names[self._playing[i]], "device": self.devices[i].name}
 
     def kind_asked(self, i: int) -> int:
         """Return the number of the kind of decision that device `i` waits for, or did last."""

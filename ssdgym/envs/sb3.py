@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
+from ssdgym.envs.vector import DecisionVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
@@ -32,7 +33,8 @@ class SB3VecEnv(VecEnv):
     latest call are in `last_infos`.
 
     Args:
-        vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`).
+        vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`); a native one of
+            ssdgym, with no wrapper, is made to.
 
     Attributes:
         reward_offset: added to every reward handed on, not to the statistics of the episodes. Set to minus
@@ -45,6 +47,8 @@ class SB3VecEnv(VecEnv):
     """
 
     def __init__(self, vector_env: VectorEnv) -> None:
+        if isinstance(vector_env, DecisionVectorEnv):
+            vector_env.reset_in_the_same_step()
         mode = vector_env.metadata.get("autoreset_mode")
         if mode != AutoresetMode.SAME_STEP:
             raise SsdgymError(

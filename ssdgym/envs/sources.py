@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_requests
 from ssdgym.simulator.preconditioning import precondition
 from ssdgym.workloads.base import Loops, RequestStream, WorkloadConfig
-from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
+from ssdgym.workloads.python import ArrayWorkload
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
@@ -134,6 +135,13 @@ def named_workloads(source: Any) -> list[Any]:
     return named
 
 
+def name_of(source: Any, config: WorkloadConfig) -> str:
+    """Return what infos and errors call a workload: what names it, or what it is."""
+    if isinstance(source, (str, Path)):
+        return str(source)
+    return str(getattr(config, "label", None) or getattr(config, "name", None) or config.kind)
+
+
 def load_workloads(source: Any) -> list[WorkloadConfig]:
     """Return the workloads that an environment names.
 
@@ -195,17 +203,14 @@ class EpisodeRequests:
         try:
             writes = check_requests(requests, self._device)
         except SsdgymError as error:
-            raise SsdgymError(f"workload {self._label}: {error}") from None
+            raise SsdgymError(f"workload {name_of(None, self._config)}: {error}") from None
         self._without_write = 0 if writes else self._without_write + len(requests)
         if self._without_write > _MOST_WITHOUT_WRITE:
             raise SsdgymError(
-                f"workload {self._label} writes next to nothing, so the episode would not end; let it write."
+                f"workload {name_of(None, self._config)} writes next to nothing, so the episode "
+                "would not end; let it write."
             )
         return requests
-
-    @property
-    def _label(self) -> str:
-        return self._config.name if isinstance(self._config, FunctionWorkload) else self._config.kind
 
 
 def _stream_lap(config: WorkloadConfig, device: DeviceConfig, seed: int, number: int) -> _StreamLap:

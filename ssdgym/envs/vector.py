@@ -69,11 +69,11 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
     `autoreset_mode` says what follows the end of an episode:
 
+    - `NEXT_STEP`, the default as in Gymnasium: the observation is the last one, and `info["metrics"]` has
+      the metrics. The next step begins an episode: it does not look at the action, and its reward is 0.
     - `SAME_STEP`: the next episode begins in the same step. The observation is its first one;
       `info["final_obs"]` and `info["final_info"]`, with the metrics, have the last ones.
-    - `NEXT_STEP`: the observation is the last one, and `info["metrics"]` has the metrics. The next step
-      begins an episode: it does not look at the action, and its reward is 0.
-    - `DISABLED`: the same end, but `step` is refused until a reset has begun an episode:
+    - `DISABLED`: as `NEXT_STEP`, but `step` is refused until a reset has begun an episode:
       `reset(options={"reset_mask": over})`, bool (n,), begins one where the mask is true.
 
     Args:
@@ -102,7 +102,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         *,
         threads: int | None = None,
         copy: bool = True,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         viewers: Mapping[str, Viewer] = VIEWERS,
         max_episode_steps: int | None = None,
@@ -129,6 +129,11 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         self._shown = [(name, f"_{name}") for name in SHOWN]
         self._terms = [(name, f"_{name}") for name in self.episodes.reward.objective]
 
+    def reset_in_the_same_step(self) -> None:
+        """Let later episodes begin in the step that ends the one before, as Stable-Baselines3 needs it."""
+        self.autoreset_mode = AutoresetMode.SAME_STEP
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+
     @exclusive
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -141,7 +146,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
                 are and have no info. `workload` is played in these episodes, as of the single environment.
 
         Returns:
-            The observations and the infos of the first decisions.
+            The observations and the infos of the first decisions, with the names of `workload` and `device`.
 
         Raises:
             SsdgymError: there is not one seed or truth value for each environment.
@@ -151,7 +156,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             raise SsdgymError("reset was given a reset_mask before any episode has begun; reset all first.")
         self._start(_numbers(mask), seeds, self.episodes.workload_of(options, "reset_mask"))
         self._begun = True
-        return self._observation(), _only(mask, self._info(mask))
+        return self._observation(), _only(mask, self._info(mask)) | self._names(mask)
 
     @exclusive
     def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -193,6 +198,9 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             played = played & ~over  # the others' infos are those of their new episode
         infos.update(self._info(self._all.copy()))
+        begun = over if self.autoreset_mode is AutoresetMode.SAME_STEP else ~played
+        if begun.any():
+            infos |= self._names(begun)
         if played.any():
             infos["terms"], infos["_terms"] = _only(played, self._named(terms, played)), played
         return self._observation(), rewards, died, over & ~died, infos
@@ -351,6 +359,14 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             for name, row in episodes.credits.infos().items():
                 infos[name], infos[f"_{name}"] = row, present
         return infos
+
+    def _names(self, begun: np.ndarray) -> dict[str, np.ndarray]:
+        """Return workload and device of the episodes that have begun, object (n,), each beside the mask."""
+        found: dict[str, np.ndarray] = {}
+        for name in ("workload", "device"):
+            found[name], found[f"_{name}"] = np.full(self.num_envs, None), begun.copy()
+            found[name][begun] = [self.episodes.names(i)[name] for i in _numbers(begun)]
+        return found
 
     def _named(self, terms: np.ndarray, present: np.ndarray) -> dict[str, np.ndarray]:
         """Return the terms of the reward by name, float64 (terms, n), each beside a mask."""

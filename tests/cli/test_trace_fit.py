@@ -51,14 +51,9 @@ def test_fit__of_a_file_of_no_known_format__goes_by_its_columns(
     assert printed("trace", "fit", trace, "--columns", columns)[0]["figures"] == figures
 
 
-def test_fit__markdown_has_three_rows_for_each_trace(trace: Path, run: Run) -> None:
-    lines = run(["trace", "fit", trace, "--markdown"]).out.splitlines()
-    assert len(lines) == 5 and all(line.count("|") == lines[0].count("|") for line in lines)
-    assert "misfit" in lines[-1] and "%" in lines[-1]
-
-
-def test_fit__text_says_what_was_chosen(trace: Path, run: Run) -> None:
-    assert "made: replay_share" in run(["trace", "fit", trace]).out
+def test_fit__text_has_both_side_by_side__and_says_what_was_chosen(trace: Path, run: Run) -> None:
+    text = run(["trace", "fit", trace]).out
+    assert "made: replay_share" in text and "of its twin" in text and "life_correlation" in text
 
 
 def test_fit__a_file_that_exists_and_two_sources_for_one_file__refused(

@@ -50,7 +50,7 @@ def test_trace__smaller_than_the_blocks_kept_free__gets_some_more_of_them(
 ) -> None:
     trace = tmp_path / "few.csv"
     trace.write_text("".join(f"{k},h,0,Write,{4096 * (k % pages)},4096,1\n" for k in range(5 * pages)))
-    arguments = ["--workload", trace, "--policy", policy, "--allocation", allocation]
+    arguments = ["--workload", trace, "--policy", policy, "--ftl", f"allocation={allocation}"]
     result = printed("run", "--device", "tiny", *arguments)
     assert result["device"].startswith(f"tiny[{pages} pages + ")
     assert result["metrics"]["host_pages_written"] == 5 * pages
@@ -62,7 +62,7 @@ def test_trace__smaller_than_a_share_kept_free__says_what_to_do(
 ) -> None:
     trace = tmp_path / "few.csv"
     trace.write_text("".join(f"{k},h,0,Write,{4096 * k},4096,1\n" for k in range(500)))
-    arguments = ["run", "--device", "tiny", "--workload", str(trace), "--gc-threshold", "0.5"]
+    arguments = ["run", "--device", "tiny", "--workload", str(trace), "--ftl", "gc.free_fraction=0.5"]
     assert "no room for its GC threshold; give --no-size-to-trace" in refusal(*arguments)
 
 

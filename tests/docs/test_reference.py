@@ -19,8 +19,12 @@ from ssdgym.experiments.papers import claims
 from ssdgym.experiments.sweeps import config
 from tests.docs.pages import PAGES, ROOT
 
+#: Tables from which `docs/scores.py` makes sections.
+READ = ("sound", "tuned-reached")
 FILES = [
-    path for path in (ROOT / "docs").rglob("*.*") if path.suffix == ".csv" or path.parent.name == "my_lab"
+    path
+    for path in (ROOT / "docs").rglob("*.*")
+    if (path.suffix == ".csv" and path.stem not in READ) or path.parent.name == "my_lab"
 ]
 
 
@@ -47,9 +51,7 @@ def test_reference__each_part_stands_on_one_page() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if path.suffix == ".csv"], ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tables").glob("*.csv")), ids=lambda path: path.stem)
 def test_table__has_the_same_columns_in_every_row(path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)

@@ -144,7 +144,8 @@ ALONE = [(name, kind) for name in KINDS for kind in KINDS[name] if kind != "two 
 @pytest.mark.parametrize(("name", "kind"), ALONE)
 def test_vector__every_environment_is_the_single_one__infos_included(name: str, kind: str) -> None:
     arguments = options(name, kind, warmup=0)
-    vector, single = vectorized(ENVIRONMENTS[name])(3, **arguments), ENVIRONMENTS[name](**arguments)
+    vector = vectorized(ENVIRONMENTS[name])(3, autoreset_mode="SameStep", **arguments)
+    single = ENVIRONMENTS[name](**arguments)
     seen, infos = vector.reset(seed=[16, 11, 20])
     alone, info = single.reset(seed=11)
     rng, over, steps = np.random.default_rng(0), False, 0

@@ -49,7 +49,7 @@ def test_episode__without_any_decision__ends_with_its_first_step() -> None:
     assert (reward, truncated, info["metrics"]["host_pages_written"]) == (0.0, True, 1)
     _, rewards, _, truncations, infos = vector.step([action])
     assert (rewards[0], truncations[0]) == (0.0, True)
-    assert row(infos, 0)["final_info"]["metrics"] == info["metrics"]
+    assert row(infos, 0)["metrics"] == info["metrics"]
 
 
 def test_vector_step__one_action_outside_the_mask__nobody_moves() -> None:

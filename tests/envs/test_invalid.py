@@ -81,12 +81,18 @@ def test_reset__plays_the_workload_of_its_options_once(vector: bool) -> None:
         return env.reset(seed=5, options=options or None)[0]["context"].tolist()
 
     assert first(own, workload="hot90") == first(other) != first(own)
+    named = own.reset(options={"workload": "hot90"})[1], own.reset()[1]
+    assert [(*np.ravel(info["workload"]), *np.ravel(info["device"])) for info in named] == [
+        ("hot90", "tiny"),
+        ("zipf99", "tiny"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"device": "demo"}, "reset has no option 'device'; it has workload"),
+        ({"device": "demo"}, r"reset cannot change the device.* give make_vec a list, device=\["),
+        ({"works": "hot90"}, "reset has no option 'works'; it has workload"),
         ({"workload": "nothing"}, "nothing"),
     ],
 )

@@ -1,5 +1,6 @@
 """The adapter gives Stable-Baselines3 what its own VecEnvs give, in one call per step."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -8,10 +9,12 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import DQN
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from ssdgym.agents.playing.files import SB3Source
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
@@ -193,6 +196,13 @@ def test_adapter__any_other_autoreset__refused(mode: AutoresetMode | None) -> No
         SB3VecEnv(CountingVectorEnv(autoreset_mode=mode))
 
 
+def test_adapter__native_environment__is_made_to_reset_in_the_same_step() -> None:
+    env = EraseVictimVectorEnv(2, device="tiny", horizon=64)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP  # as Gymnasium's own
+    SB3VecEnv(env)
+    assert env.metadata["autoreset_mode"] is env.autoreset_mode is AutoresetMode.SAME_STEP
+
+
 def test_env_is_wrapped__monitor__whose_statistics_it_has(env: SB3VecEnv) -> None:
     assert env.env_is_wrapped(Monitor) == [True, True]
     assert env.env_is_wrapped(gym.wrappers.TimeLimit, indices=[0]) == [False]
@@ -259,3 +269,15 @@ def test_adapter__cartpole__steps_as_the_dummy_vec_env_does() -> None:
                 assert a["episode"]["l"] == b["episode"]["l"]
                 truncations.append(a["TimeLimit.truncated"])
     assert set(truncations) == {True, False}
+
+
+@pytest.mark.parametrize("name", ["EraseVictim-v0", "SubFTL-v0", "JointGC-v0"])
+def test_zip__names_the_environment_of_its_training__read_without_executing_it(
+    name: str, tmp_path: Path
+) -> None:
+    env = gym.make(f"ssdgym/{name}", horizon=64, invalid="replace")
+    DQN("MultiInputPolicy", env, seed=0).save(tmp_path / "agent.zip")
+    config = SB3Source(str(tmp_path / "agent.zip")).own_environment()
+    assert config is not None and config.kwargs["invalid"] == "replace"
+    again = gym.make(config.id, **{"device": env.unwrapped.episodes.devices[0], **config.kwargs})
+    assert again.observation_space == env.observation_space and again.action_space == env.action_space

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,6 +111,16 @@ def task_title(task: Task) -> str:
     """Return a task in words: workload, device and the options of the FTL."""
     device, ftl, workload = task
     return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
+
+
+_PARTS = re.compile(r"\+(?![^(]*\))")
+
+
+def short_names(policies: Iterable[str]) -> dict[str, str]:
+    """Return what tables call each policy: its last part; the whole if alone or where others end alike."""
+    last = {policy: _PARTS.split(policy)[-1] for policy in policies}
+    counts = Counter(last.values())
+    return {policy: short if counts[short] == 1 < len(last) else policy for policy, short in last.items()}
 
 
 def on_task(results: Sequence[Result], task: Task) -> list[Result]:

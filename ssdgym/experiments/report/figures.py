@@ -22,6 +22,7 @@ from ssdgym.experiments.report.comparison import (
     profiles,
     summarize,
 )
+from ssdgym.experiments.report.curves import curve_figure, varied_fields
 from ssdgym.experiments.report.panels import PANELS_PER_ROW, panels_of, spread_of
 from ssdgym.experiments.report.style import (
     color_of,
@@ -366,6 +367,7 @@ def report_figures(
     results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
 ) -> Iterator[ReportFigure]:
     """Yield the figures that make sense for these results, in the order of a report."""
+    as_run = results
     results, learned = side_by_side(results, learned)
     group = whole(results)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
@@ -376,6 +378,14 @@ def report_figures(
             f"{numbers} Less is better; the axes of the panels begin and end where their numbers do.",
             interval_figure(results, learned=learned),
         )
+    for field in varied_fields(as_run):
+        if (curve := curve_figure(as_run, field)) is not None:
+            yield ReportFigure(
+                f"curve_{field.replace('.', '_')}",
+                f"Write amplification over {field}",
+                f"{numbers} Less is better.",
+                curve,
+            )
     if has_lives(results):
         yield ReportFigure(
             "lifetime",

@@ -23,6 +23,7 @@ from ssdgym.experiments.report.summary import (
     PolicyRow,
     Section,
     latex_table,
+    long_names,
     markdown_table,
     overflow_notes,
     sections,
@@ -58,6 +59,7 @@ def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str]
     """Write `results.md`, with verdicts on the learned policies, and `results.tex`."""
     markdown, latex = folder / "results.md", folder / "results.tex"
     remarks = [*verdicts(results, learned), *figures.left_out(results), *overflow_notes(results)]
+    remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
     write_bytes(markdown, text.encode())
     write_bytes(latex, latex_table(results).encode())
@@ -112,13 +114,16 @@ def write_html_report(
     """
     if not results:
         raise SsdgymError(f"{folder}: there are no results to report; evaluate something first")
-    rows = policies_of(side_by_side(results)[0])
+    rows = [*policies_of(side_by_side(results)[0]), *long_names(results).values()]
     for policies, known in ((learned or (), policies_of(results)), ([reference] if reference else (), rows)):
         for policy in policies:
             if policy not in known:
                 raise SsdgymError(
                     f"{folder}: has no results of the policy {policy!r}; choose from {', '.join(known)}"
                 )
+    names = long_names(results)
+    if reference in names.values():
+        reference = next(short for short, policy in names.items() if policy == reference)
     page = _page(results, folder, learned_of(results) if learned is None else learned, reference)
     write_bytes(path, render(TEMPLATE, page).encode())
     return path
@@ -141,6 +146,7 @@ def _page(
         "verdicts": verdicts(results, learned),
         "tables": list(_tables(results, reference)),
         "learned": side_by_side(results, learned)[1],
+        "names": long_names(results),
         "figures": [
             (found, inline_svg(found.figure, found.name))
             for found in figures.report_figures(results, learned, reference)

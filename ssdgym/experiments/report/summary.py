@@ -19,6 +19,7 @@ from ssdgym.experiments.report.comparison import (
     groups_of,
     measured,
     policies_of,
+    short_names,
     summarize,
     verdict,
 )
@@ -36,7 +37,7 @@ Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results whose policies are distinguished by their FTLs, too, and the learned among these.
+    """Return results whose policies have short names and those of their FTLs, and the learned among these.
 
     On a device and workload with several FTLs, the name of the FTL goes before that of the policy, or stands
     for it where there is a single one, and what the FTLs have in common stays with the task. Where their
@@ -47,8 +48,11 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
     for result in results:
         finest[_place(result)] = max(finest.get(_place(result), 0), _logical_pages(result))
     is_single = len({result.policy for result in results}) == 1
-    shown = []
-    for result, name in zip(results, ftl_names(results), strict=True):
+    shown, ftls = [], ftl_names(results)
+    short = {} if any(ftls) else short_names(policies_of(results))
+    for result, name in zip(results, ftls, strict=True):
+        if short.get(result.policy, result.policy) != result.policy:
+            result = replace(result, policy=short[result.policy])
         if name:
             metrics = dict(result.metrics)
             if metrics.get("rmw_reads", 0) > 0 and _logical_pages(result) < finest[_place(result)]:
@@ -60,6 +64,12 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
         shown.append(result)
     labels = [new.policy for old, new in zip(results, shown, strict=True) if old.policy in learned]
     return shown, list(dict.fromkeys(labels))
+
+
+def long_names(results: Sequence[Result]) -> dict[str, str]:
+    """Return the policies that have a short name in tables and figures, by that name."""
+    names = {} if any(ftl_names(results)) else short_names(policies_of(results))
+    return {short: policy for policy, short in names.items() if short != policy}
 
 
 def ftl_names(results: Sequence[Result]) -> list[str]:
@@ -302,7 +312,7 @@ def sections(results: Sequence[Result]) -> list[Section]:
 def overflow_notes(results: Sequence[Result]) -> list[str]:
     """Return a sentence for every policy of which so many pages overflowed that it is judged by its space."""
     worst: dict[str, float] = {}
-    for result in results:
+    for result in side_by_side(results)[0]:
         share = result.metrics.get("overflow_share") or 0.0
         worst[result.policy] = max(worst.get(result.policy, 0.0), share)
     return [
