@@ -178,8 +178,8 @@ def report(
         _print_results(results, {"verdicts": sentences}, paths)
         return
     console().print(rich_tables(results, learned))
-    names = [f"{short} is {policy}." for short, policy in long_names(results).items()]
-    for line in [*sentences, *names, *overflow_notes(results), "", *map(str, paths)]:
+    sentences += [f"{short} is {policy}." for short, policy in long_names(results).items()]
+    for line in [*sentences, *overflow_notes(results), "", *map(str, paths)]:
         print(line)
 
 

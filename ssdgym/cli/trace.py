@@ -36,7 +36,6 @@ _UNITS = (
     ("bytes", "{:,.3f} MiB", 2**20),
     ("_ns", "{:,.1f} µs", 1000),
 )
-#: What other numbers say.
 _REPEATED = (
     "unit_bytes",
     "published",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ssdgym.config.fields import seed_number
 from ssdgym.engine.decisions import ERASE
-from ssdgym.envs.decisions import Options, sign
+from ssdgym.envs.decisions import Options, described, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError, shown
@@ -163,7 +163,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         #: Stable-Baselines3 saves it with the space, so that the zip of an agent names its environment.
         vars(self.observation_space)["environment"] = {
             "id": registered_id(type(self)),
-            "kwargs": episodes.described(),
+            "kwargs": described(episodes.options, episodes.decision),
         }
         self.action_space = gym.spaces.Discrete(candidates)
         self.metadata = {

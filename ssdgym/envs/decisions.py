@@ -408,6 +408,14 @@ class Options(ABC):
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 
+def described(options: Options, decision: Decision) -> dict[str, Any]:
+    """Return the arguments that an agent needs as they were in training."""
+    names = decision.features.names()
+    found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
+    # Features by name: the default depends on the device.
+    return {**found, "features": [*names["candidates"], *names["context"]] or "default"}
+
+
 def sign(environment: Any) -> None:
     """Show the arguments of its options in the signature of a class that has no constructor of its own."""
     own = list(signature(environment.__init__).parameters.values())[1:]

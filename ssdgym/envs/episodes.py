@@ -19,6 +19,7 @@ from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.reward import Scale, parse_scale
 from ssdgym.envs.sources import (
     EpisodeRequests,
+    check_pace,
     load_devices,
     load_workloads,
     name_of,
@@ -34,7 +35,6 @@ from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.types import Observation
 from ssdgym.unread import Unread
-from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import check_addresses
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.
@@ -76,8 +76,7 @@ class Episodes:
     def __init__(self, options: Options, count: int, threads: int | None = None) -> None:
         self.options = options
         self.workloads = load_workloads(options.workload)
-        named = zip(named_workloads(options.workload), self.workloads, strict=True)
-        self._names = [name_of(source, config) for source, config in named]
+        self._names = [*map(name_of, named_workloads(options.workload), self.workloads)]
         #: The first so many are drawn from; those behind them were given to a reset.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
@@ -97,7 +96,7 @@ class Episodes:
         self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
         #: Scales by (place among the kinds, workload), measured once.
         self._scales: dict[tuple[int, int], Scale] = {}
-        self._check_pace(self.workloads)
+        check_pace(self.workloads, self.devices, self.reward.timed_terms)
         self._threads = threads_for(count) if threads is None else threads
         self.batches = self._make_batches()
         self._places = {int(i): (batch, k) for batch in self.batches for k, i in enumerate(batch.numbers)}
@@ -145,17 +144,6 @@ class Episodes:
         """Restore the attributes in this process."""
         vars(self).update(state)
         self._connect()
-
-    def _check_pace(self, workloads: Sequence[WorkloadConfig]) -> None:
-        """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
-        timed_terms = self.reward.timed_terms
-        open_loop = any(device.ftl.queue_depth == 0 for device in self.devices)
-        paceless = [w.kind for w in workloads if not w.has_pace]
-        if timed_terms and open_loop and paceless:
-            raise SsdgymError(
-                f"objective.{timed_terms[0]} means nothing where the requests of workload {paceless[0]} "
-                "all arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
-            )
 
     def _make_batches(self) -> list[Batch]:
         """Return the devices in batches, one for each FTL family and rules that run inside."""
@@ -227,8 +215,8 @@ class Episodes:
         known = ("workload", *others)
         if "device" in given:
             raise SsdgymError(
-                "reset cannot change the device, on which the spaces depend; make an environment of each "
-                "device, or give make_vec a list, device=[...], of which each environment has one."
+                "reset cannot change the device, on which the spaces depend; make an environment of each, or "
+                "give make_vec a list, device=[...], of which each environment has one."
             )
         if unknown := [name for name in given if name not in known]:
             raise SsdgymError(f"reset has no option {unknown[0]!r}; it has {' and '.join(known)}.")
@@ -238,7 +226,7 @@ class Episodes:
         if workload not in self.workloads:
             for device in self.devices:
                 check_addresses(workload, device)
-            self._check_pace([workload])
+            check_pace([workload], self.devices, self.reward.timed_terms)
             self.workloads.append(workload)
             self._names.append(name_of(given["workload"], workload))
         return self.workloads.index(workload)
@@ -413,13 +401,6 @@ class Episodes:
             "context": self.view.context,
             "action_mask": self.view.mask,
         }
-
-    def described(self) -> dict[str, Any]:
-        """Return the arguments that an agent needs as they were in training."""
-        options, names = self.options, self.decision.features.names()
-        found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
-        features = [*names["candidates"], *names["context"]]  # by name: the default depends on the device
-        return {**found, **({"features": features} if features else {})}
 
     def names(self, i: int) -> dict[str, str]:
         """Return what workload device `i` plays and which device it is, for the info of a reset."""

@@ -157,6 +157,19 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
     return workloads
 
 
+def check_pace(
+    workloads: Sequence[WorkloadConfig], devices: Sequence[DeviceConfig], timed_terms: Sequence[str]
+) -> None:
+    """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
+    open_loop = any(device.ftl.queue_depth == 0 for device in devices)
+    paceless = [workload.kind for workload in workloads if not workload.has_pace]
+    if timed_terms and open_loop and paceless:
+        raise SsdgymError(
+            f"objective.{timed_terms[0]} means nothing where the requests of workload {paceless[0]} "
+            "all arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
+        )
+
+
 def steady_simulator(
     device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
 ) -> Simulator:

@@ -367,8 +367,7 @@ def report_figures(
     results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
 ) -> Iterator[ReportFigure]:
     """Yield the figures that make sense for these results, in the order of a report."""
-    as_run = results
-    results, learned = side_by_side(results, learned)
+    results, learned = side_by_side(as_run := results, learned)
     group = whole(results)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
     if any(measured(found.results, WRITE_AMPLIFICATION) for found in groups_of(results)):
