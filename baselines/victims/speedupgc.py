@@ -5,9 +5,7 @@ from ssdgym.policy import policy_alias
 _PAPER = "Gong, Shen and Shu, SpeedupGC"
 
 # It erases whole blocks, whatever smaller unit the device it is compared on may offer.
-policy_alias(
-    "baseline", "greedy+single", source=f"{_PAPER}, section IV-A", erase_unit="block", isolation="none"
-)
+policy_alias("baseline", "greedy+single", source=f"{_PAPER}, section IV-A", erase_unit="block")
 policy_alias("gsm_plus", "gsm+hot_to_victims", source=f"{_PAPER}, section II-B")
 policy_alias("speedupgc", "gsm+hotness_groups", source=f"{_PAPER}, section III")
 policy_alias("speedupgc_pb", "pb+hotness_groups", source=f"{_PAPER}, section III-E")

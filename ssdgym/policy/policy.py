@@ -104,7 +104,7 @@ class Policy:
     @property
     def isolation(self) -> Isolation:
         """What keeps such erases from their neighbours, for devices of another erase unit."""
-        return self.alias.isolation if self.alias and self.alias.erase_unit else self.main.isolation
+        return Isolation.NONE if self.alias and self.alias.erase_unit else self.main.isolation
 
     @property
     def multi_plane(self) -> MultiPlane | None:

@@ -14,7 +14,7 @@ from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
-from ssdgym.enums import EraseUnit, Isolation, MultiPlane
+from ssdgym.enums import EraseUnit, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
@@ -32,7 +32,6 @@ class Alias:
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book it is from.
         erase_unit: what one erase takes, in place of what the victim rule needs; `None`: as the rule.
-        isolation: for devices of another erase unit than that.
         multi_plane: which planes of a die take part in one erase, in place of what the victim rule needs.
     """
 
@@ -40,7 +39,6 @@ class Alias:
     composition: str
     source: str
     erase_unit: EraseUnit | None = None
-    isolation: Isolation = Isolation.NONE
     multi_plane: MultiPlane | None = None
 
 
@@ -54,7 +52,6 @@ def policy_alias(
     *,
     source: str,
     erase_unit: str | None = None,
-    isolation: str = "none",
     multi_plane: str | None = None,
 ) -> None:
     """Give a composition a name, under which it goes in results: `speedupgc` for `gsm+hotness_groups`.
@@ -65,8 +62,7 @@ def policy_alias(
         name: by which it is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: names the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the rule needs.
-        isolation: for devices of another erase unit than that.
+        erase_unit: what one erase takes, in place of what the rule needs; nothing isolates such erases.
         multi_plane: which planes of a die take part in one erase, in place of what the rule needs.
     """
     check_name(name)
@@ -77,7 +73,6 @@ def policy_alias(
         composition,
         source,
         None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
-        choice_of(Isolation, isolation, f"{where}: isolation"),
         None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
     )
     _load_own()

@@ -9,18 +9,12 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.view import memory_start
-from ssdgym.errors import SsdgymError
 from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy, tracker
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
+from tests.policy.test_refusals import refusal
 
 BUNDLED = ["blocking", "idle_hazard", "idle_predict", "oracle_gap", "rl_gc", "threshold"]
-
-
-def refusal(action: Any, *arguments: Any, **named: Any) -> str:
-    with pytest.raises(SsdgymError) as caught:
-        action(*arguments, **named)
-    return str(caught.value)
 
 
 def timed(**gc: Any) -> Any:
@@ -52,20 +46,6 @@ def test_composition__parts_in_any_order__the_same_policy() -> None:
 def test_named_composition__with_an_idle_rule__keeps_its_name() -> None:
     assert get_policy("baseline+blocking").label == "baseline+blocking"
     assert get_policy("baseline+blocking").composition == "greedy+single+blocking"
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("greedy+thresh", "idle rule thresh does not exist; did you mean threshold?"),
-        ("greedy+blocking+threshold", "names 2 idle rules; give one."),
-        ("blocking", "names no victim rule; add one, as in greedy+blocking."),
-        ("greedy+threshold(blocks=1.5)", "parameter blocks of policy threshold must be whole"),
-        ("greedy+threshold(share=2)", "parameter share of policy threshold must be at most 1"),
-    ],
-)
-def test_get__an_idle_rule_that_makes_no_sense__refused(spec: str, expected: str) -> None:
-    assert expected in refusal(get_policy, spec)
 
 
 def test_adapt__the_rule_takes_the_place_of_the_background_share() -> None:

@@ -31,6 +31,7 @@ from ssdgym.policy import (
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences
+from tests.policy.test_refusals import refusal
 
 # What follows is compiled and has no types.
 # mypy: disable-error-code="no-untyped-def"
@@ -38,13 +39,6 @@ from tests.engine.devices import differences
 
 def merging() -> DeviceConfig:
     return load_device("pen-tiny")
-
-
-def refusal(action: Any, *arguments: Any, **named: Any) -> str:
-    with pytest.raises(SsdgymError) as caught:
-        action(*arguments, **named)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith((".", "?"))
-    return str(caught.value)
 
 
 _rule_at = function_at(types.FunctionType(MERGE_SHAPE))
@@ -85,20 +79,6 @@ def test_alias__of_a_merge_rule__runs_it() -> None:
     policy_alias("halves", "mmerge_fixed(depth=1)", source="a test")
     assert get_policy("halves").main == get_policy("mmerge_fixed(depth=1)").main
     assert get_policy("halves").label == "halves"
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("mmerg", "policy mmerg does not exist; did you mean mmerge?"),
-        ("mmerge+sep_gc", "policy 'mmerge+sep_gc': mmerge chooses how blocks are merged and stands alone"),
-        ("greedy+mmerge", "mmerge chooses how blocks are merged and stands alone"),
-        ("merge+mmerge", "merge chooses how blocks are merged and stands alone"),
-        ("mmerge_fixed(depth=7)", "parameter depth of policy mmerge_fixed must be at most 6, not 7."),
-    ],
-)
-def test_get__what_makes_no_sense__refused(spec: str, expected: str) -> None:
-    assert expected in refusal(get_policy, spec)
 
 
 def test_policy__without_a_victim_rule__says_so() -> None:

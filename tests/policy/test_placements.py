@@ -11,7 +11,6 @@ import pytest
 from ssdgym import baselines
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.page import PageFtl
-from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     PlacementRule,
     available_policies,
@@ -24,6 +23,7 @@ from ssdgym.policy import (
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device
+from tests.policy.test_refusals import refusal
 
 #: 4 layers of 4 pages in each of 4 sub-blocks; as many blocks as the default groups need.
 LAYERED = {"blocks_per_plane": 80, "pages_per_block": 64, "layers_per_block": 16, "sub_blocks_per_block": 4}
@@ -31,15 +31,6 @@ LAYERED = {"blocks_per_plane": 80, "pages_per_block": 64, "layers_per_block": 16
 
 def layered(placement: str = "single", **fields: Any) -> DeviceConfig:
     return device(LAYERED, {"placement": placement}, over_provisioning=1.0, **fields)
-
-
-def refusal(action: Any, *arguments: Any, **named: Any) -> str:
-    with pytest.raises(SsdgymError) as caught:
-        action(*arguments, **named)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text.endswith((".", "?"))
-    return text
 
 
 # -- names
@@ -118,35 +109,6 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
     assert available_policies()[name] == policy
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
-        (
-            "gsm+qqq",
-            "placement qqq does not exist; known: dac, dogi, eti, fadac, ",
-        ),
-        ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
-        ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),
-        (" sep_gc", "policy ' sep_gc' names no victim rule; add one, as in greedy+sep_gc."),
-        ("greedy+sep_gc(d=1)", "policy sep_gc has no parameter 'd'; it has: none."),
-        ("greedy+", "is not of the form NAME"),
-        ("+single", "is not of the form NAME"),
-        ("gsn+single", "policy gsn does not exist; did you mean gsm?"),
-        ("speedupgs", "policy speedupgs does not exist; did you mean speedupgc?"),
-        (
-            "speedupgc+single",
-            "policy speedupgc (gsm+hotness_groups) has the placement hotness_groups and cannot be given ",
-        ),
-        ("baseline+single", "policy baseline (greedy+single) has the placement single"),
-        ("speedupgc(d=3)", "policy speedupgc takes no parameters; it stands for gsm+hotness_groups."),
-        ("greedy(d=3)+single", "policy greedy has no parameter 'd'; it has: none."),
-    ],
-)
-def test_get__a_composition_that_makes_no_sense__refused(spec: str, expected: str) -> None:
-    assert expected in refusal(get_policy, spec)
-
-
 def test_with_parameters__of_a_composition__go_to_the_rule_that_has_them() -> None:
     policy = get_policy("cost_benefit+td_lifetime").with_parameters({"rate": 0.05, "exponent": 0.5})
     assert policy.label == get_policy("cost_benefit(exponent=0.5)+td_lifetime(rate=0.05)").label
@@ -195,8 +157,6 @@ def test_named__with_the_name_of_its_placement__alone_means_the_composition() ->
     assert midas.placement == available_rules(PlacementRule)["midas"]
     assert pickle.loads(pickle.dumps(midas)) == midas
     assert available_policies()["midas"] == midas
-    assert "stands for chain+midas" in refusal(get_policy, "midas(sample=5)")
-    assert "names 2 placements" in refusal(get_policy, "midas+sep_gc")
     assert "write chain+midas" in refusal(Simulator, layered(), policy="chain+sep_gc")
     text = refusal(policy_alias, "sep_gc", "greedy+single", source="a test")
     assert text == "policy sep_gc is registered already; choose another name for greedy+single."
