@@ -296,7 +296,7 @@ def test_convert__refuses_to_replace_files(trace: Path, refusal: Callable[..., s
 
 def test_convert__refuses_what_the_format_cannot_hold(trace: Path, refusal: Callable[..., str]) -> None:
     out = trace.parent / "out.csv"
-    assert "volume" in refusal("trace", "convert", trace, out, "--to", "vscsi")
+    assert "volume" in refusal("trace", "convert", trace, out, "--to", "cloudphysics")
     said = refusal("trace", "convert", trace, out, "--to", "tencent", "--transform", "scale_time(factor=0.3)")
     assert "request 2" in said
     assert "write one of alibaba" in refusal("trace", "convert", trace, out, "--to", "blkparse")

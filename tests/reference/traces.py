@@ -429,7 +429,6 @@ PARSERS: dict[str, Parser] = {
     "cloudphysics": _cloudphysics,
     "disksim": _disksim,
     "fio_v3": _fio_v3,
-    "mqsim": _ssdsim,
     "msr": _msr,
     "msr_no_size": _msr_no_size,
     "spc": _spc,
@@ -441,7 +440,7 @@ PARSERS: dict[str, Parser] = {
 
 #: Formats of columns, and those of them with blanks between.
 COLUMNS = tuple(name for name in PARSERS if name != "fio_v3")
-BLANK_COLUMNS = ("disksim", "mqsim", "ssdsim")
+BLANK_COLUMNS = ("disksim", "ssdsim")
 
 
 # Binary records

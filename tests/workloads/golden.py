@@ -53,7 +53,6 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "mix": _MIX,
     **{kind: {"kind": kind, "read_fraction": 0.2} for kind in ("log", "btree", "lsm", "object_cache")},
-    "hints": {"kind": "zipf", "hints": 4},
     "small writes": {"kind": "small_writes", "r_small": 0.7, "r_synch": 0.5, "aligned_fraction": 0.4},
     "tenants": {
         "kind": "tenants",

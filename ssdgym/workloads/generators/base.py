@@ -103,10 +103,6 @@ class AccessConfig(RegionConfig):
             )
         return first, pages
 
-    def page_hints(self, footprint: int) -> npt.NDArray[np.uint8] | None:
-        """Return the hint of each page, shape (footprint,); None where the host gives none."""
-        return None
-
     @abstractmethod
     def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
         """Return what chooses the pages.
@@ -133,7 +129,6 @@ class Accesses:
         self._sizes = SizeDraw(config.request_pages, sizes)
         self._ops = _OpDraw(config, ops)
         self._pick = config.picker(self._footprint, np.random.Generator(np.random.PCG64(pages)))
-        self._hints = config.page_hints(self._footprint)
 
     def chunk(self) -> Requests:
         """See `ssdgym.workloads.base.Source`."""
@@ -141,8 +136,6 @@ class Accesses:
         requests["op"] = self._ops.draw(CHUNK)
         requests["pages"] = sizes = self._sizes.draw(CHUNK)
         requests["lpn"] = self._pick(sizes)
-        if self._hints is not None:
-            requests["hint"] = self._hints[requests["lpn"]]
         requests = split_at_end(requests, self._footprint)
         if self._first:
             requests["lpn"] += self._first
@@ -182,38 +175,3 @@ class SizeDraw:
         if len(self._sizes) == 1:
             return np.repeat(self._sizes, count)
         return self._sizes[np.searchsorted(self._distribution, self._rng.random(count), side="right")]
-
-
-class RatedConfig(AccessConfig):
-    """Fields of patterns with the access rate of each page."""
-
-    hints: int = Field(
-        0,
-        ge=0,
-        le=256,
-        description="Number of hints by which the host says how often it accesses a request's first page: 0"
-        " for those accessed most often, each further one for a quarter of the rate; 0 or 1: no hints.",
-    )
-
-    def page_hints(self, footprint: int) -> npt.NDArray[np.uint8] | None:
-        """See `AccessConfig`."""
-        return hints_by_rate(self.rates(footprint), self.hints) if self.hints > 1 else None
-
-    @abstractmethod
-    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """Return how often each page is accessed in relation to the others, shape (footprint,)."""
-
-
-def hints_by_rate(rates: npt.NDArray[np.float64], hints: int) -> npt.NDArray[np.uint8]:
-    """Return the hint of each page: 0 for the highest rate, each further one for a quarter of it.
-
-    Args:
-        rates: of each page, shape (pages,).
-        hints: how many there are; the last one has all slower pages.
-
-    Returns:
-        Shape (pages,).
-    """
-    with np.errstate(divide="ignore"):
-        quarters = np.floor(np.log(rates.max() / rates) / np.log(4.0) + 1e-9)
-    return np.minimum(quarters, hints - 1).astype(np.uint8)

@@ -15,7 +15,7 @@ from ssdgym.requests import REQUEST, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import align
 from ssdgym.workloads.base import CHUNK, InnerShare, RequestStream, Share, Weight
-from ssdgym.workloads.generators.base import AccessConfig, Accesses, RatedConfig
+from ssdgym.workloads.generators.base import AccessConfig, Accesses
 from ssdgym.workloads.generators.pacing import Number, PacedConfig
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
 
@@ -134,7 +134,7 @@ class _MixedAccesses:
 
 
 @workload_kind
-class ZipfConfig(RatedConfig):
+class ZipfConfig(AccessConfig):
     """The page of rank k is accessed in proportion to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
@@ -145,15 +145,6 @@ class ZipfConfig(RatedConfig):
         description="Seed of that spread. It is no part of the stream's seed: a device preconditioned by this"
         " workload meets the same hot pages under other draws.",
     )
-
-    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """See `RatedConfig`."""
-        by_rank = np.arange(1, footprint + 1, dtype=np.float64) ** -self.theta
-        if not self.scrambled:
-            return by_rank
-        rates = np.empty(footprint)
-        rates[scrambled_pages(footprint, self.layout_seed)] = by_rank
-        return rates
 
     def picker(self, footprint: int, rng: np.random.Generator) -> _ZipfPicker:
         """See `AccessConfig`."""
@@ -213,19 +204,12 @@ _HotAccess = Annotated[Share, Field(description="Share of the requests that go t
 
 
 @workload_kind
-class HotColdConfig(RatedConfig):
+class HotColdConfig(AccessConfig):
     """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
 
     kind: Literal["hot_cold"] = "hot_cold"
     hot_fraction: _HotFraction = 0.2
     hot_access: _HotAccess = 0.8
-
-    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """See `RatedConfig`."""
-        hot = round(self.hot_fraction * footprint)
-        rates = np.full(footprint, (1 - self.hot_access) / max(footprint - hot, 1))
-        rates[:hot] = self.hot_access / max(hot, 1)
-        return rates
 
     def picker(self, footprint: int, rng: np.random.Generator) -> _TwoClassPicker:
         """See `AccessConfig`."""

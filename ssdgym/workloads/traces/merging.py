@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.reading.fields import VolumeNumbers
+from ssdgym.workloads.traces.cache import StoredTrace, kept, write_trace
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
-from ssdgym.workloads.traces.record import NO_RECORDS, NumberedRecords, Records
+from ssdgym.workloads.traces.record import NO_RECORDS, Records
 
 #: Records of all parts together that are held at a time.
 _HELD = 1 << 21
 
 
-class Part(NumberedRecords, Protocol):
-    """The records of one file."""
+def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
+    """Return the traces in several files as one, which is kept in the cache, too."""
+    first = parts[0]
+    other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
+    if other is not None:
+        raise SsdgymError(
+            f"{paths[other]}: is read as {parts[other].format} and {paths[0]} as {first.format}; give files "
+            "of one format, or name it."
+        )
 
-    @property
-    def first_ns(self) -> int:
-        """Time of the first record as the file has it."""
+    def write(folder: Path) -> None:
+        volumes, bad = VolumeNumbers(paths[0]), BadLines(paths[0], 0)
+        for part in parts:
+            bad.count += part.skipped_lines
+            bad.passed.update(part.understood["passed_over"])
+        bad.first_ns = min(part.first_ns for part in parts)
+        blocks = merged(paths, parts, volumes)
+        write_trace(paths[0], folder, first.format, first.understood["columns"], blocks, bad, volumes)
+
+    # The name of a part depends on all that it is read by.
+    key = hashlib.sha256(" ".join(part.folder.name for part in parts).encode()).hexdigest()[:32]
+    return kept(paths[0], key, write)
 
 
-def merged(paths: Sequence[Path], parts: Sequence[Part], volumes: VolumeNumbers) -> Iterator[Records]:
+def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeNumbers) -> Iterator[Records]:
     """Yield the records of several files in order of time.
 
     A record that is earlier than one before it in its file stays behind that one. Volumes of the same name
@@ -66,7 +83,7 @@ class _Waiting:
         arrivals: times of the records that are held, which never fall, shape (n,).
     """
 
-    def __init__(self, part: Part, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
+    def __init__(self, part: StoredTrace, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
         """Begin with a part.
 
         Args:

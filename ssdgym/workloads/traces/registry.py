@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Protocol
+from typing import ClassVar
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.registry import Registry, caller
 from ssdgym.workloads.traces.files import first_bytes, without_marks
 from ssdgym.workloads.traces.reading.columns import example, fields_of
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.record import Records, Volumes
+from ssdgym.workloads.traces.record import Records
 
 
-class TraceFormat(Protocol):
-    """One file format that can be read."""
+class TraceFormat(ABC):
+    """One file format that can be read.
+
+    Attributes:
+        name: what the configuration calls the format.
+        is_binary: whether the file is no text.
+    """
+
+    name: str
+    is_binary: ClassVar[bool] = False
 
     @property
-    def name(self) -> str:
-        """What the configuration calls the format."""
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the file is no text."""
-
-    @property
+    @abstractmethod
     def unread(self) -> tuple[str, ...]:
         """Names of the values of a request that the file holds and records do not."""
 
+    @abstractmethod
     def matches(self, start: bytes) -> int:
         """Return how many lines (records) of the first bytes of a file fit this format; 0: it is another.
 
         Of a text these are whole lines, without a byte order mark.
         """
 
+    @abstractmethod
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
         """Yield the requests of a file in its order, block by block.
 
@@ -45,50 +49,6 @@ class TraceFormat(Protocol):
 
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.
-        """
-
-
-class WritableFormat(TraceFormat, Protocol):
-    """One file format that can also be written."""
-
-    @property
-    def tick_ns(self) -> int:
-        """Nanoseconds between two times that can be written."""
-
-    @property
-    def offset_unit(self) -> int:
-        """Bytes per unit of offsets."""
-
-    @property
-    def size_unit(self) -> int:
-        """Bytes per unit of sizes."""
-
-    @property
-    def ops(self) -> Collection[int]:
-        """The operations that can be written; none of a format that is only read."""
-
-    @property
-    def has_volumes(self) -> bool:
-        """Whether requests name their volumes."""
-
-    @property
-    def constants(self) -> Mapping[str, str]:
-        """What is written, the same for every request, where records hold nothing."""
-
-    def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-        """Write requests so that reading them again gives the same.
-
-        Volumes keep their number, and their name where the format has names.
-
-        Args:
-            file: is written to.
-            blocks: the requests, in order.
-            volumes: what the field `volume` of the requests refers to.
-
-        Raises:
-            SsdgymError: the format cannot hold a request (a time between two ticks of its clock, an offset
-                between two sectors, an operation or a second volume that it does not have), or the
-                numbers of its volumes.
         """
 
 

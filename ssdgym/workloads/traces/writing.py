@@ -5,14 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
@@ -21,54 +21,74 @@ from ssdgym.types import IntArray
 from ssdgym.workloads.traces.reading.containers import zstd
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
+from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import Records, RecordSource, Volumes
-from ssdgym.workloads.traces.registry import WritableFormat, format_called, formats
+from ssdgym.workloads.traces.registry import format_called, formats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class Values:
-    """The requests of a block in the units of a format, arrays of shape (n,)."""
+def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
+    """Write requests so that reading them again gives the same; times count from the first.
 
-    ticks: IntArray
-    offset: IntArray
-    size: IntArray
-    op: npt.NDArray[np.uint8]
-    volume: npt.NDArray[np.uint16]
+    Volumes keep their number, and their name where the format has names.
 
+    Args:
+        target: a format that can be written.
+        file: is written to.
+        blocks: the requests, in order.
+        volumes: what the field `volume` of the requests refers to.
 
-def values(blocks: Iterable[Records], target: WritableFormat) -> Iterator[Values]:
-    """Yield the requests in the units of a format; times count from the first request."""
-    number, base_ns, only = 1, 0, -1
+    Raises:
+        SsdgymError: the format cannot hold a request (a time between two ticks of its clock, an offset
+            between two sectors, an operation or a second volume that it does not have).
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+
+    known, names = target.columns, _written_volumes(target, volumes)
+    op_texts = np.array([target.op_texts.get(op, "") for op in range(len(OP_NAMES))], object)
+    for line in [target.header] if target.header is not None else []:
+        file.write(line.encode() + b"\n")
+    for (name, *_), line in product(names, target.opening):
+        file.write(line.format(name).encode() + b"\n")
+    options = pa.csv.WriteOptions(include_header=False, delimiter=target.separator, quoting_style="none")
+    number, first = 1, None
     for records in blocks:
         if not len(records):
             continue
-        if number == 1:
-            base_ns, only = int(records["time_ns"][0]), int(records["volume"][0])
-        elapsed = records["time_ns"] - base_ns
-        _check(records, elapsed, number, only, target)
+        first = records[0] if first is None else first
+        elapsed = records["time_ns"] - first["time_ns"]
+        _check(records, elapsed, number, int(first["volume"]), target)
         number += len(records)
-        yield Values(
-            elapsed // target.tick_ns,
-            records["offset_bytes"] // target.offset_unit,
-            records["size_bytes"].astype(np.int64) // target.size_unit,
-            records["op"],
-            records["volume"],
-        )
+        ticks = elapsed // target.tick_ns
+        columns: dict[str, Any] = {
+            "time": _decimals(ticks, target.decimals) if target.decimals else ticks,
+            "offset": records["offset_bytes"] // known.offset_unit,
+            "size": records["size_bytes"].astype(np.int64) // known.size_unit,
+            "op": op_texts[records["op"]],
+        }
+        for part, column in enumerate(known.volumes):
+            columns[known.names[column]] = np.array([name[part] for name in names], object)[records["volume"]]
+        for column_name, text in target.constants.items():
+            columns[column_name] = np.full(len(records), text, object)
+        pa.csv.write_csv(pa.table({name: columns[name] for name in known.names}), file, options)
 
 
-def _check(records: Records, elapsed: IntArray, number: int, only: int, target: WritableFormat) -> None:
-    offset, size = records["offset_bytes"], records["size_bytes"]
+def _check(records: Records, elapsed: IntArray, number: int, only: int, target: TextFormat) -> None:
+    known, offset, size = target.columns, records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
     # Which requests are wrong, why, and the value that goes into the reason.
     checks = (
         (
-            ~np.isin(records["op"], list(target.ops)),
+            ~np.isin(records["op"], list(target.op_texts)),
             "is a {}, which the format {target.name} does not have; keep other operations only by the "
             "transform only",
             np.array(OP_NAMES)[records["op"]],
         ),
         (
-            (records["volume"] != only) & (not target.has_volumes),
+            (records["volume"] != only) & (not known.volumes),
             "is on another volume, and the format {target.name} has one; keep one by the transform volumes",
             records["volume"],
         ),
@@ -80,14 +100,14 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, target: 
         ),
         (np.abs(elapsed) > TEN_YEARS_NS, "comes more than 10 years from the first; leave it out", elapsed),
         (
-            is_access & (offset % target.offset_unit != 0),
-            "starts at byte {}, and the format {target.name} counts in {target.offset_unit} bytes; use the "
-            "transform align",
+            is_access & (offset % known.offset_unit != 0),
+            "starts at byte {}, and the format {target.name} counts in {target.columns.offset_unit} bytes; "
+            "use the transform align",
             offset,
         ),
         (
-            is_access & (size % target.size_unit != 0),
-            "has {} bytes, and the format {target.name} counts in {target.size_unit} bytes; use the "
+            is_access & (size % known.size_unit != 0),
+            "has {} bytes, and the format {target.name} counts in {target.columns.size_unit} bytes; use the "
             "transform align",
             size,
         ),
@@ -99,7 +119,7 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, target: 
             raise SsdgymError(f"request {number + row} {reason}, or choose another format.")
 
 
-def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
+def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
     """Return how volumes are written: by their names, or by their numbers where names do not do."""
     names = list(volumes.names)
     fit = all(
@@ -110,10 +130,36 @@ def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
     return [str(number) for number in range(len(names))]
 
 
-def texts_of(codes: npt.NDArray[np.integer], texts: Mapping[int, str | int]) -> npt.NDArray[np.object_]:
-    """Return the text (number) of each code, shape (n,)."""
-    table = np.array([texts.get(code, "") for code in range(max(texts) + 1)], object)
-    return table[codes]
+def _written_volumes(target: TextFormat, volumes: Volumes) -> list[tuple[str, ...]]:
+    """Return the volume columns of each volume."""
+    named = _volume_texts(volumes, target.separator or "", numbers=target.numbered_volumes)
+    if len(target.columns.volumes) < 2:
+        return [(text,) for text in named]
+    split: list[tuple[str, ...]] = [_host_and_disk(text) for text in named]
+    # Two names may become one; numbers never do.
+    distinct = len(set(split)) == len(split)
+    return split if distinct else [(str(number), "0") for number in range(len(named))]
+
+
+def _host_and_disk(name: str) -> tuple[str, str]:
+    host, _, disk = name.rpartition("_")
+    return (host, disk) if host and disk.isdigit() else (name, "0")
+
+
+def _decimals(ticks: IntArray, places: int) -> pa.Array:
+    """Return the text of whole numbers whose last `places` digits are behind the point.
+
+    The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole, fraction = np.divmod(np.abs(ticks), 10**places)
+    sign = pa.array(np.where(ticks < 0, "-", ""))
+    digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.string()), places, "0")
+    return pc.binary_join_element_wise(
+        pc.binary_join_element_wise(sign, pc.cast(pa.array(whole), pa.string()), ""), digits, "."
+    )
 
 
 @dataclass(frozen=True)
@@ -133,26 +179,26 @@ class Conversion:
 
 def writable_names() -> list[str]:
     """Return the names of the formats that can be written."""
-    return [name for name, known in formats().items() if getattr(known, "ops", ())]
+    return [name for name, known in formats().items() if getattr(known, "op_texts", ())]
 
 
-def writable_format(name: str) -> WritableFormat:
+def writable_format(name: str) -> TextFormat:
     """Return the format of that name.
 
     Raises:
         SsdgymError: there is none, or it can only be read.
     """
     found = format_called(name)
-    if found is None or found.name not in writable_names():
-        problem = "is no trace format" if found is None else "can be read but not written"
-        raise SsdgymError(f"the format '{name}' {problem}; write one of {', '.join(writable_names())}.")
-    return cast(WritableFormat, found)
+    if isinstance(found, TextFormat) and found.op_texts:
+        return found
+    problem = "is no trace format" if found is None else "can be read but not written"
+    raise SsdgymError(f"the format '{name}' {problem}; write one of {', '.join(writable_names())}.")
 
 
 def convert(
     source: RecordSource,
     out: Path,
-    target: WritableFormat,
+    target: TextFormat,
     *,
     round_times: bool = False,
     announce: Callable[[int], None] = lambda requests: None,
@@ -174,21 +220,21 @@ def convert(
     blocks = _Blocks(source, target.tick_ns if round_times else 1, announce)
     names: list[str] = []
 
-    def write(file: IO[bytes]) -> None:
+    def fill(file: IO[bytes]) -> None:
         with _packed(file, out.suffix) as packed:
-            target.write(packed, iter(blocks), source.volumes)
+            write(target, packed, iter(blocks), source.volumes)
         if not blocks.requests:
             raise SsdgymError(f"{out}: there is no request to write; leave out some transforms.")
         file.flush()
         names.extend(_read_back(Path(file.name), out, target, blocks.requests))
 
-    write_atomically(out, write)
+    write_atomically(out, fill)
     before = [source.volumes.names[volume] for volume in blocks.volumes]
     renamed = {old: new for old, new in zip(before, names, strict=True) if old != new}
     return Conversion(blocks.requests, blocks.rounded, renamed)
 
 
-def _read_back(path: Path, out: Path, target: WritableFormat, requests: int) -> tuple[str, ...]:
+def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tuple[str, ...]:
     """Return the names of the volumes in a file just written, in the order in which they first appear."""
     volumes = VolumeNumbers(path)
     try:

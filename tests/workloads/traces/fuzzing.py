@@ -24,7 +24,6 @@ FORMATS = (
     "disksim",
     "fio_v2",
     "fio_v3",
-    "mqsim",
     "msr",
     "msr_no_size",
     "spc",
@@ -38,8 +37,7 @@ MOST_REQUESTS = 40
 LONGEST_GAP_NS = 10**15
 #: What stands between the columns of a line.
 SEPARATORS = {
-    name: b" " if name in ("blkparse", "disksim", "fio_v2", "fio_v3", "mqsim", "ssdsim") else b","
-    for name in FORMATS
+    name: b" " if name in ("blkparse", "disksim", "fio_v2", "fio_v3", "ssdsim") else b"," for name in FORMATS
 }
 
 
@@ -196,7 +194,6 @@ LINES: dict[str, Callable[[Request], str]] = {
     "disksim": _disksim,
     "fio_v2": _fio_v2,
     "fio_v3": _fio_v3,
-    "mqsim": _ssdsim,
     "msr": _msr,
     "msr_no_size": _msr_no_size,
     "spc": _spc,

@@ -14,7 +14,7 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.traces.loading import StoredTrace, stored
+from ssdgym.workloads.traces.cache import StoredTrace, stored
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import RECORD, Records
 

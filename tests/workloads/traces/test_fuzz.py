@@ -213,6 +213,16 @@ def test_the_slow_reader_by_hand(name: str, data: bytes, good: list[Record], bad
     assert read(data, name) == (good, bad)
 
 
+@pytest.mark.parametrize("name", ["ssdsim", "fio_v2", "blkparse"])
+def test_a_long_word_of_zeros_is_refused_in_no_time(name: str, tmp_path: Path) -> None:
+    lines = valid_file(name, 1, 5).split(b"\n")
+    lines[3] = re.sub(rb"[0-9]+", b"0" * 60_000 + b"x", lines[3], count=1)
+    path = tmp_path / "trace"
+    path.write_bytes(b"\n".join(lines))
+    with limited(LONGEST_EXAMPLE_S):
+        assert names_line(failure_of(path, format_of(path, name)), 4)
+
+
 @each_format
 def test_a_damaged_file_is_read_as_it_is_or_refused(name: str, tmp_path: Path) -> None:
     fuzz(name, tmp_path / "trace", examples=150)
@@ -245,7 +255,7 @@ def test_a_whole_file_is_recognised_and_has_no_bad_line(
     good, bad = read(data, name)
     assert bad == []
     reader = recognise(path)
-    assert reader.name == {"mqsim": "ssdsim"}.get(name, name)
+    assert reader.name == name
     assert records_of(path, reader) == (good, 0)
 
 
@@ -290,7 +300,7 @@ def test_members_are_read_as_one_file(
     path = tmp_path / "trace"
     path.write_bytes(b"".join(members(data, splits, packing)))
     reader = recognise(path)
-    assert reader.name == {"mqsim": "ssdsim"}.get(name, name)
+    assert reader.name == name
     assert records_of(path, reader) == (read(data, name)[0], 0)
 
 

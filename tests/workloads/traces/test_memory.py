@@ -15,7 +15,7 @@ import pytest
 from ssdgym.engine.compiler.cache import compile_cache_folder
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.traces.record import RECORD, Records, Volumes
-from ssdgym.workloads.traces.writing import writable_format
+from ssdgym.workloads.traces.writing import writable_format, write
 
 LINES = 20_000_000
 _BLOCK = 500_000
@@ -48,7 +48,7 @@ def blocks(lines: int) -> Iterator[Records]:
 def test_twenty_million_lines_are_read_cached_and_run_in_less_than_a_gibibyte(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     with path.open("wb") as file:
-        writable_format("msr").write(file, blocks(LINES), Volumes(("hm_0",), (_SPACE_BYTES,)))
+        write(writable_format("msr"), file, blocks(LINES), Volumes(("hm_0",), (_SPACE_BYTES,)))
     command = [sys.executable, "-c", _RUN, "run", "--device", "demo", "--workload", str(path)]
     command += ["--timing", "none", "--json"]
     cache = tmp_path / "cache"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.reading.columns import SCSI_CODES
-from ssdgym.workloads.traces.reading.text import BLANKS, TextFormat
+from ssdgym.workloads.traces.reading.splitting import BLANKS
+from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import register_format
 
 _R_W = {READ: "R", WRITE: "W"}

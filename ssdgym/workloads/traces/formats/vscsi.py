@@ -6,20 +6,18 @@ Little endian, without a header. The high byte of each record's version is that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.reading.columns import SCSI, SCSI_CODES, SECTOR_BYTES, UNKNOWN_OP
+from ssdgym.workloads.traces.reading.columns import SCSI, SECTOR_BYTES, UNKNOWN_OP
 from ssdgym.workloads.traces.reading.containers import unpacked
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS, Lines, RecordMaker, one_volume
-from ssdgym.workloads.traces.record import Records, Volumes
-from ssdgym.workloads.traces.registry import register_format
-from ssdgym.workloads.traces.writing import texts_of, values
+from ssdgym.workloads.traces.reading.lines import Lines, RecordMaker, one_volume
+from ssdgym.workloads.traces.record import Records
+from ssdgym.workloads.traces.registry import TraceFormat, register_format
 
 #: The layouts by version.
 LAYOUTS = {
@@ -51,31 +49,12 @@ _OPS = np.full(1 << 16, UNKNOWN_OP, np.uint8)
 _OPS[list(SCSI)] = list(SCSI.values())
 
 
-class VscsiFormat:
+class VscsiFormat(TraceFormat):
     """The binary format; see `TraceFormat`."""
 
     name = "vscsi"
     is_binary = True
     unread = ("serial", "segments", "version", "response")
-    constants: Mapping[str, str] = {"segments": "0", "version": "1"}
-    ops = tuple(SCSI_CODES)
-    has_volumes = False
-    offset_unit, size_unit, tick_ns = SECTOR_BYTES, 1, 1000
-
-    def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-        """See `WritableFormat`."""
-        serial = 0
-        for block in values(blocks, self):
-            records = np.zeros(len(block.ticks), LAYOUTS[1])
-            records["serial"] = (serial + np.arange(len(records))) % 2**32
-            records["size"] = block.size
-            records["op"] = texts_of(block.op, SCSI_CODES)
-            records["version"] = 1 << 8
-            records["offset"] = block.offset
-            # Times have no sign; only their differences matter.
-            records["time"] = block.ticks + TEN_YEARS_NS // self.tick_ns
-            serial += len(records)
-            file.write(records.tobytes())
 
     def matches(self, start: bytes) -> int:
         """See `TraceFormat`."""
@@ -90,7 +69,7 @@ class VscsiFormat:
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
         """See `TraceFormat`; bad lines are records here."""
         bad.unit = "record"
-        maker = RecordMaker(self.name, self.offset_unit, self.size_unit, bad, volumes)
+        maker = RecordMaker(self.name, SECTOR_BYTES, 1, bad, volumes)
         version, number, rest = None, 1, b""
         for piece in unpacked(path):
             rest += piece

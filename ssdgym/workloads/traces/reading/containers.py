@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import lzma
 import re
 import sys
@@ -10,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP
@@ -32,50 +33,11 @@ _DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.Zstd
 _Pieces = Iterator[tuple[bytes, int, int]]
 
 
-class _Unpacker(Protocol):
-    """Unpacks one member of a packed file; the interface of bz2, lzma and zstd in the standard library."""
+def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
+    """Return what unpacks a file of members that follow each other, by an unpacker of bz2, lzma or zstd.
 
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-class _GzipUnpacker:
-    """zlib's unpacker with that interface."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(wbits=31)
-
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._zlib.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
-
-
-def _zstd_unpacker() -> _Unpacker:
-    # Windows of 2 GiB are allowed, as by zstd --long=31.
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 31})
-
-
-def _members(new: Callable[[], _Unpacker]) -> Callable[[IO[bytes]], _Pieces]:
-    """Return what unpacks a file of members that follow each other."""
+    Their files in the standard library take a member that is damaged at its beginning for the end.
+    """
 
     def pieces(file: IO[bytes]) -> _Pieces:
         taken = given = 0
@@ -102,6 +64,19 @@ def _members(new: Callable[[], _Unpacker]) -> Callable[[IO[bytes]], _Pieces]:
             raise EOFError
 
     return pieces
+
+
+def _zstd_unpacker() -> zstd.ZstdDecompressor:
+    # Windows of 2 GiB are allowed, as by zstd --long=31.
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 31})
+
+
+def _gzip(file: IO[bytes]) -> _Pieces:
+    unpacked, given = gzip.GzipFile(fileobj=file), 0
+    # read would lose what comes before damage.
+    while piece := unpacked.read1(_PIECE_BYTES):
+        given += len(piece)
+        yield piece, file.tell(), given
 
 
 def _lz4(file: IO[bytes]) -> _Pieces:
@@ -140,7 +115,7 @@ class _Unreadable(Exception):
 
 #: What a packed file begins with, what it is called, and what unpacks it.
 _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
-    (rb"\x1f\x8b", "gzip", _members(_GzipUnpacker)),
+    (rb"\x1f\x8b", "gzip", _gzip),
     (rb"BZh", "bzip2", _members(bz2.BZ2Decompressor)),
     (rb"\xfd7zXZ\x00", "xz", _members(lzma.LZMADecompressor)),
     # Properties, a dictionary of 64 KiB to 256 MiB, and a size that is unknown or below 1 TiB.

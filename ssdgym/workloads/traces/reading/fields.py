@@ -19,7 +19,6 @@ from ssdgym.workloads.traces.record import MOST_VOLUMES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WHOLE = re.compile(r"(-?)0*([0-9]{1,19})")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
@@ -46,19 +45,29 @@ def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool
             return pc.cast(column, pa.int64()).to_numpy()
         except pa.ArrowInvalid:
             pass
-    usual = mask(pc.match_substring_regex(column, "^-?[0-9]{1,18}$"))
     values = np.zeros(len(column), np.int64)
-    values[usual] = pc.cast(column.filter(pa.array(usual)), pa.int64()).to_numpy()
-    for row in np.flatnonzero(~usual).tolist():
-        text = column[row].as_py()
-        found = _WHOLE.fullmatch(text)
-        if found is None and not re.fullmatch("-?[0-9]+", text):
-            problems.setdefault(row, f"has {shown(text)} as its {name}, which is not a whole number")
-        elif found is None or not -(2**63) <= int(found[1] + found[2]) < 2**63:
-            problems.setdefault(row, f"has {shown(text)} as its {name}, which is beyond 64 bits")
-        else:
-            values[row] = int(found[1] + found[2])
+    for row, text in enumerate(column.to_pylist()):
+        try:
+            values[row] = whole_number(text, name)
+        except ValueError as error:
+            problems.setdefault(row, str(error))
     return values
+
+
+def whole_number(text: str, name: str) -> int:
+    """Return a whole number of 64 bits.
+
+    Raises:
+        ValueError: the text is none; the reason, as the end of a sentence.
+    """
+    if not re.fullmatch("-?[0-9]+", text):
+        raise ValueError(f"has {shown(text)} as its {name}, which is not a whole number")
+    # Python refuses to convert thousands of digits.
+    digits = text.lstrip("-").lstrip("0") or "0"
+    number = int(digits[:20]) * (-1 if text.startswith("-") else 1)
+    if len(digits) > 19 or not -(2**63) <= number < 2**63:
+        raise ValueError(f"has {shown(text)} as its {name}, which is beyond 64 bits")
+    return number
 
 
 def times(

@@ -1,0 +1,230 @@
+"""Parsed traces on disk: written once, checked whenever they are opened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from ssdgym.errors import SsdgymError
+from ssdgym.files import cache_folder, cache_is_writable, file_hash
+from ssdgym.workloads.traces.reading.doubts import Doubts, time_text
+from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.record import (
+    MOST_VOLUMES,
+    NO_RECORDS,
+    RECORD,
+    RecordCursor,
+    Records,
+    Volumes,
+    cast,
+)
+from ssdgym.workloads.traces.registry import TraceFormat, format_code_hashes
+
+_RECORDS = "records.bin"
+_FACTS = "facts.json"
+
+
+class Understood(TypedDict):
+    """What was made of a file.
+
+    Attributes:
+        columns: of a text format, with their units.
+        first_request: in words, with its time by the clock of the file.
+        passed_over: lines that are no requests, and what was split, by what they are.
+        doubts: why its figures may make no sense.
+        others: other formats that the file fits as well, if there are any.
+    """
+
+    columns: str
+    first_request: str
+    passed_over: dict[str, int]
+    doubts: list[str]
+    others: str
+
+
+@dataclass(frozen=True)
+class StoredTrace:
+    """A parsed trace on disk.
+
+    Attributes:
+        folder: the folder of its records.
+        format: name of the file's format.
+        requests: number of records.
+        skipped_lines: bad lines left out.
+        first_ns: time of the first record as the file has it; 0 of a file without a clock.
+        volumes: what the field `volume` of the records refers to.
+        understood: what was made of the file.
+    """
+
+    folder: Path
+    format: str
+    requests: int
+    skipped_lines: int
+    first_ns: int
+    volumes: Volumes
+    understood: Understood
+
+    def open(self) -> RecordCursor:
+        """Return the records from the first on."""
+        return RecordCursor(self)
+
+    def records(self, first: int, count: int) -> Records:
+        """Return a copy of records, shape (n,).
+
+        The file is mapped again each time: a process that plays a long trace holds little of it.
+        """
+        count = min(count, self.requests - first)
+        if count <= 0:
+            return NO_RECORDS
+        try:
+            mapped = np.memmap(self.folder / _RECORDS, RECORD, "r", first * RECORD.itemsize, (count,))
+        except (OSError, ValueError) as error:
+            raise SsdgymError(
+                f"{self.folder}: the cached trace was changed or removed while it was played; start again."
+            ) from error
+        return np.array(mapped)
+
+
+def stored(
+    path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, root: Path | None = None
+) -> StoredTrace:
+    """Return the trace in a file from the cache; parse it into the cache if it is not there."""
+
+    def write(folder: Path) -> None:
+        bad, volumes = BadLines(path, skip_bad), VolumeNumbers(path)
+        blocks = trace_format.read(path, bad, volumes)
+        write_trace(path, folder, trace_format.name, getattr(trace_format, "text", ""), blocks, bad, volumes)
+        if file_hash(path) != content_hash:
+            raise SsdgymError(f"{path}: the file changed while it was read; try again.")
+
+    return kept(path, _key(content_hash, trace_format, skip_bad), write, root)
+
+
+def kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None = None) -> StoredTrace:
+    """Return what the cache has under a key; without it, what is written to a folder for it."""
+    folder = (root or cache_folder() / "traces") / key
+    if folder.exists():
+        known = _open(folder)
+        if known is not None:
+            return known
+        warnings.warn(f"{folder}: the cached trace is damaged; it is made again from {path}", stacklevel=2)
+        shutil.rmtree(folder, ignore_errors=True)
+    if not cache_is_writable(folder.parent):
+        folder = Path(_temporary_folder().name) / key
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-") as partial:
+            write(Path(partial))
+            _put_in_place(Path(partial), folder)
+    except OSError as error:
+        raise SsdgymError(
+            f"{folder.parent}: the parsed trace cannot be kept there ({error.strerror or error}); free some "
+            "space, or name another folder by SSDGYM_CACHE_DIR."
+        ) from error
+    trace = _open(folder)
+    if trace is None:
+        raise SsdgymError(f"{folder}: what was just written there reads back differently; check the disk.")
+    return trace
+
+
+@cache
+def _temporary_folder() -> tempfile.TemporaryDirectory:
+    """Return the folder of the traces of this process, where the cache cannot be written."""
+    return tempfile.TemporaryDirectory(prefix="ssdgym-traces-")
+
+
+def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
+    """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
+    import pyarrow as pa
+
+    own = f"{getattr(trace_format, 'text', '')} {getattr(trace_format, 'events', '')}"
+    code = f"{trace_format.name} {own} {format_code_hashes(trace_format.name)} {pa.__version__}"
+    digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
+    package = Path(__file__).parent
+    for source in [*sorted(package.glob("**/*.py")), package.parents[1] / "requests.py"]:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def write_trace(
+    path: Path,
+    folder: Path,
+    name: str,
+    columns: str,
+    blocks: Iterable[Records],
+    bad: BadLines,
+    numbers: VolumeNumbers,
+) -> None:
+    """Write records of the format `name`, and the facts about them, to a folder."""
+    ends = np.zeros(MOST_VOLUMES, np.int64)
+    requests, digest = 0, hashlib.sha256()
+    doubts = Doubts(name, "size:sector" in columns)
+    with (folder / _RECORDS).open("wb") as file:
+        for block in blocks:
+            requests += len(block)
+            np.maximum.at(ends, block["volume"], block["offset_bytes"] + block["size_bytes"])
+            doubts.add(block, numbers.names)
+            data = cast(block, RECORD).tobytes()  # equal records are equal bytes
+            digest.update(data)
+            file.write(data)
+    if not requests:
+        passed = ", ".join(f"{what}: {count}" for what, count in bad.passed.items())
+        said = f" (passed over: {passed})" if passed else ""
+        queued = "events Q" in bad.passed
+        advice = "set events to queued (--events queued)" if queued else "give one with requests"
+        raise SsdgymError(f"{path}: the trace has no request that can be played{said}; {advice}.")
+    doubted = doubts.sentences(len(numbers.names))  # before it says which others fit
+    facts = {
+        "format": name,
+        "requests": requests,
+        "skipped_lines": bad.count,
+        "first_ns": bad.first_ns or 0,
+        "volumes": {"names": numbers.names, "end_bytes": ends[: len(numbers.names)].tolist()},
+        "sha256": digest.hexdigest(),
+        "understood": Understood(
+            columns=columns,
+            first_request=f"{doubts.first}, {time_text(bad.first_ns or 0)}",
+            passed_over=dict(bad.passed),
+            doubts=doubted,
+            others=doubts.others,
+        ),
+    }
+    text = json.dumps(facts)
+    # The first line vouches for the second.
+    (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
+
+
+def _put_in_place(partial: Path, folder: Path) -> None:
+    """Rename the folder; where another process was faster, its equal one stays."""
+    try:
+        partial.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+    else:
+        partial.mkdir()  # the context that owns the folder removes it
+
+
+def _open(folder: Path) -> StoredTrace | None:
+    """Return the trace in a folder, or None if anything about it differs from what was written."""
+    try:
+        checksum, _, text = (folder / _FACTS).read_text(encoding="utf-8").partition("\n")
+        if hashlib.sha256(text.encode()).hexdigest() != checksum:
+            return None
+        facts = json.loads(text)
+        if file_hash(folder / _RECORDS) != facts["sha256"]:
+            return None
+        volumes = Volumes(tuple(facts["volumes"]["names"]), tuple(facts["volumes"]["end_bytes"]))
+        counts = facts["requests"], facts["skipped_lines"], facts["first_ns"]
+        return StoredTrace(folder, facts["format"], *counts, volumes, facts["understood"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,193 @@
+"""Split the lines of a text format into columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ssdgym.types import IntArray
+from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, without_marks
+from ssdgym.workloads.traces.reading.columns import Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What may stand between columns beside blanks, in the order in which a file's is looked for.
+_SEPARATORS = (",", ";", "|", "\t")
+BLANKS = " "
+
+
+class Split(NamedTuple):
+    """A block of lines split into columns.
+
+    Attributes:
+        number: line numbers of the rows, shape (rows,).
+        columns: the texts of each column, each of shape (rows,), or of shape (0,) where nothing reads it.
+        malformed: number and reason of lines that cannot be split.
+        passed: how many lines are no requests, by what they are.
+    """
+
+    number: IntArray
+    columns: list[pa.Array]
+    malformed: list[tuple[int, str]]
+    passed: Mapping[str, int] = {}
+
+    def without(self, rows: list[int]) -> Split:
+        """Return the block without some rows."""
+        import pyarrow as pa
+
+        kept = np.ones(len(self.number), bool)
+        kept[rows] = False
+        columns = [column.filter(pa.array(kept)) if len(column) else column for column in self.columns]
+        return self._replace(number=self.number[kept], columns=columns)
+
+
+class Splitter:
+    """Splits the lines of one file, one by one; lines of blanks are passed over.
+
+    A format whose lines are of several kinds derives from this.
+
+    Attributes:
+        columns: how many columns a line has.
+        blanks: what is removed around a line.
+    """
+
+    columns: int
+    blanks = " \t"
+
+    def row(self, line: str) -> Sequence[str] | str:
+        """Return the columns of a line, or what it is if it is no request.
+
+        Raises:
+            ValueError: the line is bad; the reason, as the end of a sentence.
+        """
+        raise NotImplementedError
+
+    def split(self, first_line: int, block: bytes) -> Split:
+        """Split a block of whole lines, `first_line` the number of the first."""
+        import pyarrow as pa
+
+        numbers, rows, malformed = [], [], []
+        passed: Counter[str] = Counter()
+        text = without_marks(block.replace(b"\r\n", b"\n")).decode("utf-8", "replace")
+        for number, line in enumerate(text.split("\n")[:-1], first_line):
+            if not (line := line.strip(self.blanks)):
+                continue
+            try:
+                row = self.row(line)
+            except ValueError as error:
+                malformed.append((number, str(error)))
+                continue
+            if isinstance(row, str):
+                passed[row] += 1
+            else:
+                numbers.append(number)
+                rows.append(row)
+        columns = [*zip(*rows, strict=True)] or [()] * self.columns
+        return Split(
+            np.array(numbers, np.int64),
+            [pa.array(column, pa.string()) for column in columns],
+            malformed,
+            passed,
+        )
+
+
+class Separated(Splitter):
+    """Splits lines at separators: a block at once if nothing in it is unusual."""
+
+    def __init__(self, known: Columns, separator: str | None, start: bytes) -> None:
+        """Prepare to split a file.
+
+        Args:
+            known: its columns.
+            separator: between them; None: whichever splits the first line into as many.
+            start: the first bytes of the file.
+        """
+        self.columns = len(known.names)
+        self._known = known
+        self._separator = separator or self._found(start.partition(b"\n")[0].decode("utf-8", "replace"))
+        self.blanks = " " if self._separator == "\t" else " \t"
+        self._is_first = True
+        mark = self._separator.encode()
+        self._unusual = [b"\r", b"#", b'"', BYTE_ORDER_MARK]
+        self._unusual += [b"\t", b"  ", b"\n ", b" \n"] if mark == b" " else [b" ", b"\t"]
+        if mark == b"\t":
+            self._unusual.pop()
+
+    def _found(self, line: str) -> str:
+        for separator in _SEPARATORS:
+            count = line.rstrip("\r \t").rstrip(separator).count(separator) + 1
+            if count == self.columns or (self._known.has_more and 1 < self.columns < count):
+                return separator
+        return BLANKS
+
+    def split(self, first_line: int, block: bytes) -> Split:
+        """See `Splitter`."""
+        plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+        is_unusual = self._known.has_more or plain[:1] == b" " or any(mark in plain for mark in self._unusual)
+        columns = None if is_unusual else self._at_once(plain)
+        if columns is None:
+            return super().split(first_line, block)
+        self._is_first = False
+        return Split(first_line + np.arange(plain.count(b"\n")), columns, [])
+
+    def _at_once(self, block: bytes) -> list[pa.Array] | None:
+        """Return the columns, or None if a line does not have as many."""
+        import pyarrow as pa
+        import pyarrow.csv
+
+        names = [str(number) for number in range(self.columns)]
+        known = self._known
+        numbers = [str(known.column(name)) for name in ("time", "offset", "size") if name in known.names]
+        words = [str(known.column("op"))] if "op" in known.names else []
+        words += map(str, known.volumes)
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types = dict.fromkeys(numbers, pa.string()) | dict.fromkeys(words, coded)
+        try:
+            table = pa.csv.read_csv(
+                pa.BufferReader(block),
+                pa.csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block) + 1),
+                pa.csv.ParseOptions(delimiter=self._separator, quote_char=False, double_quote=False),
+                pa.csv.ConvertOptions(column_types=types, include_columns=[*types], null_values=[]),
+            )
+        except pa.ArrowInvalid:
+            return None
+        # Empty lines have been left out.
+        if table.num_rows != block.count(b"\n"):
+            return None
+        columns = dict.fromkeys(names, pa.array([], pa.string()))
+        for name in types:
+            chunks = table[name].chunks
+            columns[name] = chunks[0] if len(chunks) == 1 else table[name].combine_chunks()
+        return [*columns.values()]
+
+    def row(self, line: str) -> Sequence[str] | str:
+        """See `Splitter`."""
+        if line.startswith("#"):
+            return "comment"
+        separator = self._separator
+        if '"' in line:
+            # A separator within quotes separates nothing.
+            line = re.sub('"([^"]*)"', lambda found: found[1].replace(separator, "_"), line)
+            line = line.strip(self.blanks)
+        if separator == BLANKS:
+            fields = re.split("[ \t]+", line)
+        else:
+            fields = [field.strip(self.blanks) for field in line.split(separator)]
+        count, is_first = len(fields), self._is_first
+        self._is_first = False
+        ends_so = separator != BLANKS and count == self.columns + 1 and line.endswith(separator)
+        if count == self.columns or ends_so or (self._known.has_more and count > self.columns):
+            return fields[: self.columns]
+        if is_first and separator == BLANKS and is_wordy(line):
+            return "heading"
+        raise ValueError(f"has {count} column{'' if count == 1 else 's'} instead of {self.columns}")
+
+
+def is_wordy(text: str) -> bool:
+    """Return whether there are letters, and no digits."""
+    return re.search("[A-Za-z]", text) is not None and re.search("[0-9]", text) is None
