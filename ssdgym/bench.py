@@ -6,14 +6,12 @@ share of the yardstick can be compared between machines.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from math import floor, log10
 from pathlib import Path
@@ -23,6 +21,7 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import typer
+from rich.text import Text
 
 from ssdgym.cli import main
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_note
@@ -31,16 +30,13 @@ from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import Source
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash, write_between
-from ssdgym.requests import READ, WRITE
+from ssdgym.files import write_between
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.generators.patterns import UniformConfig
-from ssdgym.workloads.traces.loading import stored
+from ssdgym.workloads.traces.loading import TraceConfig
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.record import RECORD, Volumes
-from ssdgym.workloads.traces.replay import play, survey
-from ssdgym.workloads.traces.writing import writable_format
+from ssdgym.workloads.traces.registry import format_of
 
 #: Around the table in a page.
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
@@ -52,7 +48,6 @@ Announce = Callable[[str], None]
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
 STARTS = ("cold compile", "warm start")
-_SPREAD = {"median": "median", "low": "min", "high": "max"}
 _DEVICES = 64
 #: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
 _POLICIES = (
@@ -61,7 +56,6 @@ _POLICIES = (
     ("subftl-tlc-small", "default", 100_000),
     ("pen-vnand-small", "default", 5_000),
 )
-_READING = {"read_ns": 50_000, "transfer_ns_per_byte": 2.5}
 _SPACE_BYTES, _PAGE_BYTES = 4 << 30, 4096
 #: Imports, makes the environment and takes one step, as a user's script would at its start.
 _FIRST_STEP = (
@@ -70,7 +64,7 @@ _FIRST_STEP = (
 )
 
 
-def measure_all(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
+def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
     """Measure everything; `start` adds a cold compile and warm starts, in processes of their own.
 
     Returns:
@@ -85,17 +79,23 @@ def measure_all(repeats: int, *, start: bool, announce: Announce) -> pd.DataFram
             pairs = [(_rate(work), _rate(touches)) for _ in range(repeats)]
             rows += [{"name": name, "unit": unit, "value": own, "yardstick": other} for own, other in pairs]
             del work, touches  # or the next device would lie in other memory
+        # With compiled sources, as after an installation.
+        variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
         for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
             announce(name)
-            # With compiled sources, as after an installation.
-            variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
             for _ in range(times):
                 started = time.perf_counter()
-                _run([sys.executable, "-c", _FIRST_STEP], "a fresh process took no step", env=variables)
+                done = subprocess.run(
+                    [sys.executable, "-c", _FIRST_STEP], capture_output=True, text=True, env=variables
+                )
+                if done.returncode:
+                    raise SsdgymError(
+                        f"a fresh process took no step ({done.stderr.strip().splitlines()[-1]})."
+                    )
                 seconds = time.perf_counter() - started
                 rows.append({"name": f"{name}, to the first step", "unit": "s", "value": seconds})
     found = pd.DataFrame(rows).groupby(["name", "unit"], sort=False)
-    table = found["value"].agg(**_SPREAD)
+    table = found["value"].agg(median="median", low="min", high="max")
     table["share"] = table["median"] / found["yardstick"].median()
     return table.reset_index()
 
@@ -106,56 +106,54 @@ def _rate(work: Work) -> float:
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return the unit of each rate and what prepares its work, by name; the trace lies in the folder."""
+    """Return the unit of each rate and what prepares its work, by name; traces lie in the folder."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
-    small = partial(_device, "none", blocks_per_plane=1000)
-    large = partial(_device, "none", blocks_per_plane=23_020, pages_per_block=128)
-    dies = partial(_device, "event", channels=2, chips_per_channel=2, blocks_per_plane=250)
+    small = _device("none", 1000)
+    large = _device("none", 23_020, pages_per_block=128)
+    dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)
     tiny_steps = partial(
         _vector_steps,
-        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+        device=_device("none", 64, 0.28, pages_per_block=16),
         workload="uniform",
         candidates=8,
         proposers=("greedy", "cost_benefit", "fifo"),
     )
     steps = partial(_vector_steps, ftl={"timing": "none"})
     placing = partial(_vector_steps, "ssdgym/Placement-v0")
-    untimed, pages, decisions = "untimed host writes", "host pages/s", "decisions/s"
+    untimed, timed = "untimed host writes", "event-driven requests, 4 dies, half reads"
+    pages, requests, decisions = "host pages/s", "requests/s", "decisions/s"
     found: dict[str, tuple[str, Callable[[], Work]]] = {
-        f"{untimed}, 1,000 blocks x 64 pages, 7 % spare": (pages, lambda: _runs(small())),
-        f"{untimed}, 23,020 blocks x 128 pages, 7 % spare": (pages, lambda: _runs(large(), laps=2)),
-        **{
-            f"event-driven requests, 4 dies, half reads, {spare} % spare": (
-                "requests/s",
-                partial(lambda spare: _runs(dies(spare / 100), read_fraction=0.5), spare),
-            )
-            for spare in (28, 7)
-        },
+        f"{untimed}, 1,000 blocks x 64 pages, 7 % spare": (pages, partial(_runs, small)),
+        f"{untimed}, 23,020 blocks x 128 pages, 7 % spare": (pages, partial(_runs, large, laps=2)),
+        f"{timed}, 28 % spare": (requests, partial(_runs, dies(over_provisioning=0.28), 0.5)),
+        f"{timed}, 7 % spare": (requests, partial(_runs, dies(), 0.5)),
         "single environment": (decisions, _single_steps),
         tiny: (decisions, tiny_steps),
         f"{tiny}, one thread": (decisions, partial(tiny_steps, threads=1)),
         f"{default}, 16 candidates": (decisions, steps),
         f"{default}, 16 candidates, one thread": (decisions, partial(steps, threads=1)),
         f"{_DEVICES} devices, streams of Placement-v0": (decisions, placing),
-        "MSR trace parsed": ("lines/s", lambda: parsing(make_trace(folder))),
-        "parsed trace played on the pages of a device": ("requests/s", lambda: playing(make_trace(folder))),
+        "MSR trace parsed": ("lines/s", partial(parsing, folder)),
+        "parsed trace played on the pages of a device": (requests, partial(playing, folder)),
     }
     for name, policy, count in _POLICIES:
         for timing in ("none", "event"):
             device = {"base": name, "ftl.timing": timing}
             work = partial(_runs, device, 0.2, laps=1, policy=policy, count=count)
-            found[f"{name}, policy {policy}, timing {timing}"] = ("requests/s", work)
+            found[f"{name}, policy {policy}, timing {timing}"] = requests, work
     return found
 
 
-def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
+def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
     """Return a device of blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
+    sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": _PAGE_BYTES}
+    times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
     return load_device(
         {
             "name": "bench",
-            "geometry": {"pages_per_block": 64, "page_size_bytes": _PAGE_BYTES, **geometry},
+            "geometry": sizes | geometry,
             "capacity": {"over_provisioning": over_provisioning},
-            "timing": {"program_ns": 600_000, "erase_ns": 3_000_000} | _READING,
+            "timing": times,
             "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
         }
     )
@@ -245,120 +243,34 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     return work
 
 
-def make_trace(folder: Path) -> Path:
-    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB, unless it is there."""
-    path = folder / "trace.csv"
-    if path.exists():
-        return path
-    rng = np.random.default_rng(0)
-    records = np.zeros(TRACE_LINES, RECORD)
-    records["time_ns"] = np.arange(TRACE_LINES) * 1000
-    records["offset_bytes"] = rng.integers(0, _SPACE_BYTES // _PAGE_BYTES, TRACE_LINES) * _PAGE_BYTES
-    records["size_bytes"] = _PAGE_BYTES
-    records["op"] = np.where(rng.random(TRACE_LINES) < 0.5, READ, WRITE)
-    with path.open("wb") as file:
-        writable_format("msr").write(file, [records], Volumes(("hm_0",), (_SPACE_BYTES,)))
-    return path
-
-
-def parsing(trace: Path) -> Work:
+def parsing(folder: Path) -> Work:
     """Return what parses a trace from its first byte to its last, without the cache."""
-    return lambda: sum(map(len, writable_format("msr").read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
+    trace, known = _trace(folder), format_of(_trace(folder), "msr")
+    return lambda: sum(map(len, known.read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
 
 
-def playing(trace: Path) -> Work:
+def playing(folder: Path) -> Work:
     """Return what turns parsed records into requests on the pages of a device."""
-    known = stored(trace, file_hash(trace), writable_format("msr"), 0, trace.parent)
-    found = survey(known.open(), _PAGE_BYTES)
-
-    def work() -> int:
-        pages: dict[str, Any] = {
-            "compact": found.compact,
-            "logical_pages": found.pages,
-            "page_size": _PAGE_BYTES,
-        }
-        return len(play(known.open(), loops=1, report=dict, **pages).take(TRACE_LINES))
-
-    return work
+    config = TraceConfig(path=_trace(folder))
+    pages = config.touched_pages(_PAGE_BYTES)
+    return lambda: len(config.open(pages, _PAGE_BYTES, 0).take(TRACE_LINES))
 
 
-def _run(command: Sequence[str], failure: str, **options: Any) -> str:
-    """Return what a command prints; raise an error that begins with `failure` if it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, **options)
-    except FileNotFoundError as error:
-        raise SsdgymError(f"{failure} ({command[0]} is not installed).") from error
-    if done.returncode:
-        raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
-    return done.stdout.strip()
-
-
-_PACKAGE = Path(__file__).parent
-#: Folders at the top of the repository that are installed inside the package.
-_INSIDE = ("agents", "baselines", "configs")
-
-
-def measure_against(revision: str, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
-    """Measure the sources that run and another revision in turns.
-
-    Both use the virtual environment of this process; each run, of `python -m ssdgym.bench --json`, is a
-    process of its own.
-
-    Returns:
-        A row for each measurement that both have: name, unit, medians of both, median, low and high of their
-        ratio in the same turn, and whether the sources that run were slower in every turn.
-    """
-    rows = []
-    options = ["--repeats", "1", "--start" if start else "--no-start", "--json"]
-    with _checked_out(revision) as tree:
-        for turn in range(turns):
-            for name, folder in ((revision, tree), ("the sources here", _PACKAGE.parent)):
-                announce(f"{name}, turn {turn + 1} of {turns}")
-                is_command = (folder / "ssdgym" / "cli" / "bench.py").exists()  # before version 0.2.0
-                module = ["ssdgym", "bench"] if is_command else ["ssdgym.bench"]
-                printed = _run(
-                    [sys.executable, "-m", *module, *options],
-                    f"--against: {name} cannot be measured",
-                    cwd=folder,  # where -m finds the sources first
-                    env={**os.environ, "PYTHONPATH": str(folder)},
-                )
-                whose = {"turn": turn, "side": "other" if folder == tree else "own"}
-                for row in json.loads(printed):
-                    value = row.get("median", row.get("value"))
-                    rows.append({"name": row["name"], "unit": row["unit"], "value": value, **whose})
-    both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="value")
-    for missing in both[both.isna().any(axis=1)].index.unique("name"):
-        announce(f"nothing to compare with: {missing}")
-    both = both.reindex([*dict.fromkeys(row["name"] for row in rows)], level="name").dropna()
-    both["ratio"] = both["own"] / both["other"]
-    found = both.groupby(["name", "unit"], sort=False)
-    table = found[["other", "own"]].median().join(found["ratio"].agg(**_SPREAD)).reset_index()
-    table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
-    return table
-
-
-@contextmanager
-def _checked_out(revision: str) -> Iterator[Path]:
-    """Check a revision of the repository whose sources run out, in a worktree that is gone afterwards."""
-    tree, title = _PACKAGE.parent, f"--against {revision}"
-    git = ["git", "-C", str(tree)]
-    top = _run([*git, "rev-parse", "--show-toplevel"], f"{title}: {_PACKAGE} is of no git repository")
-    if Path(top).resolve() != tree.resolve():
-        raise SsdgymError(f"{title}: {_PACKAGE} is of no git repository; run it from a clone of ssdgym.")
-    name = ["rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"]
-    commit = _run([*git, *name], f"{title}: the repository {tree} has no such revision; see `git log`")
-    measured = ["cat-file", "-e", f"{commit}:ssdgym/bench.py"]
-    _run([*git, *measured], f"{title}: it has no ssdgym/bench.py; choose a later revision")
-    with tempfile.TemporaryDirectory(prefix="ssdgym-against-") as folder:
-        other = Path(folder) / "tree"
-        _run([*git, "worktree", "add", "--detach", str(other), commit], f"{title}: it cannot be checked out")
-        try:
-            for inside in _INSIDE:
-                # Otherwise those of the installed sources would be found.
-                (other / "ssdgym" / inside).symlink_to(other / inside)
-            yield other
-        finally:
-            _run([*git, "worktree", "remove", "--force", str(other)], f"{title}: {other} cannot be removed")
+def _trace(folder: Path) -> Path:
+    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB."""
+    rng = np.random.default_rng(0)
+    columns = {
+        "time": np.arange(TRACE_LINES) * 10,
+        "host": "hm",
+        "disk": 0,
+        "offset": rng.integers(0, _SPACE_BYTES // _PAGE_BYTES, TRACE_LINES) * _PAGE_BYTES,
+        "size": _PAGE_BYTES,
+        "response": 0,
+        "op": np.where(rng.random(TRACE_LINES) < 0.5, "Read", "Write"),
+    }
+    order = ["time", "host", "disk", "op", "offset", "size", "response"]
+    pd.DataFrame(columns).to_csv(folder / "trace.csv", columns=order, header=False, index=False)
+    return folder / "trace.csv"
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -375,15 +287,14 @@ def bench(
         typer.Option(help="Markdown page with the marks of a bench that gets the table; repeat."),
     ] = None,
     against: Annotated[
-        str | None,
-        typer.Option(metavar="REV", help="Measure this git revision in turns with the sources that run."),
+        Path | None, typer.Option(metavar="PAGE", help="Compare with the table in a Markdown page.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
     Each rate stands beside a yardstick, a kernel that only touches memory: its share of the yardstick can be
-    compared between machines. With --against, what was slower in every turn is marked.
+    compared between machines. With --against, what is slower than the table by more than its spread is red.
 
     Examples:
 
@@ -391,32 +302,22 @@ def bench(
 
         python -m ssdgym.bench --update docs/performance.md
 
-        python -m ssdgym.bench --against main --no-start
+        python -m ssdgym.bench --against docs/performance.md --no-start
     """
-
-    def announce(name: str) -> None:
-        progress_note(f"measuring {name}", quiet=as_json)
-
-    if against and update:
-        raise SsdgymError("--against and --update are two tables; give one of them.")
+    before = read_table(against) if against else {}
     compile_note(quiet=as_json)
-    measure = partial(measure_against, against) if against else measure_all
-    found = measure(repeats, start=start, announce=announce)
+    found = measure(
+        repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json)
+    )
     if as_json:
         print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
-    elif against:
-        rows = [
-            [
-                f"{item.name}, {item.unit}",
-                *(_rounded(number, 3) for number in (item.other, item.own)),
-                *(f"{ratio:.3f}" for ratio in (item.median, item.low, item.high)),
-                "slower" if item.slower else "",
-            ]
-            for item in found.itertuples()
-        ]
-        print_table(["measurement"], [against, "here", "here / revision", "low", "high", ""], rows)
     else:
-        print_table([HEADINGS[0]], HEADINGS[1:], table_rows(found))
+        rows: list[list[str | Text]] = [[*row] for row in table_rows(found)]
+        for row in rows if against else ():
+            old = before.get(str(row[0]), ["-"] * 4)
+            row += [*old[:3], Text("slower", "red") if is_slower([*map(str, row[1:])], old) else ""]
+        more = ["in the page", "low", "high", ""] if against else []
+        print_table([HEADINGS[0]], [*HEADINGS[1:], *more], rows)
     for page in update or ():
         write_table(page, found)
         progress_note(str(page), quiet=as_json)
@@ -433,10 +334,30 @@ def table_rows(found: pd.DataFrame) -> list[list[str]]:
     return rows
 
 
+def is_slower(new: list[str], old: list[str]) -> bool:
+    """Return whether the median of a row, its name left out, is beyond the spread of the same row before."""
+    if old[0] == "-":
+        return False
+    value, low, high = (float(text.split()[0].replace(",", "")) for text in (new[0], *old[1:3]))
+    return value > high if new[0].endswith(" s") else value < low
+
+
 def write_table(page: Path, found: pd.DataFrame) -> Path:
     """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
     rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *table_rows(found)]
     return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
+
+
+def read_table(page: Path) -> dict[str, list[str]]:
+    """Return the rows of the table between `BEGIN` and `END` of a Markdown page, by name."""
+    try:
+        text = page.read_text(encoding="utf-8").partition(f"{BEGIN}\n")[2].partition(END)[0]
+    except (OSError, UnicodeDecodeError) as error:
+        raise SsdgymError(f"{page}: cannot be read; correct the path.") from error
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    if not rows:
+        raise SsdgymError(f"{page}: has no table of measurements; write one by --update.")
+    return {name: row for name, *row in rows}
 
 
 def _rounded(number: float, digits: int) -> str:

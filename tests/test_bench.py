@@ -1,9 +1,8 @@
-"""`python -m ssdgym.bench`: all work is timed, tables show it, and two revisions run their own sources."""
+"""`python -m ssdgym.bench`: all work is timed, and tables show it and compare it."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -34,12 +33,11 @@ def test_work__is_done_once_for_every_request_and_line(
 ) -> None:
     for name in ("REQUESTS", "TRACE_LINES"):
         monkeypatch.setattr(bench, name, 3_000)
-    trace = bench.make_trace(tmp_path)
-    assert bench.yardstick()() == bench.parsing(trace)() == bench.playing(trace)() == 3_000
+    assert bench.yardstick()() == bench.parsing(tmp_path)() == bench.playing(tmp_path)() == 3_000
 
 
 @pytest.mark.slow
-def test_measure_all__has_every_rate_beside_the_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measure__has_every_rate_beside_the_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (
         ("REQUESTS", 20_000),
         ("SINGLE_STEPS", 50),
@@ -48,7 +46,7 @@ def test_measure_all__has_every_rate_beside_the_yardstick(monkeypatch: pytest.Mo
     ):
         monkeypatch.setattr(bench, name, count)
     announced: list[str] = []
-    found = bench.measure_all(1, start=False, announce=announced.append)
+    found = bench.measure(1, start=False, announce=announced.append)
     assert announced == found["name"].tolist() == list(bench.rates(Path()))
     assert (found["low"] <= found["median"]).all() and (found["share"] > 0).all()
 
@@ -80,102 +78,57 @@ def test_page__shows_a_table_of_measurements(page: Path) -> None:
     assert set(names) <= {*bench.rates(Path()), *(f"{start}, to the first step" for start in bench.STARTS)}
 
 
-# Two revisions.
+# Against the table of a page.
 
-#: Stands for the sources of a revision: reports a measurement that all have, and one of its own.
-PROGRAM = """
-import json, sys
-from ssdgym.agents import RATE
-assert sys.argv[1:] == ["--repeats", "1", "--no-start", "--json"]
-print(json.dumps([{"name": name, "median": RATE, "unit": "s"} for name in ("it", f"only {RATE}")]))
-"""
+OLD = pd.DataFrame(
+    [("much", "pages/s", 15e6, 13e6, 16e6, 0.3), ("start", "s", 0.8, 0.7, 0.9, float("nan"))],
+    columns=["name", "unit", "median", "low", "high", "share"],
+)
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of three commits: without bench, at a rate of 2 and at one of 6."""
-    package = tmp_path / "ssdgym"
-    package.mkdir()
-    (tmp_path / "agents").mkdir()
-    (package / "__init__.py").touch()
-    git(tmp_path, "init", "--quiet")
-    commit(tmp_path, "empty")
-    (package / "bench.py").write_text(PROGRAM)
-    for rate in ("2", "6"):
-        (tmp_path / "agents" / "__init__.py").write_text(f"RATE = {rate}")
-        commit(tmp_path, rate)
-    (package / "agents").symlink_to(tmp_path / "agents")
-    monkeypatch.setattr(bench, "_PACKAGE", package)
-    return tmp_path
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page with a table of measurements, which are made anew in no time."""
+    path = tmp_path / "page.md"
+    path.write_text(f"{BEGIN}\n{END}\n")
+    write_table(path, OLD)
+    monkeypatch.setattr(bench, "measure", lambda repeats, *, start, announce: FOUND)
+    return path
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Return what git prints."""
-    identity = ("-c", "user.name=a test", "-c", "user.email=test@example.org")
-    command = ["git", "-C", str(folder), *identity, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def commit(folder: Path, tag: str) -> None:
-    """Commit all files."""
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", tag)
-    git(folder, "tag", f"rate-{tag}")
-
-
-def test_measure_against__each_revision_runs_its_own_sources_and_leaves_no_worktree(repository: Path) -> None:
-    said: list[str] = []
-    found = bench.measure_against("rate-2", 2, start=False, announce=said.append)
-    (row,) = found.to_dict("records")
-    assert (row["name"], row["other"], row["own"], row["median"]) == ("it", 2, 6, 3)
-    assert row["slower"]  # it takes 6 s in place of 2
-    turns = ["rate-2, turn 1 of 2", "the sources here, turn 1 of 2"]
-    assert said[:2] == turns and len(said) == 6
-    assert said[4:] == ["nothing to compare with: only 2", "nothing to compare with: only 6"]
-    assert git(repository, "worktree", "list").count("\n") == 1
-
-
-def test_command__prints_both_and_the_ratio(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--against", "rate-2", "--no-start", "--repeats", "1"], app) == 0
-    shown = capsys.readouterr()
-    assert "it, s" in shown.out and "3.000" in shown.out
-    assert "nothing to compare with: only 2" in shown.err
-
-
-def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Return the one sentence with which a bench refuses its options."""
-    assert main(arguments, app) == WRONG_INPUT
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.count("\n") == 1
-    return shown.err
+def test_read_table__reads_what_was_written(page: Path) -> None:
+    assert bench.read_table(page) == {name: row for name, *row in bench.table_rows(OLD)}
 
 
 @pytest.mark.parametrize(
-    ("revision", "reason"),
+    ("unit", "value", "is_slower"),
     [
-        ("nothing", "has no such revision"),
-        ("--all", "has no such revision"),
-        ("rate-empty", "has no ssdgym/bench.py"),
+        ("pages/s", "12,999", True),
+        ("pages/s", "13,000", False),
+        ("s", "17,001", True),
+        ("s", "17,000", False),
     ],
 )
-def test_command__a_revision_that_cannot_be_measured__refused(
-    repository: Path, capsys: pytest.CaptureFixture[str], revision: str, reason: str
+def test_slower__is_what_lies_beyond_the_spread(unit: str, value: str, is_slower: bool) -> None:
+    old = [f"15,000 {unit}", "13,000", "17,000", "0.5"]
+    assert bench.is_slower([f"{value} {unit}", "0", "99,999", "0.5"], old) is is_slower
+
+
+def test_against__marks_what_is_slower_than_the_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--against", str(page)], app) == 0
+    slower = {
+        line.split()[0]: "slower" in line for line in capsys.readouterr().out.splitlines() if line.strip()
+    }
+    assert slower["much"] and not slower["start"]
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, "cannot be read"), ("# Page", "has no table of meas")])
+def test_against__a_page_without_a_table__refused(
+    text: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert reason in refusal(capsys, f"--against={revision}")
-
-
-def test_command__no_repository__refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(bench, "_PACKAGE", tmp_path / "ssdgym")
-    assert "is of no git repository" in refusal(capsys, "--against", "main")
-
-
-def test_command__sources_that_fail__refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "agents" / "__init__.py").write_text("raise RuntimeError('broken')")
-    said = refusal(capsys, "--against", "rate-2", "--no-start", "--json")
-    assert "the sources here cannot be measured (RuntimeError: broken)" in said
-
-
-def test_command__two_tables_at_once__refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "give one of them" in refusal(capsys, "--against", "main", "--update", "README.md")
+    path = tmp_path / "page.md"
+    if text:
+        path.write_text(text)
+    assert main(["--against", str(path)], app) == WRONG_INPUT
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1 and said in shown.err
