@@ -217,10 +217,7 @@ def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
 
 
 def _reward_terms() -> str:
-    rows = (
-        (f"`{term.name}`", term.meaning, "time" * term.needs_time + "cells" * term.needs_cells)
-        for term in TERMS.values()
-    )
+    rows = ((f"`{term.name}`", term.meaning, "time" * term.needs_time) for term in TERMS.values())
     return table("term | cost | needs", rows)
 
 

@@ -118,7 +118,7 @@ def _rewards() -> Iterator[Row]:
     from ssdgym.envs.rewards.terms import TERMS
 
     for term in TERMS.values():
-        needs = "time" * term.needs_time + "cells" * term.needs_cells
+        needs = "time" * term.needs_time
         yield {"name": term.name, "cost of a decision": term.meaning, "needs": needs}
 
 

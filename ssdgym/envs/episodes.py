@@ -30,7 +30,7 @@ from ssdgym.envs.sources import (
 from ssdgym.errors import SsdgymError
 from ssdgym.garbage import uncollected
 from ssdgym.simulator import Recording
-from ssdgym.simulator.cells import is_over, lost_life
+from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.types import Observation
@@ -103,7 +103,7 @@ class Episodes:
         self.view = self.decision.buffers(count, self.candidates)
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
-        self._totals = Totals(self.devices, self.counter, self._latencies, self._lost_lives)
+        self._totals = Totals(self.devices, self.counter, self._latencies)
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
         self._playing = [0] * count
@@ -177,11 +177,6 @@ class Episodes:
     def _latencies(self) -> np.ndarray:
         """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
         return self._of_all([batch.state.histogram for batch in self.batches])
-
-    def _lost_lives(self) -> np.ndarray:
-        """Return how much shorter the life of every device has become, int64 (n,), as `Totals` has it."""
-        places = [self._places[i] for i in range(len(self.devices))]
-        return np.array([lost_life(batch.state, k, batch.devices[k]) for batch, k in places])
 
     def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Put together what batches have for each of their devices."""

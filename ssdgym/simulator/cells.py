@@ -119,11 +119,6 @@ def remaining_life(state: State, i: int, device: DeviceConfig) -> int:
     return _level_life(state.params[i, 0], left, retired, gone)
 
 
-def lost_life(state: State, i: int, device: DeviceConfig) -> int:
-    """Return by how much that has become less since the life of device `i` began."""
-    return _whole_life(state, i, device) - remaining_life(state, i, device)
-
-
 def _whole_life(state: State, i: int, device: DeviceConfig) -> int:
     """Return the erases of blocks that level wear does in a whole life."""
     endurance = state.endurance[i, : sub_blocks_of(device)]

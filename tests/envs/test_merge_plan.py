@@ -109,7 +109,6 @@ def test_columns__are_what_the_arrays_of_the_device_say(kind: str) -> None:
         assert plan["plan_cost_ratio"] == pytest.approx(np.log2(cost / cost[0]), abs=1e-4)
         assert plan["plan_copies"] == pytest.approx(copies / 64)
         assert plan["plan_out_copies"] == pytest.approx(figures["out_copies"] / 64)
-        assert plan["plan_copy_ratio"] == pytest.approx(np.log2((copies + 1) / (copies[0] + 1)), abs=1e-4)
         assert plan["plan_erases"] == pytest.approx(np.log2(figures["erases"] + 1), abs=1e-4)
         assert plan["plan_erase_time"] == pytest.approx(np.log2(figures["erase_ns"] / ERASE_NS), abs=1e-4)
         assert plan["plan_restored"] == pytest.approx(np.log2(figures["restored"] + 1))

@@ -68,7 +68,7 @@ def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: st
 
 
 def test_terms__are_those_with_a_metric_here() -> None:
-    of_others = {"merge_time", "spoiled", "flash_time", "amplification", "small_writes", "remaining_life"}
+    of_others = {"merge_time", "spoiled", "flash_time", "amplification", "small_writes"}
     assert set(BY_METRICS) | {"levelling"} == set(TERMS) - of_others
 
 

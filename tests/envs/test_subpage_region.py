@@ -113,10 +113,8 @@ def test_columns__are_what_the_arrays_of_the_device_say() -> None:
         assert way["way_time"] * PROGRAM_NS == pytest.approx([main_ns, region_ns], rel=1e-6)
         assert way["way_reads"].tolist() == [len(seen.read) / 4, seen.collected / 4]
         assert way["way_bytes"].tolist() == [1, len(seen.asked) / 4]
-        assert way["way_wasted"].tolist() == [1 - (len(seen.others) + len(seen.asked)) / 4, 0]
         assert data["asks_collected"] == seen.collected
         assert data["sector_leaving"] == (0 if seen.collected else len(seen.asked) / 4)
-        assert data["sector_others"] == len(seen.others) / 4
         assert data["sector_in_region"] == seen.others_in_region / 4
         assert data["sector_updated"] == pytest.approx(seen.updated)
         writes = np.log2((seen.writes + 1) / (seen.mean_writes + 1)) / 2

@@ -65,13 +65,6 @@ def idle_space(view, die):
     return clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
-@feature()
-def idle_free(view, die):
-    """Return the free share of the plane's pages."""
-    params = view.params[0]
-    return view.plane[die.plane].free_pages / (params.blocks * params.pages_per_block)
-
-
 @feature(default=always)
 def idle_running(view, die):
     """Return 1 if a round is under way."""

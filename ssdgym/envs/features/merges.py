@@ -81,12 +81,6 @@ def plan_out_copies(view, plan, bundle):
     return clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
-@feature(unit="factors of two", low=-16.0, high=16.0)
-def plan_copy_ratio(view, plan, bundle):
-    """Return log2 of the bytes it programs, in those of a Merge."""
-    return _ratio(plan.copies, bundle.merge_copies)
-
-
 @feature(unit="factors of two", high=16.0, default=always)
 def plan_erases(view, plan, bundle):
     """Return log2 of its erases, one more counted."""

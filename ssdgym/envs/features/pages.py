@@ -158,24 +158,3 @@ def intervals_differ(view, page):
 def request_pages(view, page):
     """Return log2 of the pages of its request, of a host page; else 0."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))
-
-
-@feature()
-def request_offset(view, page):
-    """Return the place of the page in its request, 0 for the first and below 1; 0 of a relocated page."""
-    control = view.control[0]
-    if page.relocated:
-        return 0.0
-    return clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
-
-
-@feature()
-def request_sequential(view, page):
-    """Return 1 if the page follows the one that the host wrote last; 0 of a relocated page."""
-    return 1.0 if page.relocated == 0 and page.lpn == view.memory[0].next else 0.0
-
-
-@feature(unit="hint", high=255.0)
-def request_hint(view, page):
-    """Return the hint of its request, of a host page; else 0."""
-    return 0.0 if page.relocated else float(view.control[0].request_hint)

@@ -49,12 +49,6 @@ def way_reads(view, way, sector):
     return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
-@feature()
-def way_wasted(view, way, sector):
-    """Return the share of the page that would be left empty."""
-    return clip(way.wasted / sector.slots, 0.0, 1.0)
-
-
 @feature(low=-1.0, default=always)
 def way_room(view, way, sector):
     """Return the share f of the open block that is left to this pass, as 2 f - 1."""
@@ -88,12 +82,6 @@ def sector_leaving(view, sector):
     return 0.0 if sector.collected else sector.sectors / sector.slots
 
 
-@feature()
-def sector_others(view, sector):
-    """Return the share of the group that is on flash besides."""
-    return sector.others / sector.slots
-
-
 @feature(default=always)
 def sector_in_region(view, sector):
     """Return the share of the group that is in a region besides."""
@@ -114,32 +102,10 @@ def sector_writes(view, sector):
     return clip(log2(own / mean) / 2.0, -8.0, 8.0)
 
 
-@feature()
-def sector_age(view, sector):
-    """Return the days since the page that holds it was programmed: log2(days + 1) / 16.
-
-    It is 0 where no day passes.
-    """
-    return clip(log2(sector.age_h / 24.0 + 1.0) / 16.0, 0.0, 1.0)
-
-
 @feature(low=-1.0, default=always)
 def region_passes(view, sector):
     """Return the share p of its passes that the region allows until all is collected, as 2 p - 1."""
     return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
-
-
-@feature(unit="factors of two", low=-8.0, high=8.0)
-def main_room(view, sector):
-    """Return log2 of the free pages of the plane's pool, of those below which it collects."""
-    pool = view.plane[sector.plane].pool_pages
-    return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
-
-
-@feature()
-def buffer_fill(view, sector):
-    """Return the share of the write buffer's places that are taken."""
-    return clip(sector.waiting / max(sector.places, 1), 0.0, 1.0)
 
 
 @feature(default=_collected)

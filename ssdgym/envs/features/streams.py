@@ -72,13 +72,6 @@ def stream_relocated(view, stream, page):
     return clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
 
 
-@feature(unit="factors of four", low=-16.0, high=16.0)
-def stream_distance(view, stream, page):
-    """Return log4 of the age of the page, of that of the pages that went there lately."""
-    age = log_age(view, view.page_memory[page.lpn].written)
-    return clip(age - view.stream_memory[stream.own].age, -16.0, 16.0)
-
-
 @feature(unit="factors of four", high=16.0, default=always)
 def stream_gap(view, stream, page):
     """Return the same without its sign: how unlike the page is to what goes there."""

@@ -16,7 +16,6 @@ from ssdgym.envs.sources import EpisodeRequests, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
-from ssdgym.simulator.cells import has_level_life
 
 
 @dataclass(frozen=True)
@@ -167,10 +166,6 @@ class Reward:
             _check_number(f"objective.{name}", weight)
             if term.needs_time and any(d.ftl.timing == "none" for d in devices):
                 raise SsdgymError(f"objective.{name} needs time, but ftl.timing is none; set it to event.")
-            if term.needs_cells and not all(map(has_level_life, devices)):
-                raise SsdgymError(
-                    f"objective.{name} needs devices of mapping page with cells that wear out; add cells."
-                )
             timed += [name] if term.needs_time else []
         return sorted(timed)
 

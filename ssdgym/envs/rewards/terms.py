@@ -17,7 +17,6 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
-from ssdgym.simulator.cells import lost_life
 from ssdgym.simulator.families import family_of
 
 _MIDDLES = bin_middles()
@@ -33,14 +32,11 @@ class Totals:
         devices: their configurations.
         counter: returns a counter of every device, int64 (n,).
         histogram: returns the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins).
-        lost_life: returns the erases of blocks that every device had left as its life began and has no more,
-            were its wear level from now on, int64 (n,); only where all cells wear out.
     """
 
     devices: Sequence[DeviceConfig]
     counter: Callable[[str], np.ndarray]
     histogram: Callable[[], np.ndarray]
-    lost_life: Callable[[], np.ndarray]
 
     @classmethod
     def of(cls, device: DeviceConfig, state: State) -> Totals:
@@ -49,7 +45,6 @@ class Totals:
             [device],
             partial(family_of(device).counter, state),
             partial(getattr, state, "histogram"),
-            partial(_lost_life, device, state),
         )
 
     def latency_quantile(self, share: float) -> np.ndarray:
@@ -101,10 +96,6 @@ class Totals:
         return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])
 
 
-def _lost_life(device: DeviceConfig, state: State) -> np.ndarray:
-    return np.array([lost_life(state, 0, device)])
-
-
 #: Entry points of installed packages; loading one has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: What one count of each counter costs on a device.
@@ -124,7 +115,6 @@ class Term:
         meaning: what it counts, and the unit.
         on: function of devices; returns the measure of what they have cost.
         needs_time: whether it is always 0 on devices without time.
-        needs_cells: whether it is only for devices whose cells wear out.
         module: that has registered it.
     """
 
@@ -132,7 +122,6 @@ class Term:
     meaning: str
     on: Callable[[Sequence[DeviceConfig]], Measure]
     needs_time: bool = False
-    needs_cells: bool = False
     module: str = ""
 
 
@@ -164,9 +153,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
     return register
 
 
-def reward_measure(
-    name: str, meaning: str, *, needs_time: bool = False, needs_cells: bool = False
-) -> Callable[[Measure], Measure]:
+def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Measure], Measure]:
     """Register the decorated function as a term that is any function of counters and latencies.
 
     The function takes the `Totals` of n devices since their episodes began and returns what they have cost,
@@ -176,14 +163,13 @@ def reward_measure(
         name: by which objectives have it.
         meaning: what it measures, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
-        needs_cells: whether environments refuse it for devices whose cells do not wear out.
 
     Raises:
         SsdgymError: another module has registered a term of this name.
     """
 
     def register(measure: Measure) -> Measure:
-        _add(Term(name, meaning, lambda devices: measure, needs_time, needs_cells, measure.__module__))
+        _add(Term(name, meaning, lambda devices: measure, needs_time, measure.__module__))
         return measure
 
     return register
@@ -277,15 +263,6 @@ def _p99(totals: Totals) -> np.ndarray:
 @reward_term("levelling", "rise of the sum of squared erase counts, in those of a block: worn ones cost more")
 def _levelling(device: DeviceConfig) -> dict[str, float]:
     return {"erase_square_rise": 1 / device.geometry.sub_blocks_per_block}
-
-
-@reward_measure(
-    "remaining_life",
-    "erases of blocks that the device could do to its end with level wear, and no more",
-    needs_cells=True,
-)
-def _remaining_life(totals: Totals) -> np.ndarray:
-    return totals.lost_life().astype(np.float64)
 
 
 @reward_term("wear", "blocks erased")

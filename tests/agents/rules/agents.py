@@ -37,7 +37,7 @@ STREAMS = (
     "stream_holds_page",
 )
 WORN = ("log_wear_gap", "share", "wear", "valid_fraction", "log_age", "log_age_closed", "block_stream")
-DIE = ("idle_room", "idle_free", "idle_running", "idle_moves", "idle_since", "idle_last", "idle_mean")
+DIE = ("idle_room", "idle_space", "idle_running", "idle_moves", "idle_since", "idle_last", "idle_mean")
 
 CARDS: dict[str, dict[str, Any]] = {
     "victims": {
