@@ -39,12 +39,28 @@ def measure(config: SyntheticTraceConfig, seed: int) -> dict[str, int]:
     return columns
 
 
+def skew_of(config: SyntheticTraceConfig, seed: int) -> tuple[float, float]:
+    """Return the share of page writes on the hottest 1 % of the pages, and that of pages written once."""
+    source, parts = config.source(seed), []
+    while len(chunk := source.chunk()):
+        parts.append(_pages_of(chunk[chunk["op"] == WRITE]))
+    writes = np.sort(np.unique(np.concatenate(parts), return_counts=True)[1])[::-1]
+    top = np.interp(0.01 * len(writes), np.arange(len(writes) + 1), np.append(0, np.cumsum(writes)))
+    return float(top / writes.sum()), float(np.mean(writes == 1))
+
+
 def _mark(bits: npt.NDArray[np.uint8], records: Records) -> None:
+    page = _pages_of(records)
+    np.bitwise_or.at(bits, page >> 3, (1 << (page & 7)).astype(np.uint8))
+
+
+def _pages_of(records: Records) -> npt.NDArray[np.int64]:
+    """Return every page of every record."""
     first = records["offset_bytes"] // PAGE
     count = (records["offset_bytes"] + records["size_bytes"] - 1) // PAGE - first + 1
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    page = np.repeat(first, count) + number
-    np.bitwise_or.at(bits, page >> 3, (1 << (page & 7)).astype(np.uint8))
+    pages: npt.NDArray[np.int64] = np.repeat(first, count) + number
+    return pages
 
 
 def _ones(bits: npt.NDArray[np.uint8]) -> int:

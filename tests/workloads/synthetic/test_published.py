@@ -8,7 +8,7 @@ from ssdgym.config.loading import available, load_config
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.traces.statistics import summarize
 from tests.workloads.synthetic.configs import MIB, small
-from tests.workloads.synthetic.measuring import measure
+from tests.workloads.synthetic.measuring import measure, skew_of
 
 GIB = 1 << 30
 #: Millions of reads and of writes, GiB read, written, touched by reads, by writes: PEN (FAST 2018), table 2.
@@ -122,18 +122,15 @@ def test_traces_in_no_table_assume_their_bytes(name: str) -> None:
     assert not synthetic(name).published().keys() & {"bytes_read", "bytes_written", "unique_bytes_read"}
 
 
-def skew_of(name: str) -> tuple[float, float]:
-    """Return the share of page writes on the hottest 1 % of the pages, and that of pages written once."""
-    skew = summarize(synthetic(name).source(0)).skew.as_dict()
-    return skew["top_1_percent_share"], skew["written_once_share"]
-
-
 @pytest.mark.parametrize(
     ("name", "top_share", "once_share"), [("src2_0", 0.632, 0.264), ("mds_0", 0.620, 0.288)]
 )
 def test_the_skew_is_near_that_of_the_trace(name: str, top_share: float, once_share: float) -> None:
     """The figures are SmartGC's; the fit does not use them."""
-    assert skew_of(name) == (pytest.approx(top_share, abs=0.04), pytest.approx(once_share, abs=0.04))
+    assert skew_of(synthetic(name), 0) == (
+        pytest.approx(top_share, abs=0.04),
+        pytest.approx(once_share, abs=0.04),
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,7 +143,10 @@ def test_the_skew_is_near_that_of_the_trace(name: str, top_share: float, once_sh
 def test_where_the_skew_is_off_it_is_off_by_what_the_documentation_says(
     name: str, top_share: float, once_share: float
 ) -> None:
-    assert skew_of(name) == (pytest.approx(top_share, abs=0.01), pytest.approx(once_share, abs=0.01))
+    assert skew_of(synthetic(name), 0) == (
+        pytest.approx(top_share, abs=0.01),
+        pytest.approx(once_share, abs=0.01),
+    )
 
 
 def test_published__is_what_has_a_source() -> None:

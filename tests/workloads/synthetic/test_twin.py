@@ -41,15 +41,18 @@ def test_a_twin__of_a_synthetic_trace_with_memory_has_that_memory() -> None:
     assert twin.config.writes.replay_share > 0.3
 
 
-def test_a_twin__of_independent_requests_repeats_little() -> None:
-    twin = twin_of(small(reads={"requests": 2_000, "bytes": "8MiB", "unique_bytes": "4MiB"}))
-    assert abs(figures_of(twin.made)["life_correlation"]) < 0.15
+@pytest.fixture(scope="module")
+def independent() -> Twin:
+    return twin_of(small(reads={"requests": 2_000, "bytes": "8MiB", "unique_bytes": "4MiB"}))
 
 
-def test_a_twin__notes_what_is_measured_and_what_is_not() -> None:
-    twin = twin_of(small(reads={"requests": 2_000, "bytes": "8MiB", "unique_bytes": "4MiB"}))
-    assert twin.config.sources["writes.unique_bytes"] == "measured on the trace"
-    assert {"footprint_factor", "writes.replay_share", "size_decay"} <= twin.config.assumed.keys()
+def test_a_twin__of_independent_requests_repeats_little(independent: Twin) -> None:
+    assert abs(figures_of(independent.made)["life_correlation"]) < 0.15
+
+
+def test_a_twin__notes_what_is_measured_and_what_is_not(independent: Twin) -> None:
+    assert independent.config.sources["writes.unique_bytes"] == "measured on the trace"
+    assert {"footprint_factor", "writes.replay_share", "size_decay"} <= independent.config.assumed.keys()
 
 
 def test_a_trace_without_times_or_reads__has_a_twin() -> None:
