@@ -128,7 +128,7 @@ class Separated(Splitter):
     def split(self, first_line: int, block: bytes) -> Split:
         """See `Splitter`."""
         plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
-        is_unusual = self._known.has_more or plain[:1] == b" " or any(mark in plain for mark in self._unusual)
+        is_unusual = plain[:1] == b" " or any(mark in plain for mark in self._unusual)
         columns = None if is_unusual else self._at_once(plain)
         if columns is None:
             return super().split(first_line, block)
