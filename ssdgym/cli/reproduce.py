@@ -49,6 +49,9 @@ def reproduce(
         list[str] | None,
         typer.Option(help="A bar more: the paper's design where this agent decides; repeat for more."),
     ] = None,
+    learned: Annotated[
+        bool, typer.Option(help="Bars more: the rule found and the learned agents of the paper's suite.")
+    ] = False,
     seeds: Seeds = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[
@@ -70,9 +73,11 @@ def reproduce(
 
         ssdgym reproduce subftl --figure 8 --agent "stump(feature=sector_writes, cut=0.25)"
 
+        ssdgym reproduce pen --figure 13 --learned
+
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
     """
-    from ssdgym.experiments.papers.figures import figures, points_of, scale_of, with_bars
+    from ssdgym.experiments.papers.figures import figures, learned_agents, points_of, scale_of, with_bars
     from ssdgym.experiments.papers.report import claims_table, cost_lines
     from ssdgym.files import write_bytes
 
@@ -80,19 +85,18 @@ def reproduce(
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
     named = every or figure or workload
     found_figures = [one for one in figures(paper, figure, workload or ()) if named or one.is_of_the_paper]
-    if policy or agent:
-        more = [with_bars(one, policy or (), agent or ()) for one in found_figures]
+    agents = (*(agent or ()), *(learned_agents(paper) if learned else ()))
+    if policy or agents:
+        more = [with_bars(one, policy or (), agents) for one in found_figures]
         if more == found_figures:
-            raise SsdgymError(
-                f"--policy, --agent: these figures of {paper} have no bar of its own design; choose others"
-            )
+            raise SsdgymError(f"--policy, --agent, --learned: no figure here has a bar for {paper}'s design")
         found_figures = more
     chosen = [(one, scale_of(one, scale)) for one in found_figures]
     if workload:
         chosen = [(one, amount.model_copy(update={"workloads": tuple(workload)})) for one, amount in chosen]
     folder = out or Path("results/reproduce") / paper / scale
-    drawn = () if seeds is None else parse_seeds(seeds)
-    points = [points_of(one, amount, traces, volumes or "end_to_end", drawn) for one, amount in chosen]
+    playing = (traces, volumes or "end_to_end", () if seeds is None else parse_seeds(seeds))
+    points = [points_of(one, amount, *playing) for one, amount in chosen]
     found, failures = _run([point.run for own in points for point in own], folder, workers, quiet=as_json)
     reports, panels = [], []
     for (one, amount), own in zip(chosen, points, strict=True):

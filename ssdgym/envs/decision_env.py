@@ -82,15 +82,15 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     A preconditioned device: full, then overwritten by the workload until garbage collection is steady;
     made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
     page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
-    nothing. The first episode after `reset(seed=s)` is the one of seed `s`; `info["episode_seed"]` names
-    the seed that repeats any.
+    nothing; the others are in docs/preconditioning.md. The first episode after `reset(seed=s)` is the one of
+    seed `s`; `info["episode_seed"]` names the seed that repeats any.
 
     ## Episode End
     An episode runs until the host has written exactly `horizon` pages; it is then truncated and observed as
     if a decision were due (where no candidate could be chosen, candidate 0 is marked valid).
-    `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier where its
-    workload does. It is terminated only where the cells of its device wear out and it comes to the end of
-    its life; `info["end_of_life"]` is true then.
+    `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier where the last
+    request of its workload has completed. It is terminated only where the cells of its device wear out and
+    it comes to the end of its life; `info["end_of_life"]` is true then.
 
     ## Arguments
     The page of an environment has its own, and its defaults where they differ. `training:wa` and

@@ -326,7 +326,7 @@ AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
 #: The devices of an environment that has one of each size.
 SIZES = ("small", "paper")
 #: Host pages of an episode are fewer than this.
-_LONGEST_EPISODE = 2**62
+LONGEST_EPISODE = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,14 +365,14 @@ class Options(ABC):
             raise SsdgymError("size chooses among the devices of a paper's task; leave it out here.")
         for name, minimum in (("horizon", 1), ("warmup", 0)):
             value = getattr(self, name)
-            if not is_whole(value) or not minimum <= value < _LONGEST_EPISODE:
+            if not is_whole(value) or not minimum <= value < LONGEST_EPISODE:
                 raise SsdgymError(
                     f"{name} must be a whole number of host pages from {minimum} up, not {value!r}."
                 )
-        if (how := self.how_preconditioned).is_the_runs_own:
+        if self.how_preconditioned.kind == "until_gc":
             raise SsdgymError(
-                f"preconditioning {how.kind} is for runs of a policy; an environment takes none, fill, "
-                "uniform or workload."
+                "preconditioning until_gc writes under the measured policy, which an environment lacks; take "
+                "until_gc_greedy."
             )
         seed_number(self.preconditioning_seed, "preconditioning_seed")
         for name, known in (("at_end", AT_END), ("invalid", INVALID)):

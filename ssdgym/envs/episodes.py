@@ -345,7 +345,9 @@ class Episodes:
         while others:
             hungry, ended = batch.stopped(which)
             again = {int(i): self._end_warmup(int(i)) for i in ended}
-            again |= {int(i): self._feed(int(i)) for i in hungry}
+            for i in hungry:
+                self._feed(int(i))
+            again |= dict.fromkeys(map(int, hungry), True)
             over += [i for i, goes_on in again.items() if not goes_on]
             which = np.array([i for i, goes_on in again.items() if goes_on], np.int64)
             others = batch.step(which, rewarded) if len(which) else 0
@@ -357,7 +359,7 @@ class Episodes:
         """Begin the measured part of a device at its horizon; return false if its episode is over."""
         batch, k = self._places[i]
         self.died[i] = is_over(batch.state, k)
-        self.over[i] = self.died[i] or not self._warming_up[i]
+        self.over[i] = self.died[i] or self._requests[i] is None or not self._warming_up[i]
         if self._warming_up[i]:
             self._begin_measuring(i)
         if self.over[i]:
@@ -372,20 +374,17 @@ class Episodes:
         reset_metrics(batch.state, k)
         self.reward.start(self._totals, i)
 
-    def _feed(self, i: int) -> bool:
-        """Give device `i` its next requests; return false if there are none."""
+    def _feed(self, i: int) -> None:
+        """Give device `i` its next requests or, where there are none, let it complete those under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
         batch, k = self._places[i]
         if len(chunk):
             batch.feed(k, chunk)
-            return True
-        if self._warming_up[i]:
-            self._begin_measuring(i)
-        self.over[i] = True
-        batch.observe(np.array([i]))
-        return False
+        else:
+            self._requests[i] = None
+            batch.set_horizon(k, 0)
 
     # -- looking
 

@@ -141,11 +141,11 @@ def make_steady(
 def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> int:
     """Write the pages that a workload reads before it writes or trims them; return how many.
 
-    They are written once each, in the order in which they are read first, under the simulator's own policy.
-    The workload, which has an end, is played with the same seed afterwards.
+    They are written once each, in the order in which they are read first, under the simulator's policy or,
+    without one, the usual one. The workload, which has an end, is played with the same seed afterwards.
     """
     require_new(sim, "precondition")
-    with _beforehand(sim, sim.policy, seed_of(sim)):
+    with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy), seed_of(sim)):
         sim.proceed(_of_what_is_read(sim, workload, seed))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()

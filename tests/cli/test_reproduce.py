@@ -43,7 +43,7 @@ def test_workload__no_figure_plays_it__refused(refusal: Callable[..., str]) -> N
 
 def test_policy__of_figures_without_the_papers_own_design__refused(refusal: Callable[..., str]) -> None:
     said = refusal("reproduce", "subftl", "--figure", "2", "--policy", "greedy")
-    assert "these figures of subftl have no bar of its own design" in said
+    assert "no figure here has a bar for subftl's design" in said
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def _words(metric: str) -> str:
 _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("policy", lambda row: Entry(row.name)),
     ("rank", lambda row: NOTHING if row.rank is None else Entry(str(row.rank), number=row.rank)),
-    ("kind", lambda row: _kind(row)),
+    ("kind", lambda row: Entry(row.kind + (f", {len(row.policies)} seeds" if row.policies[1:] else ""))),
     ("score [95 %]", lambda row: _interval(row.score, _short)),
     ("× best pair [95 %]", lambda row: _interval(row.ratio, _short)),
     ("× best rival [95 %]", lambda row: _interval(row.rivals, _short)),
@@ -96,7 +96,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("better [95 %]", lambda row: _interval(row.improvement, "{:.0%}".format)),
     ("won", lambda row: NOTHING if row.rank is None else Entry(str(row.won), number=row.won)),
     ("multiply-adds", lambda row: _multiply_adds(row)),
-    ("bytes", lambda row: _bytes(row)),
+    ("bytes", lambda row: NOTHING if row.size is None else _count(row.size.weight_bytes)),
 )
 #: What stands under a heading, without the interval, where it does not say so itself.
 MEANINGS = {
@@ -167,11 +167,6 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'s' * (number != 1)}"
 
 
-def _kind(row: Row) -> Entry:
-    seeds = len(row.policies)
-    return Entry(f"{row.kind}, {seeds} seeds" if seeds > 1 else row.kind)
-
-
 def _interval(found: Interval | None, text: Callable[[float], str]) -> Entry:
     return NOTHING if found is None else Entry.of(found.value, found.low, found.high, text)
 
@@ -193,10 +188,8 @@ def _multiply_adds(row: Row) -> Entry:
     return Entry(f"{row.size.multiply_adds:,}{each}", number=row.size.multiply_adds)
 
 
-def _bytes(row: Row) -> Entry:
-    if row.size is None:
-        return NOTHING
-    return Entry(f"{row.size.weight_bytes:,}", number=row.size.weight_bytes)
+def _count(number: int) -> Entry:
+    return Entry(f"{number:,}", number=number)
 
 
 def tasks_table(board: SuiteBoard) -> Table:
@@ -284,12 +277,8 @@ def _without_notes(table: Table, headings: Collection[str]) -> Table:
     )
 
 
-def markdown_board(board: Leaderboard) -> str:
-    """Return all tables as Markdown, each with a heading and a caption."""
-    return "\n".join(_markdown_lines(board))
-
-
-def _markdown_lines(board: Leaderboard) -> Iterator[str]:
+def markdown_board(board: Leaderboard) -> Iterator[str]:
+    """Yield the lines of all tables as Markdown, each with a heading and a caption."""
     yield "# Leaderboard"
     for suite in board.suites:
         yield ""
@@ -336,7 +325,7 @@ TEMPLATE = "leaderboard.html.j2"
 def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
     """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`."""
     texts = {
-        "md": markdown_board(board),
+        "md": "\n".join(markdown_board(board)),
         "html": html_board(board),
         "json": f"{board.model_dump_json(indent=1)}\n",
     }

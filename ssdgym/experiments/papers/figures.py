@@ -13,7 +13,7 @@ from ssdgym.config.fields import with_changes
 from ssdgym.config.geometry import CapacityConfig
 from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.leaderboard.suites import load_suite
+from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.samples import Place, Point
@@ -172,6 +172,19 @@ def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[st
     return figure.model_copy(update=added | {"ftls": ftls})
 
 
+def learned_agents(paper: str) -> tuple[str, ...]:
+    """Return the rules found for a paper's decision, and the first agent of each learned entry."""
+    suite = _suite_of(paper)
+    found = (*suite.rules, *(entry.agents[0] for entry in suite.agents if entry.agents))
+    if not found:
+        raise SsdgymError(f"--learned: no agent has learned the decision of {paper}; name one by --agent")
+    return found
+
+
+def _suite_of(paper: str) -> SuiteConfig:
+    return load_suite(paper.replace("-", "_"))
+
+
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
     """Return the part of a figure with this number: all of it, one panel or nothing."""
     if number in (None, figure.figure):
@@ -235,9 +248,9 @@ def _points_on(
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
                     ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
                     ftl |= _under("ftl.", changes)
-                    own_policy, agent = ftl.pop("policy", policy), {}
+                    own_policy, agent = ftl.pop("policy", policy), dict[str, Any]()
                     if series in figure.agents:
-                        agent = _agent(figure, series, length)
+                        agent = {"agent": series, "environment": _suite_of(figure.paper).environment}
                     points += [
                         Point(
                             Place(series, name, variant),
@@ -258,16 +271,6 @@ def _points_on(
                         for seed in (drawn if draws(figure, played) else (1,))
                     ]
     return points
-
-
-def _agent(figure: FigureConfig, name: str, length: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a run whose decisions an agent takes."""
-    if length.get("host_pages") is None:
-        raise SsdgymError(
-            f"--agent {name}: figure {figure.figure} of {figure.paper} plays whole traces, and an agent "
-            "needs a number of host pages; give a policy, or choose another figure by --figure"
-        )
-    return {"agent": name, "environment": load_suite(figure.paper.replace("-", "_")).environment}
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:

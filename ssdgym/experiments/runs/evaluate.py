@@ -42,7 +42,8 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     """Return the indices of the runs that go together: those of one agent that differ only in the seed.
 
     A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
-    in one vector environment; a compiled policy gains nothing from company.
+    in one vector environment, unless each preconditions its device by itself; a compiled policy gains nothing
+    from company.
     """
     groups: dict[Any, list[int]] = {}
     for index, run in enumerate(runs):
@@ -50,7 +51,8 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
             *map(repr, (run.device, run.workload, run.environment)),
             *(run.ftl, run.agent, run.host_pages, run.warmup, run.preconditioning),
         )
-        groups.setdefault(together if run.agent else index, []).append(index)
+        is_alone = not run.agent or read_preconditioning(run.preconditioning).is_the_runs_own
+        groups.setdefault(index if is_alone else together, []).append(index)
     return list(groups.values())
 
 
@@ -222,16 +224,15 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 "repeated: leave out sample_pages"
             )
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
-        counted = run.host_pages is not None and run.requests is None and run.day_requests is None
-        if run.preconditioning in REPEATING or read_preconditioning(run.preconditioning).is_the_runs_own:
+        if run.preconditioning in (*REPEATING, "until_gc"):
             raise SsdgymError(
                 f"{run.agent}: an agent plays an environment, which has no preconditioning "
-                f"{run.preconditioning}: set it to none, fill, uniform or workload"
+                f"{run.preconditioning}: set another one, such as reads or until_gc_greedy"
             )
-        if not counted:
+        if run.requests is not None or run.day_requests is not None:
             raise SsdgymError(
-                f"{run.agent}: an agent is evaluated for a number of host pages: set host_pages, and neither "
-                "requests nor day_requests"
+                f"{run.agent}: an agent plays a number of host pages or a workload to its end: leave out "
+                "requests and day_requests"
             )
         _check_agent(run)
     workloads = {}

@@ -15,6 +15,7 @@ from ssdgym.agents.playing.files import source_of
 from ssdgym.agents.training.config import EnvironmentConfig, check_arguments, thread_arguments
 from ssdgym.config.device import read_preconditioning
 from ssdgym.engine.compiler.cache import engine_hash
+from ssdgym.envs.decisions import LONGEST_EPISODE
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import REPEATING, RunSpec, ftl_changes, ftl_label, spec_of, spec_text
@@ -186,6 +187,7 @@ _OF_THE_RUN = (
     "horizon",
     "warmup",
     "preconditioning",
+    "preconditioning_seed",
     "autoreset_mode",
 )
 
@@ -197,10 +199,11 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
     same kind; any other plays the one that the runs name.
     """
     first = runs[0]
-    assert first.agent is not None and first.host_pages is not None
+    assert first.agent is not None
     started = time.perf_counter()
     source = source_of(first.agent, trust=first.trust)
     config = environment_of(source, first.environment)
+    drawn_by_the_run = read_preconditioning(first.preconditioning).is_the_runs_own
     environment = gym.make_vec(
         config.id,
         num_envs=len(runs),
@@ -212,22 +215,23 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         # What a policy plays in the same run, to be compared with it.
         workload=load_workload(first.workload).with_start("first"),
         at_end="truncate",
-        horizon=first.host_pages,
+        horizon=first.host_pages or LONGEST_EPISODE - 1,
         warmup=first.warmup,
         preconditioning=first.preconditioning,
+        preconditioning_seed=first.seed if drawn_by_the_run else PRECONDITIONING_SEED,
         autoreset_mode=AutoresetMode.NEXT_STEP,
     )
     try:
         metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
     finally:
         environment.close()
+    least = first.host_pages or 0
     written = min(
-        first.host_pages if found.get("end_of_life") else found["host_pages_written"]
-        for found in metrics.values()
+        least if found.get("end_of_life") else found["host_pages_written"] for found in metrics.values()
     )
-    if written < first.host_pages:
+    if written < least:
         raise SsdgymError(
-            f"the workload ended after {written} of {first.host_pages} host pages; give it more requests or "
+            f"the workload ended after {written} of {least} host pages; give it more requests or "
             "loops, or ask for fewer host pages."
         )
     seconds = (time.perf_counter() - started) / len(runs)

@@ -67,8 +67,8 @@ class RunSpec:
             workload is played until something has been collected; the next time is measured.
             `reads_repeat`: as `repeat`, after `reads`.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
-            the name of a baseline (`ssdgym.agents.playing.files`). It needs a number of `host_pages` and
-            a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
+            the name of a baseline (`ssdgym.agents.playing.files`). It plays a number of `host_pages` or the
+            whole workload, after any preconditioning that does not depend on the measured policy.
         environment: that the agent plays, where it comes without one; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that comes with the agent, or with rules of a policy, may be executed.
         objective: what that agent was trained for.

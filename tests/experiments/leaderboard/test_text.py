@@ -31,7 +31,11 @@ def printed(board: Leaderboard) -> str:
     return " ".join(capture.get().split())
 
 
-@pytest.mark.parametrize("text", [printed(BOARD), markdown_board(BOARD)], ids=["terminal", "markdown"])
+def markdown(board: Leaderboard) -> str:
+    return "\n".join(markdown_board(board))
+
+
+@pytest.mark.parametrize("text", [printed(BOARD), markdown(BOARD)], ids=["terminal", "markdown"])
 def test_losses__come_first(text: str) -> None:
     assert text.index("Where learned policies lose") < text.index("made: standings")
     assert "best fixed pair, midas, on how many of the 2 tasks: cost_benefit+dac on 0, ours on 1." in text
@@ -41,11 +45,11 @@ def test_losses__come_first(text: str) -> None:
 def test_losses__without_any__a_sentence_says_so() -> None:
     suite = made_board().model_copy(update={"losses": ()})
     board = BOARD.model_copy(update={"suites": (suite,)})
-    for text in (printed(board), markdown_board(board)):
+    for text in (printed(board), markdown(board)):
         assert "cost_benefit+dac on 0, ours on 0." in text
     fixed = tuple(row for row in suite.rows if row.kind != "learned")
     board = BOARD.model_copy(update={"suites": (suite.model_copy(update={"rows": fixed}),)})
-    assert "No policy of this suite has learned." in markdown_board(board)
+    assert "No policy of this suite has learned." in markdown(board)
 
 
 def test_losses__on_a_terminal__the_worst_and_how_many_more() -> None:
@@ -55,7 +59,7 @@ def test_losses__on_a_terminal__the_worst_and_how_many_more() -> None:
 
 
 def test_markdown__has_every_entry_with_its_source_and_every_task() -> None:
-    text = markdown_board(BOARD)
+    text = markdown(BOARD)
     for row in BOARD.suites[0].rows:
         assert f"| {row.name} |" in text and row.source in text
     assert "| zipf99 | tiny | 2.400 | 1.100 | 1.700 | ours | 2.100 | 1.700 |" in text
@@ -75,7 +79,7 @@ def test_markdown__names_of_others__are_no_html_and_no_columns() -> None:
     rows = tuple(row.model_copy(update={"name": evil, "kind": "learned"}) for row in suite.rows)
     changed = suite.model_copy(update={"suite": evil, "description": evil, "rows": rows, "losses": ()})
     board = BOARD.model_copy(update={"suites": (changed,)})
-    for text in (summary(board), markdown_board(board)):
+    for text in (summary(board), markdown(board)):
         assert "&lt;script>" in text and "<" not in text and "](" not in text
         tables = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
         assert tables and all(line.endswith(" |") for line in tables)

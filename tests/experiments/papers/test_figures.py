@@ -13,7 +13,7 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
-from ssdgym.experiments.papers.figures import figures, papers, points_of, scale_of, with_bars
+from ssdgym.experiments.papers.figures import figures, learned_agents, papers, points_of, scale_of, with_bars
 from ssdgym.experiments.papers.report import device_lines, paths_of
 from ssdgym.experiments.papers.samples import Place
 from ssdgym.experiments.runs.evaluate import check_runs
@@ -375,10 +375,20 @@ def test_with_bars__of_policies__are_policies() -> None:
     assert {point.run.policy for point in points} == {*figure.policies, "ippbe(limit=8)"}
 
 
-def test_with_bars__agent_on_whole_traces__says_why() -> None:
-    more = with_bars(figures("ippbe", "9")[0], [], ["random_action"])
-    with pytest.raises(SsdgymError, match="--agent random_action: figure 9 of ippbe plays whole traces"):
-        points_of(more, scale_of(more, "smoke"), None)
+def test_learned__the_rules_found_and_the_first_of_each_trained_agent() -> None:
+    stump = "stump(feature=sector_writes, cut=0.25)"
+    assert learned_agents("subftl") == (stump, "subftl-v2-seed1")
+    assert learned_agents("pen")[-1] == "pen-v1-seed1"
+    with pytest.raises(SsdgymError, match="--learned: no agent has learned the decision of block-size; name"):
+        learned_agents("block-size")
+
+
+@pytest.mark.parametrize(("paper", "number"), [("ippbe", "12"), ("pen", "13"), ("speedupgc", "11")])
+def test_with_bars__agents_play_whole_traces(paper: str, number: str) -> None:
+    more = with_bars(figures(paper, number)[0], [], ["random_action"])
+    played = [one.run for one in points_of(more, scale_of(more, "smoke"), None) if one.run.agent]
+    assert played and all(run.host_pages is None for run in played)
+    check_runs(played)
 
 
 def test_with_bars__where_there_can_be_none__stays_as_it_is() -> None:

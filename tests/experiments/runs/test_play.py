@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,49 @@ def test_play__seeds_are_played_in_order_whatever_their_company(
     assert together[1] == alone[0] != together[0]
 
 
-def test_check__an_agent_needs_a_number_of_host_pages() -> None:
-    with pytest.raises(SsdgymError, match="agent.zip: an agent is evaluated for a number of host pages"):
-        check_runs([RunSpec("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"))])
+@pytest.mark.parametrize("kind", ["workload", "reads", "until_gc_greedy", "reads_until_gc_greedy"])
+def test_play__a_whole_trace__as_the_policy_does_after_the_same_preconditioning(
+    monkeypatch: pytest.MonkeyPatch, agent: Path, tmp_path: Path, kind: str
+) -> None:
+    monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    pages = np.random.default_rng(0).integers(0, 700, 6000)
+    lines = (
+        f"{1000 + n},h,0,{'Read' if n % 3 else 'Write'},{p * 4096},4096,1\n" for n, p in enumerate(pages)
+    )
+    path = tmp_path / "mixed.csv"
+    path.write_text("".join(lines))
+
+    def whole(agent: Path | None) -> list[RunSpec]:
+        workload = {"kind": "trace", "path": str(path), "loops": 3}
+        ftl = (("queue_depth", 4),)
+        changes = {"host_pages": None, "warmup": 0, "preconditioning": kind, "ftl": ftl}
+        return [replace(run, **changes) for run in runs(agent, workload=workload)]
+
+    learned = run_all(whole(agent), workers=1)
+    assert learned == run_all(whole(None), workers=1)
+    assert all(result.metrics["requests"] == 18_000 for result in learned)
+    assert replay(learned, [2], "results.csv")[0].measured == learned[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "workload zipf99 never ends: set host_pages or requests"),
+        ({"requests": 9}, "agent.zip: an agent plays a number of host pages or a workload to its end: leave"),
+        (
+            {"host_pages": 9, "preconditioning": "until_gc"},
+            "agent.zip: an agent plays an environment, which has no preconditioning until_gc: set another",
+        ),
+        (
+            {"preconditioning": "reads_repeat"},
+            "agent.zip: an agent plays an environment, which has no preconditioning reads_repeat: set",
+        ),
+    ],
+)
+def test_check__what_no_environment_plays(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SsdgymError, match=sentence):
+        check_runs([RunSpec("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"), **fields)])
 
 
 def own_runs(agent: str, **fields: Any) -> list[RunSpec]:
@@ -141,13 +182,6 @@ def test_play__on_devices_preconditioned_as_the_run_says() -> None:
     )
     for one, other in zip(filled, steady, strict=True):
         assert one.metric("relocated_pages") != other.metric("relocated_pages")
-
-
-@pytest.mark.parametrize("kind", ["until_gc", "reads", "repeat"])
-def test_check__preconditioning_that_no_environment_has__is_refused(kind: str) -> None:
-    message = f"random_action: an agent plays an environment, which has no preconditioning {kind}: set it to"
-    with pytest.raises(SsdgymError, match=message):
-        check_runs(own_runs("random_action", preconditioning=kind))
 
 
 def test_play__agent_that_returns_something_else__is_told(own_module: str) -> None:
