@@ -155,7 +155,7 @@ def _only_imports(
         ),
     ] = None,
 ) -> None:
-    """Have nothing but the option of every command."""
+    """Declare the option that every command has."""
 
 
 def _refuse(sentence: str) -> int:

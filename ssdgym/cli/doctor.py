@@ -36,7 +36,7 @@ _FAMILIES = {
 
 
 def _use_every_entry(device: str, environments: tuple[str, ...], *, quiet: bool) -> None:
-    """Run a small device untimed and in time, and take one step in each environment."""
+    """Run a small device without time and with it, and take one step in each environment."""
     import gymnasium as gym
 
     from ssdgym.simulator import Simulator

@@ -64,8 +64,8 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
     runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
-    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder. claims.csv
-    has the claims as a table, in the folder of each figure, too.
+    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder. claims.csv,
+    in that folder and in the folder of each figure, has the claims as a table.
 
     Examples:
 

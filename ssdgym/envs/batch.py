@@ -318,7 +318,7 @@ class Batch:
         return partial(_metrics_of, self._measured, row, self.devices[k], lost)
 
     def feed(self, k: int, requests: np.ndarray) -> None:
-        """Make requests, as many as there is room for at most, the input of device `k`."""
+        """Copy requests, at most as many as there is room for, into the input of device `k`."""
         i = self.numbers[k]
         # As bytes: numpy copies records with padding field by field.
         self._shared.requests[i, : len(requests)].view(np.uint8)[:] = requests.view(np.uint8)

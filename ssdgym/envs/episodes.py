@@ -227,7 +227,7 @@ class Episodes:
         return self.workloads.index(workload)
 
     def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
-        """Begin an episode in devices `which`, each of its own seed, and run it to its first decision.
+        """Begin an episode in devices `which`, each with its seed, and run it to its first decision.
 
         An episode is a function of its seed: the workload's draws, the choice among several workloads, and
         the device's own random draws.
@@ -261,7 +261,7 @@ class Episodes:
         return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
-        """Return the start of a device under a workload, made once, as a row of its batch."""
+        """Return the preconditioned device for a workload as a row of its batch; it is made once."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]

@@ -117,7 +117,7 @@ _MOST_WITHOUT_WRITE = 1 << 22
 
 
 def named_workloads(source: Any) -> list[Any]:
-    """Return workloads as they are named, one or several, a split of a suite by all that it has.
+    """Return the workloads that are named: one, several, or all workloads of a split of a suite.
 
     Raises:
         SsdgymError: there is no such suite, or the split is not for agents to see.

@@ -217,7 +217,7 @@ class Reward:
         self._won[i] = totals.pages_won()[i] if self._pays[0] else 0
 
     def _pages_won(self, totals: Totals) -> np.ndarray:
-        """Return the pages won where they are paid for; devices of other families count none."""
+        """Return the pages reclaimed, in families whose rewards pay for them; 0 in others."""
         return totals.pages_won() if self._pays[0] else np.zeros(len(self._won), np.int64)
 
     def clear(self, which: Any = slice(None)) -> None:
