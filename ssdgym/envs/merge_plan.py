@@ -75,13 +75,13 @@ class MergePlanEnv(DecisionEnv):
     """Choose how the blocks of a bundle are merged.
 
     ## Description
-    On devices of `ftl.mapping: block` pages are mapped by the block. Pages that are
-    written again go to further blocks; when these are full, or free blocks are wanted, the blocks of a
-    *bundle* (a logical block, or a superblock) are merged. A *Merge* copies what is valid elsewhere and erases whole blocks. An *M-Merge*
-    erases only the parts of blocks in which pages are invalid: valid pages of such a part leave it before,
-    and come back behind. Small parts cost few copies and many erases, each of which takes nearly as long as
-    that of a block, wears what it erases and disturbs what is beside. What is not said here is as in every
-    environment (`ssdgym.envs.DecisionEnv`).
+    On devices of `ftl.mapping: block` pages are mapped by the block. Pages that are written again go to
+    further blocks; when these are full, or free blocks are wanted, the blocks of a *bundle* (a logical
+    block, or a superblock) are merged. A *Merge* copies what is valid elsewhere and erases whole blocks.
+    An *M-Merge* erases only the parts of blocks in which pages are invalid: valid pages of such a part
+    leave it before, and come back behind. Small parts cost few copies and many erases, each of which
+    takes nearly as long as that of a block, wears what it erases and disturbs what is beside. What is not
+    said here is as in every environment (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
     `Discrete(L + 3)` with L = log2 of `geometry.sub_blocks_per_block`, that of the device where it is
