@@ -6,12 +6,13 @@ share of the yardstick can be compared between machines.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import floor, log10
 from pathlib import Path
@@ -48,6 +49,7 @@ Announce = Callable[[str], None]
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
 STARTS = ("cold compile", "warm start")
+_SPREAD = {"median": "median", "low": "min", "high": "max"}
 _DEVICES = 64
 #: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
 _POLICIES = (
@@ -85,19 +87,50 @@ def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
             announce(name)
             for _ in range(times):
                 started = time.perf_counter()
-                done = subprocess.run(
-                    [sys.executable, "-c", _FIRST_STEP], capture_output=True, text=True, env=variables
-                )
-                if done.returncode:
-                    raise SsdgymError(
-                        f"a fresh process took no step ({done.stderr.strip().splitlines()[-1]})."
-                    )
+                _printed([sys.executable, "-c", _FIRST_STEP], "a fresh process took no step", env=variables)
                 seconds = time.perf_counter() - started
                 rows.append({"name": f"{name}, to the first step", "unit": "s", "value": seconds})
     found = pd.DataFrame(rows).groupby(["name", "unit"], sort=False)
-    table = found["value"].agg(median="median", low="min", high="max")
+    table = found["value"].agg(**_SPREAD)
     table["share"] = table["median"] / found["yardstick"].median()
     return table.reset_index()
+
+
+def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
+    """Measure another clone and the sources that run in turns, each run a process of the clone's own Python.
+
+    Returns:
+        A row for each measurement that both have: name, unit, medians of both, median, low and high of their
+        ratio in the same turn, and whether the sources that run were slower in every turn.
+
+    Raises:
+        SsdgymError: the clone has no Python, or cannot be measured.
+    """
+    pythons = {"other": clone / ".venv" / "bin" / "python", "here": Path(sys.executable)}
+    options = ["-m", "ssdgym.bench", "--repeats", "1", "--start" if start else "--no-start", "--json"]
+    rows = []
+    for turn in range(turns):
+        for side, python in pythons.items():
+            announce(f"{side}, turn {turn + 1} of {turns}")
+            printed = _printed([str(python), *options], f"--against {clone}: {python} cannot measure")
+            rows += [{**row, "turn": turn, "side": side} for row in json.loads(printed)]
+    both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="median").dropna()
+    both = both.reindex(pd.unique(pd.Series([row["name"] for row in rows])), level="name")
+    found = both.assign(ratio=both["here"] / both["other"]).groupby(["name", "unit"], sort=False)
+    table = found[["other", "here"]].median().join(found["ratio"].agg(**_SPREAD)).reset_index()
+    table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
+    return table
+
+
+def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
+    """Return what a command prints; raise an error that begins with `failure` if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **options)
+    except OSError as error:
+        raise SsdgymError(f"{failure} ({error.strerror}); make a virtual environment there.") from error
+    if done.returncode:
+        raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
+    return done.stdout
 
 
 def _rate(work: Work) -> float:
@@ -287,14 +320,17 @@ def bench(
         typer.Option(help="Markdown page with the marks of a bench that gets the table; repeat."),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="PAGE", help="Compare with the table in a Markdown page.")
+        Path | None,
+        typer.Option(
+            metavar="CLONE", help="Measure in turns with another clone, by the Python of its .venv."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
     Each rate stands beside a yardstick, a kernel that only touches memory: its share of the yardstick can be
-    compared between machines. With --against, what is slower than the table by more than its spread is red.
+    compared between machines. With --against, what was slower in every turn is red.
 
     Examples:
 
@@ -302,22 +338,20 @@ def bench(
 
         python -m ssdgym.bench --update docs/performance.md
 
-        python -m ssdgym.bench --against docs/performance.md --no-start
+        python -m ssdgym.bench --against ../before --no-start
     """
-    before = read_table(against) if against else {}
+    if against and update:
+        raise SsdgymError("--against and --update are two tables; give one of them.")
     compile_note(quiet=as_json)
-    found = measure(
-        repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json)
-    )
+    how = partial(measure_against, against) if against else measure
+    found = how(repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json))
     if as_json:
         print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
+    elif against:
+        columns = ["other", "here", "here / other", "low", "high", ""]
+        print_table(["measurement"], columns, [_turns_row(item) for item in found.itertuples()])
     else:
-        rows: list[list[str | Text]] = [[*row] for row in table_rows(found)]
-        for row in rows if against else ():
-            old = before.get(str(row[0]), ["-"] * 4)
-            row += [*old[:3], Text("slower", "red") if is_slower([*map(str, row[1:])], old) else ""]
-        more = ["in the page", "low", "high", ""] if against else []
-        print_table([HEADINGS[0]], [*HEADINGS[1:], *more], rows)
+        print_table([HEADINGS[0]], HEADINGS[1:], table_rows(found))
     for page in update or ():
         write_table(page, found)
         progress_note(str(page), quiet=as_json)
@@ -334,30 +368,16 @@ def table_rows(found: pd.DataFrame) -> list[list[str]]:
     return rows
 
 
-def is_slower(new: list[str], old: list[str]) -> bool:
-    """Return whether the median of a row, its name left out, is beyond the spread of the same row before."""
-    if old[0] == "-":
-        return False
-    value, low, high = (float(text.split()[0].replace(",", "")) for text in (new[0], *old[1:3]))
-    return value > high if new[0].endswith(" s") else value < low
+def _turns_row(item: Any) -> list[str | Text]:
+    values = [_rounded(number, 3) for number in (item.other, item.here)]
+    ratios = [f"{ratio:.3f}" for ratio in (item.median, item.low, item.high)]
+    return [f"{item.name}, {item.unit}", *values, *ratios, Text("slower" if item.slower else "", "red")]
 
 
 def write_table(page: Path, found: pd.DataFrame) -> Path:
     """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
     rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *table_rows(found)]
     return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
-
-
-def read_table(page: Path) -> dict[str, list[str]]:
-    """Return the rows of the table between `BEGIN` and `END` of a Markdown page, by name."""
-    try:
-        text = page.read_text(encoding="utf-8").partition(f"{BEGIN}\n")[2].partition(END)[0]
-    except (OSError, UnicodeDecodeError) as error:
-        raise SsdgymError(f"{page}: cannot be read; correct the path.") from error
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
-    if not rows:
-        raise SsdgymError(f"{page}: has no table of measurements; write one by --update.")
-    return {name: row for name, *row in rows}
 
 
 def _rounded(number: float, digits: int) -> str:

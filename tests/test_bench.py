@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -78,57 +79,38 @@ def test_page__shows_a_table_of_measurements(page: Path) -> None:
     assert set(names) <= {*bench.rates(Path()), *(f"{start}, to the first step" for start in bench.STARTS)}
 
 
-# Against the table of a page.
-
-OLD = pd.DataFrame(
-    [("much", "pages/s", 15e6, 13e6, 16e6, 0.3), ("start", "s", 0.8, 0.7, 0.9, float("nan"))],
-    columns=["name", "unit", "median", "low", "high", "share"],
-)
+# Against another clone.
 
 
-@pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A page with a table of measurements, which are made anew in no time."""
-    path = tmp_path / "page.md"
-    path.write_text(f"{BEGIN}\n{END}\n")
-    write_table(path, OLD)
-    monkeypatch.setattr(bench, "measure", lambda repeats, *, start, announce: FOUND)
-    return path
+def test_against__another_clone_in_turns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A clone whose Python prints one row; that of the sources that run prints it, too, and one more."""
+    rates = tmp_path / "rates"
+    rates.write_text("2 6 4 6")  # other, here, other, here
+
+    def python(path: Path, *names: str) -> Path:
+        path.parent.mkdir(parents=True)
+        rows = [
+            {"name": name, "unit": unit, "median": 0}
+            for name, unit in zip(names, ["s"] * len(names), strict=True)
+        ]
+        path.write_text(
+            f"#!{sys.executable}\nimport json, pathlib\nrates = pathlib.Path({str(rates)!r})\n"
+            f"first, *rest = rates.read_text().split()\nrates.write_text(' '.join(rest))\n"
+            f"print(json.dumps([{{**row, 'median': int(first)}} for row in {rows!r}]))\n"
+        )
+        path.chmod(0o755)
+        return path
+
+    python(tmp_path / "clone" / ".venv" / "bin" / "python", "start")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench.sys, "executable", str(python(tmp_path / "own" / "python", "start", "new")))
+        assert main(["--against", str(tmp_path / "clone"), "--repeats", "2"], app) == 0
+    found = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "start, s 3.00 6.00 2.250 1.500 3.000 slower" in found
+    assert not any("new" in line for line in found)
 
 
-def test_read_table__reads_what_was_written(page: Path) -> None:
-    assert bench.read_table(page) == {name: row for name, *row in bench.table_rows(OLD)}
-
-
-@pytest.mark.parametrize(
-    ("unit", "value", "is_slower"),
-    [
-        ("pages/s", "12,999", True),
-        ("pages/s", "13,000", False),
-        ("s", "17,001", True),
-        ("s", "17,000", False),
-    ],
-)
-def test_slower__is_what_lies_beyond_the_spread(unit: str, value: str, is_slower: bool) -> None:
-    old = [f"15,000 {unit}", "13,000", "17,000", "0.5"]
-    assert bench.is_slower([f"{value} {unit}", "0", "99,999", "0.5"], old) is is_slower
-
-
-def test_against__marks_what_is_slower_than_the_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--against", str(page)], app) == 0
-    slower = {
-        line.split()[0]: "slower" in line for line in capsys.readouterr().out.splitlines() if line.strip()
-    }
-    assert slower["much"] and not slower["start"]
-
-
-@pytest.mark.parametrize(("text", "said"), [(None, "cannot be read"), ("# Page", "has no table of meas")])
-def test_against__a_page_without_a_table__refused(
-    text: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "page.md"
-    if text:
-        path.write_text(text)
-    assert main(["--against", str(path)], app) == WRONG_INPUT
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.count("\n") == 1 and said in shown.err
+def test_against__what_has_no_python__refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--against", str(tmp_path)], app) == WRONG_INPUT
+    said = capsys.readouterr().err
+    assert f"--against {tmp_path}: " in said and "No such file or directory" in said

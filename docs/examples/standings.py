@@ -65,9 +65,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--read", type=Path, default=DOCS / "leaderboard" / "leaderboard.json")
     parser.add_argument("--out", type=Path, default=DOCS / "pictures", help="folder")
+    parser.add_argument("--name", default="standings", help="of the pictures; -light and -dark follow it")
     chosen = parser.parse_args()
     for look in LOOKS:
-        print(draw(read_board(chosen.read), look, chosen.out / f"standings-{look}.svg"))
+        print(draw(read_board(chosen.read), look, chosen.out / f"{chosen.name}-{look}.svg"))
 
 
 if __name__ == "__main__":

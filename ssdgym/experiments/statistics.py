@@ -100,14 +100,7 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
     return np.sort(scores, axis=axis).take(range(count // 4, count - count // 4), axis=axis).mean(axis=axis)
 
 
-def stratified_bootstrap(
-    scores: ArrayLike,
-    statistic: Statistic = iqm,
-    *,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    confidence: float = 0.95,
-) -> Estimate:
+def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed: int = 0) -> Estimate:
     """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
 
     Every replicate draws, for each task by itself, as many runs with replacement as the task has.
@@ -116,8 +109,6 @@ def stratified_bootstrap(
         scores: shape `(runs, tasks)`, finite.
         statistic: maps scores `(..., runs, tasks)` to numbers `(...)`.
         seed: the same seed gives the same interval.
-        replicates: how many resampled matrices.
-        confidence: share of the replicates inside the interval, in (0, 1).
 
     Raises:
         SsdgymError: the matrix is empty, not two-dimensional or not finite.
@@ -128,60 +119,39 @@ def stratified_bootstrap(
         statistic(matrix),
         matrix.shape[0] > 1,
         lambda count: statistic(_resample(matrix, rng, count)),
-        replicates,
         _SCORES_AT_A_TIME // matrix.size,
-        50.0 * (1.0 - confidence),
     )
 
 
-def performance_profile(
-    scores: ArrayLike,
-    thresholds: ArrayLike,
-    *,
-    lower_is_better: bool = True,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-) -> Profile:
+def performance_profile(scores: ArrayLike, thresholds: ArrayLike, *, seed: int = 0) -> Profile:
     """Return the share of the runs of all tasks that are better than each threshold, with intervals.
 
-    It is the score distribution of section 4.2 there, `mean(scores > threshold)`; for costs the order is the
-    other one, `mean(scores < threshold)`. A score equal to the threshold is not better.
+    It is the score distribution of section 4.2 there with the order of costs, `mean(scores < threshold)`. A
+    score equal to the threshold is not better.
 
     Args:
         scores: shape `(runs, tasks)`, comparable between the tasks, for example relative to a reference.
         thresholds: shape `(thresholds,)`.
-        lower_is_better: true for costs such as write amplification, false for scores.
         seed: as in `stratified_bootstrap`.
-        replicates: how many resampled matrices.
 
     Raises:
         SsdgymError: the matrix is malformed.
     """
     matrix = _finite(scores, ("runs", "tasks"))
     levels = np.asarray(thresholds, dtype=np.float64)
-    better = np.less if lower_is_better else np.greater
 
     def shares(matrices: Scores) -> Scores:
-        return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
+        return np.stack([(matrices < level).mean(axis=(-2, -1)) for level in levels], axis=-1)
 
     share = shares(matrix)
     if matrix.shape[0] < 2:
         return Profile(levels, share, np.full(levels.shape, np.nan), np.full(levels.shape, np.nan))
     rng = np.random.default_rng(seed)
-    limits = _limits(
-        lambda count: shares(_resample(matrix, rng, count)), replicates, _SCORES_AT_A_TIME // matrix.size
-    )
+    limits = _limits(lambda count: shares(_resample(matrix, rng, count)), _SCORES_AT_A_TIME // matrix.size)
     return Profile(levels, share, *limits)
 
 
-def probability_of_improvement(
-    ours: ArrayLike,
-    theirs: ArrayLike,
-    *,
-    lower_is_better: bool = True,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-) -> Estimate:
+def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return how likely a run of ours is better than a run of theirs on the same task, mean over the tasks.
 
     Per task it is the Mann-Whitney U statistic over the number of pairs, ties counting one half.
@@ -189,9 +159,7 @@ def probability_of_improvement(
     Args:
         ours: shape `(runs, tasks)`.
         theirs: shape `(runs of theirs, tasks)`, the same tasks in the same order.
-        lower_is_better: true for costs such as write amplification, false for scores.
         seed: as in `stratified_bootstrap`; both sides are resampled.
-        replicates: how many resampled matrices.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
@@ -202,14 +170,12 @@ def probability_of_improvement(
             f"the probability of improvement compares {left.shape[1]} tasks with {right.shape[1]}: "
             "give both sides the same tasks"
         )
-    if lower_is_better:
-        left, right = -left, -right
+    left, right = -left, -right
     left_rng, right_rng = np.random.default_rng(seed).spawn(2)
     return _estimate(
         mean_win_rate(left, right),
         min(left.shape[0], right.shape[0]) > 1,
         lambda count: mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
-        replicates,
         _SCORES_AT_A_TIME // (left.size * right.shape[0]),
     )
 
@@ -259,23 +225,20 @@ def _estimate(
     value: Any,
     several: bool,
     draw: Callable[[int], Scores],
-    replicates: int,
     portion: int,
     tail: float = _TAIL,
 ) -> Estimate:
     """Return a value with the limits of its replicates; without limits where there are not several runs."""
     if not several:
         return Estimate(float(value), np.nan, np.nan)
-    low, high = _limits(draw, replicates, portion, tail)
+    low, high = _limits(draw, portion, tail)
     return Estimate(float(value), float(low), float(high))
 
 
-def _limits(
-    draw: Callable[[int], Scores], replicates: int, portion: int, tail: float = _TAIL
-) -> tuple[Scores, Scores]:
+def _limits(draw: Callable[[int], Scores], portion: int, tail: float = _TAIL) -> tuple[Scores, Scores]:
     """Return the limits of the percentile interval of replicates, of which `portion` are drawn at a time."""
     portion = max(1, portion)
-    samples = [draw(min(portion, replicates - first)) for first in range(0, replicates, portion)]
+    samples = [draw(min(portion, REPLICATES - first)) for first in range(0, REPLICATES, portion)]
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
     return low, high
 
@@ -301,11 +264,7 @@ _PORTION = 200
 
 
 def pooled_bootstrap(
-    samples: Sequence[ArrayLike],
-    statistic: Callable[..., Scores],
-    *,
-    seed: int = 0,
-    replicates: int = REPLICATES,
+    samples: Sequence[ArrayLike], statistic: Callable[..., Scores], *, seed: int = 0
 ) -> Estimate:
     """Return a statistic of all runs with its 95 % interval over members and runs; the tasks are fixed.
 
@@ -315,7 +274,6 @@ def pooled_bootstrap(
         samples: one or several arrays of shape `(members, runs, tasks)`, finite, drawn independently.
         statistic: called with an array `(..., members * runs, tasks)` for each sample.
         seed: the same seed gives the same interval.
-        replicates: how many times all are drawn anew.
 
     Raises:
         SsdgymError: the scores are empty, of another number of dimensions or not finite.
@@ -328,12 +286,10 @@ def pooled_bootstrap(
         return statistic(*map(_pooled, drawn))
 
     several = all(cube.shape[0] * cube.shape[1] > 1 for cube in cubes)
-    return _estimate(statistic(*map(_pooled, cubes)), several, draw, replicates, _PORTION, 2.5)
+    return _estimate(statistic(*map(_pooled, cubes)), several, draw, _PORTION, 2.5)
 
 
-def geometric_mean_ratio(
-    ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0, replicates: int = REPLICATES
-) -> Estimate:
+def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0) -> Estimate:
     """Return the geometric mean of ratios with its 95 % interval over members, workloads and runs.
 
     Every task counts the same, and within it every member and run: none is left out.
@@ -342,7 +298,6 @@ def geometric_mean_ratio(
         ratios: shape `(members, runs, tasks)`, positive.
         workloads: of each task; those of a workload are drawn together.
         seed: the same seed gives the same interval.
-        replicates: how many resampled sets of ratios.
 
     Raises:
         SsdgymError: the ratios are empty, of another number of dimensions or not positive.
@@ -361,7 +316,7 @@ def geometric_mean_ratio(
         return np.exp((of_tasks * weights).sum(axis=1) / weights.sum(axis=1))
 
     several = cube.shape[0] * cube.shape[1] > 1 or groups > 1
-    return _estimate(np.exp(logarithms.mean()), several, draw, replicates, _PORTION, 2.5)
+    return _estimate(np.exp(logarithms.mean()), several, draw, _PORTION, 2.5)
 
 
 def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> Scores:

@@ -33,12 +33,13 @@ def test_page__shows_the_summary_of_the_shipped_leaderboard(page: Path) -> None:
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize(("name", "board"), [("standings", SHIPPED), ("papers", OF_PAPERS)])
 def test_picture__shows_the_shipped_leaderboard(
-    look: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, board: Path, look: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs" / "examples")
-    drawn = import_module("standings").draw(read_board(SHIPPED), look, tmp_path / "drawn.svg")
-    shown = ROOT / "docs" / "pictures" / f"standings-{look}.svg"
+    drawn = import_module("standings").draw(read_board(board), look, tmp_path / "drawn.svg")
+    shown = ROOT / "docs" / "pictures" / f"{name}-{look}.svg"
     assert drawn.read_bytes() == shown.read_bytes() or not PINNED, "draw it again: make figures"
 
 
@@ -47,7 +48,7 @@ def test_picture__shows_the_shipped_leaderboard(
     [pytest.param(1, 1, id="one"), pytest.param(3, None, id="members of three rows", marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize(
-    "suite", ["wa", "memory", "latency", "traces", "passes", "speedupgc", "ippbe", "subftl"]
+    "suite", ["wa", "memory", "latency", "traces", "passes", "speedupgc", "ippbe", "subftl", "pen"]
 )
 def test_numbers__are_had_again_from_the_shipped_weights(suite: str, count: int, members: int | None) -> None:
     if suite in ("traces", "passes") and "SSDGYM_TRACES" not in os.environ:
