@@ -71,7 +71,7 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "hints_isolated": {},
     "mida": {},
     "mida_hot": {},
-    "midas": {"sample": 3},
+    "midas": {},
     "multi_log": {},
     "sepbit": {"nc": 3},
     "sepbit_fifo": {"nc": 3},

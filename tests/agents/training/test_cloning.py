@@ -21,6 +21,7 @@ def env():
         "ssdgym/EraseVictim-v0",
         num_envs=8,
         vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
         ftl={"timing": "none"},
         horizon=2048,
     )
@@ -65,6 +66,7 @@ def test_clone__first_proposer_of_victims_and_streams__is_followed_in_both() -> 
         "ssdgym/JointGC-v0",
         num_envs=8,
         vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
         ftl={"timing": "none", "placement": "fadac(inclusive=1)"},
         proposers=["cost_benefit", "fifo"],
         streams=6,

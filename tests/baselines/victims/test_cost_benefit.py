@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ssdgym.baselines.victims.cost_benefit import best_of_all, cost_benefit
+from ssdgym.baselines.victims.cost_benefit import _best_of_all, cost_benefit
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy import Policy, blocks_of, eligible, get_policy, new_choice
@@ -92,7 +92,7 @@ def test_search_by_buckets__finds_what_a_look_at_every_block_finds(kind: str, se
             for exponent in EXPONENTS:
                 choice = new_choice()
                 found = cost_benefit(view, plane, Values(exponent, 0.0), choice)
-                expected = best_of_all.py_func(view, plane, Values(exponent, 0.0))
+                expected = _best_of_all.py_func(view, plane, Values(exponent, 0.0))
                 assert (int(choice["block"][0]) if found else -1) == expected
                 compared += expected >= 0
         decisions += 1
