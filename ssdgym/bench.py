@@ -106,13 +106,14 @@ def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce)
     Raises:
         SsdgymError: the clone has no Python, or cannot be measured.
     """
-    pythons = {"other": clone / ".venv" / "bin" / "python", "here": Path(sys.executable)}
+    own = ("here", Path(__file__).parents[1], sys.executable)  # -m finds the sources of the folder first
+    sides = (("other", clone, str((clone / ".venv" / "bin" / "python").absolute())), own)
     options = ["-m", "ssdgym.bench", "--repeats", "1", "--start" if start else "--no-start", "--json"]
     rows = []
     for turn in range(turns):
-        for side, python in pythons.items():
+        for side, folder, python in sides:
             announce(f"{side}, turn {turn + 1} of {turns}")
-            printed = _printed([str(python), *options], f"--against {clone}: {python} cannot measure")
+            printed = _printed([python, *options], f"--against {clone}: {python} cannot measure", cwd=folder)
             rows += [{**row, "turn": turn, "side": side} for row in json.loads(printed)]
     both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="median").dropna()
     both = both.reindex(pd.unique(pd.Series([row["name"] for row in rows])), level="name")

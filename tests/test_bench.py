@@ -87,23 +87,25 @@ def test_against__another_clone_in_turns(tmp_path: Path, capsys: pytest.CaptureF
     rates = tmp_path / "rates"
     rates.write_text("2 6 4 6")  # other, here, other, here
 
-    def python(path: Path, *names: str) -> Path:
+    def python(path: Path, folder: Path, *names: str) -> Path:
         path.parent.mkdir(parents=True)
         rows = [
             {"name": name, "unit": unit, "median": 0}
             for name, unit in zip(names, ["s"] * len(names), strict=True)
         ]
         path.write_text(
-            f"#!{sys.executable}\nimport json, pathlib\nrates = pathlib.Path({str(rates)!r})\n"
+            f"#!{sys.executable}\nimport json, os, pathlib\n"
+            f"assert os.getcwd() == {str(folder)!r}\nrates = pathlib.Path({str(rates)!r})\n"
             f"first, *rest = rates.read_text().split()\nrates.write_text(' '.join(rest))\n"
             f"print(json.dumps([{{**row, 'median': int(first)}} for row in {rows!r}]))\n"
         )
         path.chmod(0o755)
         return path
 
-    python(tmp_path / "clone" / ".venv" / "bin" / "python", "start")
+    clone, here = tmp_path / "clone", Path(bench.__file__).parents[1]
+    python(clone / ".venv" / "bin" / "python", clone, "start")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench.sys, "executable", str(python(tmp_path / "own" / "python", "start", "new")))
+        patch.setattr(bench.sys, "executable", str(python(tmp_path / "own" / "python", here, "start", "new")))
         assert main(["--against", str(tmp_path / "clone"), "--repeats", "2"], app) == 0
     found = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "start, s 3.00 6.00 2.250 1.500 3.000 slower" in found

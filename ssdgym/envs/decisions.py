@@ -370,10 +370,7 @@ class Options(ABC):
                     f"{name} must be a whole number of host pages from {minimum} up, not {value!r}."
                 )
         if self.how_preconditioned.kind == "until_gc":
-            raise SsdgymError(
-                "preconditioning until_gc writes under the measured policy, which an environment lacks; take "
-                "until_gc_greedy."
-            )
+            raise SsdgymError("preconditioning until_gc needs a measured policy; take until_gc_greedy.")
         seed_number(self.preconditioning_seed, "preconditioning_seed")
         for name, known in (("at_end", AT_END), ("invalid", INVALID)):
             if getattr(self, name) not in known:

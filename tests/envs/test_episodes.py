@@ -57,7 +57,7 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"at_end": "stop"}, "at_end must be wrap or truncate, not 'stop'."),
         (
             {"preconditioning": "until_gc"},
-            "preconditioning until_gc writes under the measured policy, which an environment lacks; take",
+            "preconditioning until_gc needs a measured policy; take until_gc_greedy.",
         ),
         (
             {"preconditioning": "old"},
