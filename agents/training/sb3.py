@@ -56,7 +56,9 @@ def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
             "the observation space names no features; give candidate_features and context_features in "
             "policy_kwargs."
         )
-    return noted["kwargs"]["features"], space["candidates"].shape[-1]  # type: ignore[index]
+    candidates = space["candidates"]
+    assert isinstance(candidates, spaces.Box)
+    return noted["kwargs"]["features"], candidates.shape[-1]
 
 
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):

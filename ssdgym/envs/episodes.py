@@ -104,6 +104,7 @@ class Episodes:
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
         self._totals = Totals(self.devices, self.counter, self._latencies)
+        #: None before an episode, and where the workload has no more.
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
         self._playing = [0] * count
@@ -343,29 +344,27 @@ class Episodes:
         over: list[int] = []
         others = len(which)
         while others:
-            hungry, ended = batch.stopped(which)
-            again = {int(i): self._end_warmup(int(i)) for i in ended}
+            hungry, ended = (stopped.tolist() for stopped in batch.stopped(which))
             for i in hungry:
-                self._feed(int(i))
-            again |= dict.fromkeys(map(int, hungry), True)
-            over += [i for i, goes_on in again.items() if not goes_on]
-            which = np.array([i for i, goes_on in again.items() if goes_on], np.int64)
+                self._feed(i)
+            for i in ended:
+                self._end_warmup(i)
+            over += [i for i in ended if self.over[i]]
+            which = np.array([i for i in (*ended, *hungry) if not self.over[i]], np.int64)
             others = batch.step(which, rewarded) if len(which) else 0
         if over:
             self.ended[over] = self.any_ended = True
             batch.tell(np.array(over), rewarded)
 
-    def _end_warmup(self, i: int) -> bool:
-        """Begin the measured part of a device at its horizon; return false if its episode is over."""
+    def _end_warmup(self, i: int) -> None:
+        """End the episode of a device at its horizon, or begin the measured part."""
         batch, k = self._places[i]
         self.died[i] = is_over(batch.state, k)
         self.over[i] = self.died[i] or self._requests[i] is None or not self._warming_up[i]
         if self._warming_up[i]:
             self._begin_measuring(i)
-        if self.over[i]:
-            return False
-        batch.set_horizon(k, self.options.horizon)
-        return True
+        if not self.over[i]:
+            batch.set_horizon(k, self.options.horizon)
 
     def _begin_measuring(self, i: int) -> None:
         """Begin the measured part of device `i`."""

@@ -12,7 +12,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import RETIRED, STATIC
+from ssdgym.engine.core.records import STATIC
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
@@ -105,35 +105,16 @@ def note_programmed(state: State, i: int) -> None:
         state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
 
 
-def remaining_life(state: State, i: int, device: DeviceConfig) -> int:
-    """Return the erases of blocks that device `i` has left if its wear is level from now on.
-
-    Every block is erased as often as the others until it is at its limit, and so many blocks are lost that
-    the device is at its end (L8, L12).
-    """
-    if is_over(state, i):
-        return 0
-    left = state.endurance["last"][i, : sub_blocks_of(device)] - erases_of(state, i, device)
-    retired = state.block["status"][i, : _blocks_of(device)] & RETIRED != 0
-    gone = state.plane["gone_pages"][i, : device.geometry.planes].astype(np.int64)
-    return _level_life(state.params[i, 0], left, retired, gone)
-
-
 def _whole_life(state: State, i: int, device: DeviceConfig) -> int:
     """Return the erases of blocks that level wear does in a whole life."""
     endurance = state.endurance[i, : sub_blocks_of(device)]
     none = np.zeros(_blocks_of(device), bool), np.zeros(device.geometry.planes, np.int64)
-    return _level_life(state.params[i, 0], endurance["last"] - endurance["first"], *none)
-
-
-def has_level_life(device: DeviceConfig) -> bool:
-    """Return whether level wear ends the life of a device in a known way, as of those of mapping page."""
-    return device.cells is not None and isinstance(device.ftl, PageFtl)
+    return level_life(state.params[i, 0], endurance["last"] - endurance["first"], *none)
 
 
 def _level_share(state: State, i: int, device: DeviceConfig, limits: int) -> dict[str, float]:
-    """Return the share of the sum of the limits of sub-blocks that level wear uses, where that is known."""
-    if not has_level_life(device):
+    """Return the share of the sum of the limits of sub-blocks that level wear uses; of mapping page alone."""
+    if device.cells is None or not isinstance(device.ftl, PageFtl):
         return {}
     erases = _whole_life(state, i, device) * device.geometry.sub_blocks_per_block
     return {"endurance_if_level": erases / limits}
@@ -143,7 +124,7 @@ def _blocks_of(device: DeviceConfig) -> int:
     return device.geometry.planes * device.geometry.blocks_per_plane
 
 
-def _level_life(
+def level_life(
     params: np.void, left: npt.NDArray[np.int64], retired: npt.NDArray[np.bool_], gone: npt.NDArray[np.int64]
 ) -> int:
     """Return the erases of blocks until a device is at its end, as all blocks are erased by turns.

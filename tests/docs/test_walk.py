@@ -8,16 +8,18 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ssdgym.cli import main
 from ssdgym.envs.features import registered_features
+from ssdgym.experiments.results import to_pandas
 from ssdgym.policy import available_policies
 from tests.docs.pages import README, TUTORIAL, fenced
 
 #: What makes the environment, and takes minutes: continuous integration does the first for every test.
 INSTALLS = re.compile(r"^(python3 -m venv|pip install|(ssdgym|make) demo$|make test$)")
-#: Takes minutes: README says what it reaches, see `test_readme.py`.
+#: Takes minutes: the walk is shorter, and a slow test goes all the way.
 LEARN = re.compile(r"learn\(262_144\)")
 #: A block that begins with the name of a file goes into it, and prints nothing.
 FILE = re.compile(r"# (\w+\.py)\n")
@@ -62,6 +64,22 @@ def test_page__followed_word_by_word__works_and_prints_what_it_says(
                 runpy.run_path(str(script))
                 printed = capsys.readouterr().out.splitlines()
                 assert [line for line in said(content) if line not in printed] == [], printed
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("built_in", "own_registrations")
+def test_readme__its_agent_reaches_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(tmp_path)
+    contents = [content for _, content in fenced(README)]
+    number = next(number for number, content in enumerate(contents) if LEARN.search(content))
+    (tmp_path / "train.py").write_text(contents[number], encoding="utf-8")
+    runpy.run_path("train.py")
+    assert main(shlex.split(contents[number + 1])[1:]) == 0
+    table = to_pandas(Path("results/agent"))
+    of_agent = np.sort(table[table["policy"] == "victims"]["write_amplification"])
+    says = re.search(r"write amplification of ([\d.]+)", README.read_text(encoding="utf-8"))
+    assert says and of_agent[1:-1].mean() == pytest.approx(float(says[1]), abs=0.02)
 
 
 def test_tutorial__has_its_four_pages() -> None:

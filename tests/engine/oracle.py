@@ -18,7 +18,8 @@ from ssdgym.policy.names import label_of
 from ssdgym.policy.registry import rules_on
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.cells import remaining_life
+from ssdgym.simulator.cells import is_over, level_life
+from ssdgym.simulator.families import erases_of, sub_blocks_of
 from ssdgym.simulator.metrics import metrics_of
 from tests.engine.audit_tables import kept_by, tables_fault
 from tests.reference import Reference, ReferenceConfig, erase_sets
@@ -290,9 +291,20 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
     }
 
 
+def remaining_life(sim: Simulator) -> int:
+    """Erases of blocks that a device of mapping page has left if its wear is level from now on (L8, L12)."""
+    state, g = sim.state, sim.device.geometry
+    if is_over(state, 0):
+        return 0
+    left = state.endurance["last"][0, : sub_blocks_of(sim.device)] - erases_of(state, 0, sim.device)
+    retired = state.block["status"][0, : g.planes * g.blocks_per_plane] & RETIRED != 0
+    gone = state.plane["gone_pages"][0, : g.planes].astype(np.int64)
+    return level_life(state.params[0, 0], left, retired, gone)
+
+
 def export_of_level_life(sim: Simulator) -> dict[str, Any]:
     """What is left of the life if wear is level, where cells wear out; of mapping page only."""
-    return {} if sim.device.cells is None else {"left_if_level": remaining_life(sim.state, 0, sim.device)}
+    return {} if sim.device.cells is None else {"left_if_level": remaining_life(sim)}
 
 
 def pairs_of(sim: Simulator, plane: int) -> list[Pair]:

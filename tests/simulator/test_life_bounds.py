@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.cells import remaining_life
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import device
+from tests.engine.oracle import remaining_life
 
 HOT: dict[str, Any] = {"kind": "hot_cold", "hot_fraction": 0.1, "hot_access": 0.9}
 SPREADS = pytest.mark.parametrize("spread", [0.1, 0.2, 0.3])
@@ -96,11 +96,11 @@ def test_remaining_life__is_less_by_what_level_wear_does__until_none_is_left(
     shape = {"planes_per_die": 2, "blocks_per_plane": 32, "sub_blocks_per_block": 2}
     sim = Simulator(device(shape, {"allocation": allocation}, cells=cells), policy="greedy")
     sim.fill()
-    whole = remaining_life(sim.arrays, 0, sim.device)
+    whole = remaining_life(sim)
     share = sim.metrics()["lifetime"]["endurance_if_level"]
     assert share < 1 and whole == pytest.approx(share * limits_of(sim).sum() / 2)
     rng, left = np.random.default_rng(0), [whole]
     while not sim.metrics()["end_of_life"]:
         sim.run({"kind": "uniform"}, host_pages=200, seed=int(rng.integers(1 << 30)))
-        left.append(remaining_life(sim.arrays, 0, sim.device))
+        left.append(remaining_life(sim))
     assert (np.diff(left) <= 0).all() and left[-1] == 0

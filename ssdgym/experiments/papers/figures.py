@@ -229,6 +229,7 @@ def _points_on(
     figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, seeds: Sequence[int]
 ) -> list[Point]:
     points = []
+    environment = _suite_of(figure.paper).environment if figure.agents else None
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
         drawn = seeds[:1] if variant in figure.also_at else seeds
@@ -248,23 +249,22 @@ def _points_on(
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
                     ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
                     ftl |= _under("ftl.", changes)
-                    own_policy, agent = ftl.pop("policy", policy), dict[str, Any]()
-                    if series in figure.agents:
-                        agent = {"agent": series, "environment": _suite_of(figure.paper).environment}
+                    own_policy, is_agent = ftl.pop("policy", policy), series in figure.agents
                     points += [
                         Point(
                             Place(series, name, variant),
                             RunSpec(
                                 device=device,
                                 workload=played,
-                                policy=series if agent else own_policy,
+                                policy=series if is_agent else own_policy,
+                                agent=series if is_agent else None,
+                                environment=environment if is_agent else None,
                                 seed=seed,
                                 ftl=tuple(sorted(ftl.items())),
                                 preconditioning=figure.preconditioning,
                                 sample_pages=figure.sample_pages,
                                 label=name,
                                 **length,
-                                **agent,
                             ),
                             exact=not draws(figure, played),
                         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,7 +47,7 @@ class Split(NamedTuple):
         return self._replace(number=self.number[kept], columns=columns)
 
 
-class Splitter:
+class Splitter(ABC):
     """Splits the lines of one file, one by one; lines of blanks are passed over.
 
     A format whose lines are of several kinds derives from this.
@@ -59,13 +60,13 @@ class Splitter:
     columns: int
     blanks = " \t"
 
+    @abstractmethod
     def row(self, line: str) -> Sequence[str] | str:
         """Return the columns of a line, or what it is if it is no request.
 
         Raises:
             ValueError: the line is bad; the reason, as the end of a sentence.
         """
-        raise NotImplementedError
 
     def split(self, first_line: int, block: bytes) -> Split:
         """Split a block of whole lines, `first_line` the number of the first."""
