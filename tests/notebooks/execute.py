@@ -30,7 +30,13 @@ def execute(path: Path, folder: Path, last_cell: str = "") -> Any:
     metadata = dict(notebook.metadata)
     os.environ |= {"TMPDIR": str(folder), "IPYTHONDIR": str(folder / "ipython")}
     os.environ.setdefault("RAY_TMPDIR", tempfile.gettempdir())  # paths of its sockets have to be short
-    options = {"timeout": CELL_SECONDS, "kernel_name": "python3", "record_timing": False}
+    # What a cell prints comes in as many pieces as it happens to.
+    options = {
+        "timeout": CELL_SECONDS,
+        "kernel_name": "python3",
+        "record_timing": False,
+        "coalesce_streams": True,
+    }
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}, **options).execute()
     notebook.metadata = metadata
     for cell in notebook.cells:
