@@ -1,8 +1,4 @@
-"""`python -m ssdgym.bench`: how fast the engine, environments, traces and their start are on this machine.
-
-Each rate is measured in turns with a yardstick, a kernel that only touches the memory of a host write: the
-share of the yardstick can be compared between machines.
-"""
+"""`python -m ssdgym.bench`: how fast the engine, environments, traces and their start are on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +25,6 @@ from ssdgym.cli.console import compile_note, print_json, print_table, progress_n
 from ssdgym.cli.options import AsJson
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import Source
-from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_between
 from ssdgym.simulator import Recording, Simulator
@@ -41,7 +36,7 @@ from ssdgym.workloads.traces.registry import format_of
 
 #: Around the table in a page.
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
-HEADINGS = ("measurement", "median", "low", "high", "share of yardstick")
+HEADINGS = ("measurement", "median", "low", "high")
 #: Does some work, and returns how many operations that were.
 Work = Callable[[], int]
 Announce = Callable[[str], None]
@@ -50,6 +45,7 @@ ENVIRONMENT = "ssdgym/EraseVictim-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
 STARTS = ("cold compile", "warm start")
 _SPREAD = {"median": "median", "low": "min", "high": "max"}
+_BY = ["name", "unit"]
 _DEVICES = 64
 #: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
 _POLICIES = (
@@ -70,17 +66,18 @@ def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
     """Measure everything; `start` adds a cold compile and warm starts, in processes of their own.
 
     Returns:
-        A row for each measurement: name, unit, median, low, high, and share, the rate over the yardstick's.
+        A row for each measurement: name, unit, median, low and high.
     """
-    rows = []
+    rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
         for name, (unit, prepare) in rates(Path(folder)).items():
             announce(name)
-            work, touches = prepare(), yardstick()
-            work(), touches()
-            pairs = [(_rate(work), _rate(touches)) for _ in range(repeats)]
-            rows += [{"name": name, "unit": unit, "value": own, "yardstick": other} for own, other in pairs]
-            del work, touches  # or the next device would lie in other memory
+            work = prepare()
+            work()
+            for _ in range(repeats):
+                started = time.perf_counter()
+                rows.append((name, unit, work() / (time.perf_counter() - started)))
+            del work  # or the next device would lie in other memory
         # With compiled sources, as after an installation.
         variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
         for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
@@ -88,12 +85,9 @@ def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
             for _ in range(times):
                 started = time.perf_counter()
                 _printed([sys.executable, "-c", _FIRST_STEP], "a fresh process took no step", env=variables)
-                seconds = time.perf_counter() - started
-                rows.append({"name": f"{name}, to the first step", "unit": "s", "value": seconds})
-    found = pd.DataFrame(rows).groupby(["name", "unit"], sort=False)
-    table = found["value"].agg(**_SPREAD)
-    table["share"] = table["median"] / found["yardstick"].median()
-    return table.reset_index()
+                rows.append((f"{name}, to the first step", "s", time.perf_counter() - started))
+    found = pd.DataFrame(rows, columns=[*_BY, "value"])
+    return found.groupby(_BY, sort=False)["value"].agg(**_SPREAD).reset_index()
 
 
 def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
@@ -115,9 +109,9 @@ def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce)
             announce(f"{side}, turn {turn + 1} of {turns}")
             printed = _printed([python, *options], f"--against {clone}: {python} cannot measure", cwd=folder)
             rows += [{**row, "turn": turn, "side": side} for row in json.loads(printed)]
-    both = pd.DataFrame(rows).pivot(index=["name", "unit", "turn"], columns="side", values="median").dropna()
+    both = pd.DataFrame(rows).pivot(index=[*_BY, "turn"], columns="side", values="median").dropna()
     both = both.reindex(pd.unique(pd.Series([row["name"] for row in rows])), level="name")
-    found = both.assign(ratio=both["here"] / both["other"]).groupby(["name", "unit"], sort=False)
+    found = both.assign(ratio=both["here"] / both["other"]).groupby(_BY, sort=False)
     table = found[["other", "here"]].median().join(found["ratio"].agg(**_SPREAD)).reset_index()
     table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
     return table
@@ -132,11 +126,6 @@ def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
     if done.returncode:
         raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
     return done.stdout
-
-
-def _rate(work: Work) -> float:
-    started = time.perf_counter()
-    return work() / (time.perf_counter() - started)
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
@@ -167,8 +156,8 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
         f"{default}, 16 candidates": (decisions, steps),
         f"{default}, 16 candidates, one thread": (decisions, partial(steps, threads=1)),
         f"{_DEVICES} devices, streams of Placement-v0": (decisions, placing),
-        "MSR trace parsed": ("lines/s", partial(parsing, folder)),
-        "parsed trace played on the pages of a device": (requests, partial(playing, folder)),
+        "MSR trace parsed": ("lines/s", lambda: traces(folder)[0]),
+        "parsed trace played on the pages of a device": (requests, lambda: traces(folder)[1]),
     }
     for name, policy, count in _POLICIES:
         for timing in ("none", "event"):
@@ -221,30 +210,6 @@ def _runs(
     return work
 
 
-def yardstick() -> Work:
-    """Return the kernel that touches memory once for each host write, without any decision."""
-    logical = np.zeros(59_813, np.dtype([("ppn", "i4"), ("version", "i4")]))
-    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
-    pages = np.random.default_rng(0).integers(len(logical), size=REQUESTS)
-    return lambda: _touch_memory(logical, physical, pages)
-
-
-@entry
-def _touch_memory(logical, physical, pages):  # type: ignore[no-untyped-def]
-    ppn = 0
-    for lpn in pages:
-        record = logical[lpn]
-        physical[record.ppn].lpn = -1
-        record.ppn = ppn
-        record.version += 1
-        physical[ppn].lpn = lpn
-        physical[ppn].version = record.version
-        ppn += 1
-        if ppn == physical.shape[0]:
-            ppn = 0
-    return pages.shape[0]
-
-
 def _single_steps() -> Work:
     environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
     observation, _ = environment.reset(seed=0)
@@ -277,34 +242,27 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     return work
 
 
-def parsing(folder: Path) -> Work:
-    """Return what parses a trace from its first byte to its last, without the cache."""
-    trace, known = _trace(folder), format_of(_trace(folder), "msr")
-    return lambda: sum(map(len, known.read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
+def traces(folder: Path) -> tuple[Work, Work]:
+    """Return what parses a trace without the cache, and what plays its records on the pages of a device.
 
-
-def playing(folder: Path) -> Work:
-    """Return what turns parsed records into requests on the pages of a device."""
-    config = TraceConfig(path=_trace(folder))
-    pages = config.touched_pages(_PAGE_BYTES)
-    return lambda: len(config.open(pages, _PAGE_BYTES, 0).take(TRACE_LINES))
-
-
-def _trace(folder: Path) -> Path:
-    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB."""
-    rng = np.random.default_rng(0)
+    It is an MSR trace of single pages, half of them written, uniformly over 4 GiB.
+    """
+    rng, trace = np.random.default_rng(0), folder / "trace.csv"
     columns = {
         "time": np.arange(TRACE_LINES) * 10,
         "host": "hm",
         "disk": 0,
+        "op": np.where(rng.random(TRACE_LINES) < 0.5, "Read", "Write"),
         "offset": rng.integers(0, _SPACE_BYTES // _PAGE_BYTES, TRACE_LINES) * _PAGE_BYTES,
         "size": _PAGE_BYTES,
         "response": 0,
-        "op": np.where(rng.random(TRACE_LINES) < 0.5, "Read", "Write"),
     }
-    order = ["time", "host", "disk", "op", "offset", "size", "response"]
-    pd.DataFrame(columns).to_csv(folder / "trace.csv", columns=order, header=False, index=False)
-    return folder / "trace.csv"
+    pd.DataFrame(columns).to_csv(trace, header=False, index=False)
+    known, config = format_of(trace, "msr"), TraceConfig(path=trace)
+    return (
+        lambda: sum(map(len, known.read(trace, BadLines(trace, 0), VolumeNumbers(trace)))),
+        lambda: len(config.open(config.touched_pages(_PAGE_BYTES), _PAGE_BYTES, 0).take(TRACE_LINES)),
+    )
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -317,21 +275,17 @@ def bench(
         bool, typer.Option("--start/--no-start", help="Measure the cold compile and the warm start, too.")
     ] = True,
     update: Annotated[
-        list[Path] | None,
-        typer.Option(help="Markdown page with the marks of a bench that gets the table; repeat."),
+        Path | None, typer.Option(help="Markdown page with the marks of a bench that gets the table.")
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            metavar="CLONE", help="Measure in turns with another clone, by the Python of its .venv."
-        ),
+        typer.Option(metavar="CLONE", help="Measure another clone in turns, by the Python of its .venv."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
-    Each rate stands beside a yardstick, a kernel that only touches memory: its share of the yardstick can be
-    compared between machines. With --against, what was slower in every turn is red.
+    With --against, what was slower in every turn is red.
 
     Examples:
 
@@ -347,43 +301,40 @@ def bench(
     how = partial(measure_against, against) if against else measure
     found = how(repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json))
     if as_json:
-        print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
+        print_json(found.to_dict("records"))
     elif against:
         columns = ["other", "here", "here / other", "low", "high", ""]
         print_table(["measurement"], columns, [_turns_row(item) for item in found.itertuples()])
     else:
-        print_table([HEADINGS[0]], HEADINGS[1:], table_rows(found))
-    for page in update or ():
-        write_table(page, found)
-        progress_note(str(page), quiet=as_json)
+        print_table([HEADINGS[0]], HEADINGS[1:], _rows(found))
+    if update:
+        write_table(update, found)
+        progress_note(str(update), quiet=as_json)
 
 
-def table_rows(found: pd.DataFrame) -> list[list[str]]:
+def _rows(found: pd.DataFrame) -> list[list[str]]:
     """Return the rows of the table of measurements."""
-    rows = []
-    for item in found.itertuples():
-        digits = 2 if item.unit == "s" else 3
-        value, low, high = (_rounded(number, digits) for number in (item.median, item.low, item.high))
-        share = "-" if item.share != item.share else _rounded(item.share, 2)
-        rows.append([item.name, f"{value} {item.unit}", low, high, share])
-    return rows
+    return [
+        [row.name, f"{_rounded(row.median)} {row.unit}", _rounded(row.low), _rounded(row.high)]
+        for row in found.itertuples()
+    ]
 
 
 def _turns_row(item: Any) -> list[str | Text]:
-    values = [_rounded(number, 3) for number in (item.other, item.here)]
     ratios = [f"{ratio:.3f}" for ratio in (item.median, item.low, item.high)]
-    return [f"{item.name}, {item.unit}", *values, *ratios, Text("slower" if item.slower else "", "red")]
+    slower = Text("slower" if item.slower else "", "red")
+    return [f"{item.name}, {item.unit}", _rounded(item.other), _rounded(item.here), *ratios, slower]
 
 
 def write_table(page: Path, found: pd.DataFrame) -> Path:
     """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
-    rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *table_rows(found)]
+    rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *_rows(found)]
     return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
 
 
-def _rounded(number: float, digits: int) -> str:
-    """Return a number with so many significant digits, and without an exponent."""
-    decimals = digits - 1 - floor(log10(number)) if number else 0
+def _rounded(number: float) -> str:
+    """Return a number with three significant digits, and without an exponent."""
+    decimals = 2 - floor(log10(number)) if number else 0
     return f"{round(number, decimals):,.{max(decimals, 0)}f}"
 
 
