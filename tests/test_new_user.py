@@ -18,7 +18,7 @@ import pytest
 import ssdgym  # noqa: F401
 from ssdgym.cli import main
 from ssdgym.envs.features import feature
-from ssdgym.envs.rewards import reward_measure
+from ssdgym.envs.rewards import reward_term
 from ssdgym.workloads import page_writes
 
 ENV_ID = "ssdgym/EraseVictim-v0"
@@ -148,10 +148,9 @@ def test_workload_from_python__single_and_vector__the_seed_decides(workload: Any
 
 
 def test_objective__own_function_and_terms_of_weight_0__a_vector_of_rewards(own_registrations: None) -> None:
-    @reward_measure("slow", "99th percentile in ms, and moves per host page", needs_time=True)
-    def slow(totals):
-        moved = totals.counter("relocated_pages") / np.maximum(totals.counter("host_pages_written"), 1)
-        return totals.latency_quantile(0.99) / 1e6 + moved
+    @reward_term("slow", "latency of reads and writes in ms, and tenths of the pages moved", needs_time=True)
+    def slow(device):
+        return {"read_latency_sum_ns": 1e-6, "write_latency_sum_ns": 1e-6, "relocated_pages": 0.1}
 
     objective = {"slow": 1.0, "relocations": 0.0, "wear": 0.0}
     env = made(ftl={}, objective=objective, reward="plain")
@@ -159,9 +158,9 @@ def test_objective__own_function_and_terms_of_weight_0__a_vector_of_rewards(own_
     vectors = np.array([[info["terms"][name] for name in objective] for info in infos])
     assert rewards == vectors[:, 0].tolist()
     metrics = infos[-1]["metrics"]
-    moved = metrics["relocated_pages"] / metrics["host_pages_written"]
+    taken = metrics["latency_ns"]["mean"] * metrics["latency_ns"]["count"] / 1e6
     total, relocations, wear = vectors.sum(axis=0)
-    assert total == pytest.approx(-metrics["latency_ns"]["p99"] / 1e6 - moved, rel=0.05)
+    assert total == pytest.approx(-taken - 0.1 * metrics["relocated_pages"])
     assert relocations == pytest.approx(-metrics["relocated_pages"] / 16)
     assert wear == pytest.approx(-metrics["erases"])
 

@@ -103,7 +103,7 @@ class Episodes:
         self.view = self.decision.buffers(count, self.candidates)
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
-        self._totals = Totals(self.devices, self.counter, self._latencies)
+        self._totals = Totals(self.devices, self.counter)
         #: None before an episode, and where the workload has no more.
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
@@ -174,10 +174,6 @@ class Episodes:
         """Return where a counter of every device is in memory, int64 (n,)."""
         counters = [family_of_state(b.state).counter(b.state, name) for b in self.batches]
         return self._of_all([one.ctypes.data + one.strides[0] * np.arange(len(one)) for one in counters])
-
-    def _latencies(self) -> np.ndarray:
-        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
-        return self._of_all([batch.state.histogram for batch in self.batches])
 
     def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Put together what batches have for each of their devices."""
@@ -305,9 +301,7 @@ class Episodes:
         reward = self.reward
         if len(which) < len(self.all):
             reward.clear()
-        self._run(which, reward.compiled)
-        if not reward.compiled:
-            reward.take(self._totals)
+        self._run(which, rewarded=True)
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
         if self.options.invalid == "penalty":

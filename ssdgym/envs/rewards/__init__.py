@@ -1,8 +1,7 @@
 """Rewards: what is paid for, in which unit, and against which baseline.
 
-A term of one's own is a function with a decorator: `reward_term` for a sum over counters, `reward_measure`
-for any function of counters and latencies. Packages of terms are found by the entry point group
-`ssdgym.reward_terms`.
+A term of one's own is a function with the decorator `reward_term`. Packages of terms are found by the entry
+point group `ssdgym.reward_terms`.
 """
 
 from ssdgym.envs.rewards.reward import PLAIN, Baseline, Reward, Scale, parse_scale
@@ -11,7 +10,6 @@ from ssdgym.envs.rewards.terms import (
     TERMS,
     Term,
     Totals,
-    reward_measure,
     reward_term,
 )
 
@@ -25,6 +23,5 @@ __all__ = [
     "Term",
     "Totals",
     "parse_scale",
-    "reward_measure",
     "reward_term",
 ]

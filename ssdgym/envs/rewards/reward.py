@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
 from ssdgym.engine.observation import Tally
-from ssdgym.envs.rewards.terms import TERMS, CounterSum, Measure, Totals, find_term
+from ssdgym.envs.rewards.terms import TERMS, Sum, Totals, find_term
 from ssdgym.envs.sources import EpisodeRequests, open_episode, steady_simulator
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
@@ -53,7 +52,7 @@ class Baseline:
         workload: Any,
         preconditioning: PreconditioningConfig,
         seed: int,
-        cost_on: Callable[[Sequence[DeviceConfig]], Measure],
+        cost_on: Callable[[DeviceConfig, Totals], float],
         horizon: int,
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
@@ -71,7 +70,7 @@ class Baseline:
         state = simulator.state
         totals = Totals.of(device, state)
         rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
-        paid = float(cost_on([device])(totals)[0])
+        paid = cost_on(device, totals)
         if rounds == 0 or won <= 0 or paid == 0:
             return PLAIN
         if self.episode is not None:
@@ -125,9 +124,7 @@ def _check_positive(where: str, value: Any) -> float:
 
 
 class Reward:
-    """Turns what devices count into rewards.
-
-    Where every term is a sum over counters the compiled step of the devices does so, with arrays of `tally`.
+    """What the compiled step of devices turns what they count into rewards by: the arrays of `tally`.
 
     Args:
         devices: their configurations.
@@ -137,7 +134,6 @@ class Reward:
         timed_terms: the terms of the objective that need time, by name.
         rewards: float64 (n,), since the last step; written again by the next one.
         terms: float64 (terms, n), what they are made of, unweighted, in the order of the objective; likewise.
-        compiled: whether the compiled step writes them; else `take` does.
 
     Raises:
         SsdgymError: an unknown term, a weight that is not a finite number, or one the devices do not count.
@@ -148,8 +144,7 @@ class Reward:
             raise SsdgymError(f"objective must be a mapping of terms to weights, not {objective!r}.")
         self.objective = dict(objective)
         self.timed_terms = self._check(devices)
-        self._measures = self._measures_on(devices)
-        self.compiled = all(isinstance(measure, CounterSum) for measure in self._measures.values())
+        self._sums = [find_term(name).on(devices) for name in self.objective]
         count = len(devices)
         self._totals, self.terms = np.zeros((2, len(self.objective), count))
         self.rewards, self._won = np.zeros(count), np.zeros(count, np.int64)
@@ -169,12 +164,12 @@ class Reward:
             timed += [name] if term.needs_time else []
         return sorted(timed)
 
-    def _measures_on(self, devices: Sequence[DeviceConfig]) -> dict[str, Measure]:
-        return {name: find_term(name).on(devices) for name in self.objective}
-
-    def cost_on(self, devices: Sequence[DeviceConfig]) -> Measure:
-        """Return a function that computes the cost of devices since their metrics were reset."""
-        return partial(_weighted, self.objective, self._measures_on(devices))
+    def cost_on(self, device: DeviceConfig, totals: Totals) -> float:
+        """Return what a device has cost by its totals."""
+        sums = [find_term(name).on([device]) for name in self.objective]
+        return sum(
+            weight * _cost(one, totals, 0) for one, weight in zip(sums, self.objective.values(), strict=True)
+        )
 
     def tally(
         self,
@@ -184,13 +179,11 @@ class Reward:
         counters: Sequence[str],
     ) -> Tally:
         """Return what the compiled step makes rewards of."""
-        sums = [one.per_count for one in self._measures.values() if isinstance(one, CounterSum)]
-        sums = sums if self.compiled else []
-        costs = [(name, cost) for one in sums for name, cost in one.items()]
+        costs = [(name, cost) for one in self._sums for name, cost in one.items()]
         won_counters, won_pages = totals.winning(address)
         count = len(self.rewards)
         return Tally(
-            ends=np.cumsum([len(one) for one in sums], dtype=np.int64),
+            ends=np.cumsum([len(one) for one in self._sums], dtype=np.int64),
             counters=_rows([address(name) for name, _ in costs], count, np.int64),
             costs=_rows([cost for _, cost in costs], count, np.float64),
             weights=np.array(list(self.objective.values()), np.float64),
@@ -209,43 +202,23 @@ class Reward:
 
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
         """Count from where device `i` stands now; a scale is that of its rewards from now on."""
-        for total, measure in zip(self._totals, self._measures.values(), strict=True):
-            total[i] = measure.of_one(totals, i) if isinstance(measure, CounterSum) else measure(totals)[i]
+        for total, one in zip(self._totals, self._sums, strict=True):
+            total[i] = _cost(one, totals, i)
         if scale is not None:
             self._price[i], self._unit[i] = scale.price, scale.unit
             self._pays[0] = self._price.any()
         self._won[i] = totals.pages_won()[i] if self._pays[0] else 0
-
-    def _pages_won(self, totals: Totals) -> np.ndarray:
-        """Return the pages reclaimed, in families whose rewards pay for them; 0 in others."""
-        return totals.pages_won() if self._pays[0] else np.zeros(len(self._won), np.int64)
 
     def clear(self, which: Any = slice(None)) -> None:
         """Reward devices with nothing; bool (n,), or all."""
         self.rewards[which] = 0.0
         self.terms[:, which] = 0.0
 
-    def take(self, totals: Totals) -> None:
-        """Write the rewards and terms since the last call, where that is not compiled."""
-        self.rewards[:] = 0.0
-        for k, (name, weight) in enumerate(self.objective.items()):
-            total = self._measures[name](totals)
-            self.terms[k] = self._totals[k] - total
-            self._totals[k] = total
-            self.rewards += weight * self.terms[k]
-        if self._pays[0]:
-            won = self._pages_won(totals)
-            self.rewards += self._price * (won - self._won)
-            self._won[:] = won
-        self.rewards /= self._unit
-
 
 def _rows(rows: Sequence[np.ndarray], count: int, items: type) -> np.ndarray:
     return np.array(rows, items).reshape(len(rows), count)
 
 
-def _weighted(objective: Mapping[str, float], measures: Mapping[str, Measure], totals: Totals) -> np.ndarray:
-    """Return the sum of what measures return, each by its weight, float64 (n,)."""
-    return sum(
-        (weight * measures[name](totals) for name, weight in objective.items()), np.zeros(len(totals.devices))
-    )
+def _cost(per_count: Sum, totals: Totals, i: int) -> float:
+    """Return what device `i` has cost, by what one count of each counter costs."""
+    return sum((float(totals.counter(name)[i]) * float(cost[i]) for name, cost in per_count.items()), 0.0)

@@ -1,7 +1,7 @@
 """The terms of rewards: each is minus the rise of a cost, in a stated unit.
 
-A cost is a sum over counters, or any function of counters and latencies. The rises of an episode add up, so
-the undiscounted return of a term is exactly minus the episode's cost.
+A cost is a sum over counters. Its rises in an episode add up, so the undiscounted return of a term is exactly
+minus the episode's cost.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.simulator.families import family_of
 
-_MIDDLES = bin_middles()
 #: A counter that counts nothing.
 _NOTHING = np.zeros(1, np.int64)
 
@@ -31,34 +29,15 @@ class Totals:
     Attributes:
         devices: their configurations.
         counter: returns a counter of every device, int64 (n,).
-        histogram: returns the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins).
     """
 
     devices: Sequence[DeviceConfig]
     counter: Callable[[str], np.ndarray]
-    histogram: Callable[[], np.ndarray]
 
     @classmethod
     def of(cls, device: DeviceConfig, state: State) -> Totals:
         """Return those of one device, the first of a batch."""
-        return cls(
-            [device],
-            partial(family_of(device).counter, state),
-            partial(getattr, state, "histogram"),
-        )
-
-    def latency_quantile(self, share: float) -> np.ndarray:
-        """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
-
-        It is exact to the width of a bin, 0.8 %.
-
-        Args:
-            share: of the requests that are at most as slow, such as 0.99.
-        """
-        finished = self.histogram().sum(axis=1).cumsum(axis=1)
-        requests = finished[:, -1:]
-        found = (finished < np.ceil(share * requests)).sum(axis=1)
-        return np.where(requests[:, 0] > 0, _MIDDLES[np.minimum(found, len(_MIDDLES) - 1)], 0.0)
+        return cls([device], partial(family_of(device).counter, state))
 
     def pages_won(self) -> np.ndarray:
         """Return how many pages collection has won: those erased less those relocated, int64 (n,).
@@ -100,10 +79,8 @@ class Totals:
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: What one count of each counter costs on a device.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
-
-
-#: What devices have cost since their metrics were reset, (n,).
-Measure = Callable[[Totals], np.ndarray]
+#: What one count of each counter costs on each of n devices, float64 (n,), by counter.
+Sum = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -113,16 +90,27 @@ class Term:
     Attributes:
         name: by which objectives have it.
         meaning: what it counts, and the unit.
-        on: function of devices; returns the measure of what they have cost.
+        costs: what one count of each counter costs on a device.
         needs_time: whether it is always 0 on devices without time.
-        module: that has registered it.
     """
 
     name: str
     meaning: str
-    on: Callable[[Sequence[DeviceConfig]], Measure]
+    costs: Costs
     needs_time: bool = False
-    module: str = ""
+
+    def on(self, devices: Sequence[DeviceConfig]) -> Sum:
+        """Return what one count of each counter costs on devices."""
+        each = [self.costs(device) for device in devices]
+        for mapping, device in {device.ftl.mapping: device for device in devices}.items():
+            known = family_of(device).counter_names()
+            for counter in each[0]:
+                if counter not in known:
+                    raise SsdgymError(
+                        f"the reward term {self.name} counts {counter!r}; devices of ftl.mapping {mapping} "
+                        f"count {', '.join(known)}."
+                    )
+        return {counter: np.array([cost[counter] for cost in each], np.float64) for counter in each[0]}
 
 
 #: The registered terms by name.
@@ -130,7 +118,7 @@ TERMS: dict[str, Term] = {}
 
 
 def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Costs], Costs]:
-    """Register the decorated function as a term that is a sum over counters.
+    """Register the decorated function as a term.
 
     The function takes a device and returns what one count of each counter
     (`ssdgym.engine.core.records.COUNTERS`, and those of its FTL family) costs there, the same counters on
@@ -146,83 +134,16 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
     """
 
     def register(costs: Costs) -> Costs:
-        on = partial(_sum, name, costs)
-        _add(Term(name, meaning, on, needs_time, module=costs.__module__))
+        known = TERMS.get(name)
+        if known is not None and known.costs.__module__ != costs.__module__:
+            raise SsdgymError(
+                f"the reward term {name} is registered already by {known.costs.__module__}; choose another "
+                "name."
+            )
+        TERMS[name] = Term(name, meaning, costs, needs_time)
         return costs
 
     return register
-
-
-def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Measure], Measure]:
-    """Register the decorated function as a term that is any function of counters and latencies.
-
-    The function takes the `Totals` of n devices since their episodes began and returns what they have cost,
-    float64 (n,). The term is minus its rise from decision to decision.
-
-    Args:
-        name: by which objectives have it.
-        meaning: what it measures, and the unit.
-        needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
-
-    Raises:
-        SsdgymError: another module has registered a term of this name.
-    """
-
-    def register(measure: Measure) -> Measure:
-        _add(Term(name, meaning, lambda devices: measure, needs_time, measure.__module__))
-        return measure
-
-    return register
-
-
-def _add(term: Term) -> None:
-    known = TERMS.get(term.name)
-    if known is not None and known.module != term.module:
-        raise SsdgymError(
-            f"the reward term {term.name} is registered already by {known.module}; choose another name."
-        )
-    TERMS[term.name] = term
-
-
-def _sum(name: str, costs: Costs, devices: Sequence[DeviceConfig]) -> Measure:
-    """Return the measure that sums up what counters cost."""
-    each = [costs(device) for device in devices]
-    for mapping, device in {device.ftl.mapping: device for device in devices}.items():
-        known = family_of(device).counter_names()
-        for counter in each[0]:
-            if counter not in known:
-                raise SsdgymError(
-                    f"the reward term {name} counts {counter!r}; devices of ftl.mapping {mapping} count "
-                    f"{', '.join(known)}."
-                )
-    return CounterSum(
-        {counter: np.array([cost[counter] for cost in each], np.float64) for counter in each[0]}
-    )
-
-
-@dataclass(frozen=True)
-class CounterSum:
-    """The measure that sums up what counters cost.
-
-    Attributes:
-        per_count: what one count of each costs, float64 (n,).
-    """
-
-    per_count: Mapping[str, np.ndarray]
-
-    def __call__(self, totals: Totals) -> np.ndarray:
-        """Return what devices have cost, float64 (n,)."""
-        total = np.zeros(len(totals.devices))
-        for counter, cost in self.per_count.items():
-            total += totals.counter(counter) * cost
-        return total
-
-    def of_one(self, totals: Totals, i: int) -> float:
-        """Return what device `i` has cost."""
-        total = 0.0
-        for counter, cost in self.per_count.items():
-            total += float(totals.counter(counter)[i]) * float(cost[i])
-        return total
 
 
 def find_term(name: str) -> Term:
@@ -252,12 +173,6 @@ def _latency(device: DeviceConfig) -> dict[str, float]:
 @reward_term("tail", "finished requests slower than a program and an erase", needs_time=True)
 def _tail(device: DeviceConfig) -> dict[str, float]:
     return {"slow_requests": 1.0}
-
-
-@reward_measure("p99", "99th percentile of the latencies so far, in page programs", needs_time=True)
-def _p99(totals: Totals) -> np.ndarray:
-    program = np.array([max(device.timing.program_ns, 1) for device in totals.devices])
-    return totals.latency_quantile(0.99) / program
 
 
 @reward_term("levelling", "rise of the sum of squared erase counts, in those of a block: worn ones cost more")

@@ -31,9 +31,9 @@ ROOMY = device({"blocks_per_plane": 64}, {"gc": {"free_blocks": 3}})
 MAKERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "erases": (EraseVictimVectorEnv, {**SMALL, "candidates": 6}),
     "erases in time": (EraseVictimVectorEnv, {**SMALL, "candidates": 6, "ftl": {"timing": "event"}}),
-    "measured in Python": (
+    "several terms": (
         EraseVictimVectorEnv,
-        {**SMALL, "ftl": {"timing": "event", "queue_depth": 4}, "objective": {"p99": 1.0, "wear": 0.1}},
+        {**SMALL, "ftl": {"timing": "event", "queue_depth": 4}, "objective": {"tail": 1.0, "wear": 0.1}},
     ),
     "streams": (PlacementVectorEnv, {**SMALL, "device": ROOMY}),
     "regions": (SubpageRegionVectorEnv, {"device": tiny(), "workload": "small_mixed", "horizon": 60}),
