@@ -160,7 +160,7 @@ def watch(
         writable_folder(gif.parent)
     compile_note(quiet=False)
     played = _environment(environment, env_arg, workload)
-    env = single(played, render_mode="scene", viewers={"scene": lambda scene: scene})
+    env = single(played, render_mode="ansi")
     if agent is None:
         name = policy or next(iter(env.metadata["proposers"]), "greedy")
         behave = heuristic(env, name)
@@ -190,7 +190,7 @@ def watch(
 
 
 def _scene(env: Any) -> Scene:
-    (scene,) = env.render()
+    (scene,) = env.unwrapped.call("scene")
     return scene
 
 

@@ -5,7 +5,6 @@ An environment of its own is a subclass of `DecisionEnv` with its documentation 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from operator import index
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from ssdgym.config.fields import seed_number
 from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.decisions import Options, described, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
-from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
+from ssdgym.envs.render import VIEWERS, Scene, check_render_mode
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.registration import registered_id
 from ssdgym.threads import OneThread, exclusive
@@ -120,8 +119,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     ## Rendering
     `render_mode` is `"ansi"`, a string for a terminal, or `"rgb_array"`, a picture of shape (height, width,
     3). Both show what every block holds (valid, invalid and free pages, and which blocks are being written),
-    which candidates are offered now, and the one chosen last. `viewers` has a function for each mode; give
-    others to draw the `Scene` otherwise.
+    which candidates are offered now, and the one chosen last. `scene()` has all that they show.
 
     ## Version History
     * v0: first version of every environment.
@@ -135,28 +133,20 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         super().__init_subclass__(**kwargs)
         sign(cls)
 
-    def __init__(
-        self,
-        *,
-        render_mode: str | None = None,
-        viewers: Mapping[str, Viewer] = VIEWERS,
-        **arguments: Any,
-    ) -> None:
-        check_render_mode(render_mode, viewers)
-        self._show(Episodes(self.options_type.of(arguments), 1), 0, render_mode, viewers)
+    def __init__(self, *, render_mode: str | None = None, **arguments: Any) -> None:
+        check_render_mode(render_mode)
+        self._show(Episodes(self.options_type.of(arguments), 1), 0, render_mode)
 
     @classmethod
-    def of(cls, episodes: Episodes, render_mode: str | None, viewers: Mapping[str, Viewer]) -> list[Self]:
+    def of(cls, episodes: Episodes, render_mode: str | None) -> list[Self]:
         """Return an environment for each of some devices that are kept together."""
         envs = [cls.__new__(cls) for _ in episodes.devices]
         for number, env in enumerate(envs):
-            env._show(episodes, number, render_mode, viewers)
+            env._show(episodes, number, render_mode)
         return envs
 
-    def _show(
-        self, episodes: Episodes, number: int, render_mode: str | None, viewers: Mapping[str, Viewer]
-    ) -> None:
-        """Become the environment of one of some devices."""
+    def _show(self, episodes: Episodes, number: int, render_mode: str | None) -> None:
+        """Bind this environment to device `number`."""
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
@@ -168,12 +158,10 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self.action_space = gym.spaces.Discrete(candidates)
         self.metadata = {
             **self.metadata,
-            "render_modes": list(viewers),
             "features": features.names(),
             "proposers": tuple(episodes.decision.names),
         }
         self.render_mode = render_mode
-        self.viewers = viewers
         #: The erase set taken last in this episode, ERASE_PAIR (pairs,); kept only where it is drawn.
         self.chosen: np.ndarray | None = None
         self._number = number
@@ -261,15 +249,15 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """Return the device as its render mode shows it.
 
         Returns:
-            What the viewer of the mode makes of the scene: a string or a picture, uint8 (height, width, 3).
+            A string, or a picture, uint8 (height, width, 3).
 
         Raises:
             SsdgymError: the environment has no render mode, or the FTL family has no map of pages.
         """
         if self.render_mode is None:
-            modes = " or ".join(repr(mode) for mode in self.viewers)
+            modes = " or ".join(map(repr, VIEWERS))
             raise SsdgymError(f"render needs a render_mode; make the environment with {modes}.")
-        return self.viewers[self.render_mode](self.scene())
+        return VIEWERS[self.render_mode](self.scene())
 
     def scene(self) -> Scene:
         """Return the device and its decision as they stand now."""

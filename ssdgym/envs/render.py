@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.utils import colorize
@@ -22,21 +22,20 @@ _WIDTH, _HEIGHT = 960, 600
 _DOTS = (12, 10, 8, 6, 5, 4, 3, 2, 1)
 #: Blocks in one cell, and pages in one dot, as powers of two.
 _GROUPS = tuple(2**k for k in range(24))
-#: Between cells, and between the panels of planes, pixels; above a panel, for its name.
-GAP, PANEL_GAP, TITLE = 3, 10, 15
+#: Between cells, and between planes, pixels.
+GAP, PLANE_GAP = 3, 10
 
 
-@dataclass(frozen=True)
-class Layout:
-    """A grid of panels, one for each plane; a grid of cells in each; a grid of dots in each of these.
+class Layout(NamedTuple):
+    """Planes in rows; rows of cells in each, with as many columns; a grid of dots in each cell.
 
     Attributes:
         dot: side of a dot, pixels.
         pages: pages that a dot stands for.
         blocks: blocks that a cell stands for.
         cell: columns and rows of dots of a cell.
-        grid: columns and rows of cells of a panel.
-        panels: columns and rows of panels.
+        grid: columns and rows of cells of a plane.
+        abreast: planes in a row.
     """
 
     dot: int
@@ -44,7 +43,7 @@ class Layout:
     blocks: int
     cell: tuple[int, int]
     grid: tuple[int, int]
-    panels: tuple[int, int]
+    abreast: int
 
     @property
     def pitch(self) -> tuple[int, int]:
@@ -52,54 +51,37 @@ class Layout:
         return self.cell[0] * self.dot + GAP, self.cell[1] * self.dot + GAP
 
     @property
-    def panel_size(self) -> tuple[int, int]:
-        """Width and height of a panel with its title, pixels."""
-        (across, down), (columns, rows) = self.pitch, self.grid
-        return columns * across + GAP, rows * down + GAP + TITLE
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of all panels, pixels."""
-        (width, height), (columns, rows) = self.panel_size, self.panels
-        return columns * (width + PANEL_GAP) - PANEL_GAP, rows * (height + PANEL_GAP) - PANEL_GAP
+    def plane_pitch(self) -> tuple[int, int]:
+        """From one plane to the next, pixels (across, down)."""
+        (columns, rows), (across, down) = self.grid, self.pitch
+        return columns * across + GAP + PLANE_GAP, rows * down + GAP + PLANE_GAP
 
     def corner(self, plane: int) -> tuple[int, int]:
-        """Return the upper left corner of a plane's panel, pixels (x, y)."""
-        row, column = divmod(plane, self.panels[0])
-        return column * (self.panel_size[0] + PANEL_GAP), row * (self.panel_size[1] + PANEL_GAP)
+        """Return the upper left corner of a plane, pixels (x, y)."""
+        row, column = divmod(plane, self.abreast)
+        return column * self.plane_pitch[0], row * self.plane_pitch[1]
+
+    def size(self, planes: int) -> tuple[int, int]:
+        """Return the width and height of so many planes, pixels."""
+        across, down = self.plane_pitch
+        return self.abreast * across, -(-planes // self.abreast) * down
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
     """Return the layout in which most can be seen: single blocks first, then pages, then large dots."""
     for together in _GROUPS:
-        for per_dot, dot in product((k for k in _GROUPS if k < 2 * pages), _DOTS):
-            found = _arranged(planes, -(-blocks // together), -(-pages // per_dot), dot)
-            if found is not None:
-                return Layout(dot, per_dot, together, *found)
-    return Layout(1, pages, blocks, (1, 1), (1, 1), _square(planes))
-
-
-def _arranged(
-    planes: int, cells: int, dots: int, dot: int
-) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]] | None:
-    """Return the columns and rows of dots, cells and panels if they fit, in few columns of panels."""
-    wide = max(round(math.sqrt(dots / 2)), 1)
-    cell = (wide, -(-dots // wide))
-    for columns in (1, 2, 4, 8, 16, 32):
-        if columns >= 2 * planes:
-            break
-        across = min((_WIDTH // columns - PANEL_GAP - GAP) // (cell[0] * dot + GAP), cells)
-        if across < 1:
-            continue
-        layout = Layout(dot, 1, 1, cell, (across, -(-cells // across)), (columns, -(-planes // columns)))
-        if layout.size[1] <= _HEIGHT:
-            return layout.cell, layout.grid, layout.panels
-    return None
-
-
-def _square(count: int) -> tuple[int, int]:
-    columns = math.isqrt(count - 1) + 1
-    return columns, -(-count // columns)
+        for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):
+            if per_dot >= 2 * pages or abreast >= 2 * planes:
+                continue
+            cells, dots = -(-blocks // together), -(-pages // per_dot)
+            wide = max(round(math.sqrt(dots / 2)), 1)
+            columns = min((_WIDTH // abreast - PLANE_GAP - GAP) // (wide * dot + GAP), cells)
+            if columns > 0:
+                cell, grid = (wide, -(-dots // wide)), (columns, -(-cells // columns))
+                found = Layout(dot, per_dot, together, cell, grid, abreast)
+                if found.size(planes)[1] <= _HEIGHT:
+                    return found
+    return Layout(1, pages, blocks, (1, 1), (1, 1), math.isqrt(planes - 1) + 1)
 
 
 #: What there is to choose among in decisions of a kind, and for what.
@@ -269,16 +251,16 @@ def draw_picture(scene: Scene) -> np.ndarray:
     Large devices have several pages in a square, in their mean colour, and the largest several blocks in a
     cell, which is framed if one of them is.
     """
-    layout = layout_of(*scene.map.pages.shape)
-    width, height = layout.size
-    top = _MARGIN + 2 * _LINE + 4
+    layout, planes = layout_of(*scene.map.pages.shape), len(scene.map.pages)
+    width, height = layout.size(planes)
+    top = _MARGIN + 2 * _LINE
     size = max(width, _LEAST_WIDTH) + 2 * _MARGIN, top + height + 2 * _LINE + _MARGIN
     image = Image.new("RGB", size, _PAPER)
-    _write(image, scene, layout, top + height + 8)
+    _write(image, scene, layout, top + height + 4)
     canvas = np.array(image)
     cells = _cells(scene.map.pages, layout)
     frames = _frames(scene, layout)
-    for plane in range(len(cells)):
+    for plane in range(planes):
         x, y = layout.corner(plane)
         _paint_plane(canvas[top + y :, _MARGIN + x :], cells[plane], frames[plane], layout)
     return canvas
@@ -316,11 +298,11 @@ def _frames(scene: Scene, layout: Layout) -> np.ndarray:
 
 
 def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layout: Layout) -> None:
-    """Paint a plane's cells and their frames on the canvas that begins at its panel."""
+    """Paint a plane's cells and their frames on the canvas that begins there."""
     across, down = layout.pitch
     for k, (cell, frame) in enumerate(zip(cells, frames, strict=True)):
         row, column = divmod(k, layout.grid[0])
-        x, y = column * across, TITLE + row * down
+        x, y = column * across, row * down
         if tuple(frame) != _PAPER:
             canvas[y : y + down + GAP, x : x + across + GAP] = frame
         dots = cell.repeat(layout.dot, axis=0).repeat(layout.dot, axis=1)
@@ -328,14 +310,10 @@ def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layo
 
 
 def _write(image: Image.Image, scene: Scene, layout: Layout, below: int) -> None:
-    """Write the caption, the names of the planes and the legend."""
-    draw, font = ImageDraw.Draw(image), ImageFont.load_default(13)
-    small = ImageFont.load_default(11)
+    """Write the caption and the legend."""
+    draw, font, small = ImageDraw.Draw(image), ImageFont.load_default(13), ImageFont.load_default(11)
     draw.text((_MARGIN, _MARGIN - 4), scene.caption, _INK, font)
     draw.text((_MARGIN, _MARGIN - 4 + _LINE), scene.decision, _INK, font)
-    for plane in range(len(scene.map.pages)):
-        x, y = layout.corner(plane)
-        draw.text((_MARGIN + x + GAP, _MARGIN + 2 * _LINE + 2 + y), f"plane {plane}", _INK, small)
     x = _MARGIN
     for name, colour, hollow in _LEGEND:
         swatch = (x, below + 3, x + 11, below + 14)
@@ -350,14 +328,12 @@ def _scale(layout: Layout) -> str:
     return f"{pages}, a cell a block" if layout.blocks == 1 else f"{pages} of {layout.blocks} blocks"
 
 
-#: Makes a frame of a scene.
-Viewer = Callable[[Scene], Any]
-#: The viewers that an environment has by default.
-VIEWERS: Mapping[str, Viewer] = {"ansi": draw_text, "rgb_array": draw_picture}
+#: What makes a frame of a scene, by render mode.
+VIEWERS: Mapping[str, Callable[[Scene], str | np.ndarray]] = {"ansi": draw_text, "rgb_array": draw_picture}
 
 
-def check_render_mode(render_mode: str | None, viewers: Mapping[str, Viewer]) -> None:
-    """Raise if there is no viewer for a render mode; None is for no drawing."""
-    if render_mode is not None and render_mode not in viewers:
-        known = ", ".join(repr(mode) for mode in viewers)
+def check_render_mode(render_mode: str | None) -> None:
+    """Raise if there is no such render mode; None is for no drawing."""
+    if render_mode is not None and render_mode not in VIEWERS:
+        known = ", ".join(map(repr, VIEWERS))
         raise SsdgymError(f"render_mode must be None or one of {known}, not {render_mode!r:.60}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
-from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
+from ssdgym.envs.render import check_render_mode
 from ssdgym.errors import SsdgymError
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.types import Observation
@@ -85,7 +85,6 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
         render_mode: as of the single environment; `render` returns a tuple of frames.
-        viewers: what draws a scene, by render mode.
         max_episode_steps: refused, since episodes end by host pages.
         arguments: those of the single environment.
 
@@ -104,7 +103,6 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         copy: bool = True,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
-        viewers: Mapping[str, Viewer] = VIEWERS,
         max_episode_steps: int | None = None,
         **arguments: Any,
     ) -> None:
@@ -112,11 +110,11 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             raise SsdgymError(
                 "max_episode_steps is not for this environment: its episodes end by horizon, in host pages."
             )
-        check_render_mode(render_mode, viewers)
+        check_render_mode(render_mode)
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
         self.episodes = Episodes(self.options_type.of(arguments), num_envs, threads)
         self.num_envs = num_envs
-        self.envs = self.env_type.of(self.episodes, render_mode, viewers)
+        self.envs = self.env_type.of(self.episodes, render_mode)
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)

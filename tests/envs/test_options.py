@@ -40,11 +40,7 @@ def test_arguments__single_and_vector__the_same(single: Any, vector: Any) -> Non
     for own in ("num_envs", "threads", "copy", "autoreset_mode", "max_episode_steps"):
         del arguments[1][own]
     assert arguments[0] == arguments[1]
-    assert set(arguments[0]) == {
-        "render_mode",
-        "viewers",
-        *(field.name for field in fields(single.options_type)),
-    }
+    assert set(arguments[0]) == {"render_mode", *(field.name for field in fields(single.options_type))}
 
 
 @pytest.mark.parametrize("single", [pair[0] for pair in PAIRS])

@@ -60,14 +60,11 @@ def test_picture__any_geometry__of_a_size_that_fits_a_screen(shape: tuple[int, i
 def test_layout__any_geometry__has_a_place_for_every_page(shape: tuple[int, int, int]) -> None:
     planes, blocks, pages = shape
     layout = layout_of(*shape)
-    assert np.prod(layout.panels) >= planes
     assert np.prod(layout.grid) * layout.blocks >= blocks
     assert np.prod(layout.cell) * layout.pages >= pages
     corners = {layout.corner(plane) for plane in range(planes)}
     assert len(corners) == planes
-    width, height = layout.panel_size
-    assert max(x for x, _ in corners) + width <= layout.size[0]
-    assert max(y for _, y in corners) + height <= layout.size[1]
+    assert all(x < layout.size(planes)[0] and y < layout.size(planes)[1] for x, y in corners)
 
 
 def test_picture__a_square_for_each_page__in_its_colour() -> None:
