@@ -56,7 +56,7 @@ from ssdgym.workloads.generators.pacing import PacedConfig
 from ssdgym.workloads.registry import workload_models
 from ssdgym.workloads.traces.reading import columns
 from ssdgym.workloads.traces.reading.text import TextFormat
-from ssdgym.workloads.traces.registry import format_meanings, formats
+from ssdgym.workloads.traces.registry import TraceFormat, formats
 from ssdgym.workloads.traces.transforms import TransformConfig
 
 DOCS = Path(__file__).parent
@@ -202,18 +202,16 @@ def _feature_kinds() -> str:
 
 
 def _trace_formats() -> str:
-    rows = (_trace_format(names, meaning) for names, meaning in format_meanings().items())
-    return table("name | files | columns", rows)
+    return table("name | files | columns", map(_trace_format, formats().values()))
 
 
 def _trace_columns() -> str:
     return str(columns.__doc__).partition("\n\n")[2].strip()
 
 
-def _trace_format(names: tuple[str, ...], meaning: str) -> tuple[object, ...]:
-    """Return the names, meaning and columns of a format."""
-    one, named = formats()[names[0]], ", ".join(f"`{name}`" for name in names)
-    return named, meaning, f"`{one.text}`" if isinstance(one, TextFormat) else ""
+def _trace_format(one: TraceFormat) -> tuple[object, ...]:
+    """Return the name, meaning and columns of a format."""
+    return f"`{one.name}`", one.meaning, f"`{one.text}`" if isinstance(one, TextFormat) else ""
 
 
 def _reward_terms() -> str:

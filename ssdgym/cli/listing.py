@@ -152,10 +152,10 @@ def _in_short(agent: Row) -> Row:
 
 
 def _formats() -> Iterator[Row]:
-    from ssdgym.workloads.traces.registry import format_meanings
+    from ssdgym.workloads.traces.registry import formats
 
-    for names, meaning in format_meanings().items():
-        yield {"name": ", ".join(names), "files": meaning}
+    for name, known in formats().items():
+        yield {"name": name, "files": known.meaning}
 
 
 _LISTS = {

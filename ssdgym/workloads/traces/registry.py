@@ -20,10 +20,12 @@ class TraceFormat(ABC):
 
     Attributes:
         name: what the configuration calls the format.
+        meaning: what the files hold, for the table of formats.
         is_binary: whether the file is no text.
     """
 
     name: str
+    meaning: str = ""
     is_binary: ClassVar[bool] = False
 
     @property
@@ -57,25 +59,18 @@ AUTO = "auto"
 _SNIFFED_BYTES = 1 << 16
 
 _FORMATS: Registry[TraceFormat] = Registry("trace format", "ssdgym.trace_formats")
-#: Other names of formats.
-_ALIASES: dict[str, str] = {}
-_MEANINGS: dict[str, str] = {}
 
 
-def register_format(known: TraceFormat, *, aliases: tuple[str, ...] = (), meaning: str = "") -> None:
+def register_format(known: TraceFormat) -> None:
     """Make a trace format known by its name.
 
     Args:
         known: the format. Traces parsed in it are cached until the file that calls this function changes.
-        aliases: other names for it.
-        meaning: what the files hold, for the table of formats.
 
     Raises:
         SsdgymError: a format registered by another module has the name.
     """
     _FORMATS.register(known.name, known, caller())
-    _ALIASES.update(dict.fromkeys(aliases, known.name))
-    _MEANINGS[known.name] = meaning
 
 
 def formats() -> dict[str, TraceFormat]:
@@ -85,18 +80,7 @@ def formats() -> dict[str, TraceFormat]:
 
 def format_names() -> list[str]:
     """Return every name that a format may be given by, `auto` first."""
-    return [AUTO, *sorted([*formats(), *_ALIASES])]
-
-
-def format_called(name: str) -> TraceFormat | None:
-    """Return the format of that name or alias, if there is one."""
-    return formats().get(_ALIASES.get(name, name))
-
-
-def format_meanings() -> dict[tuple[str, ...], str]:
-    """Return what the files of each format hold, by its name and aliases."""
-    aliases = {name: [alias for alias, of in _ALIASES.items() if of == name] for name in formats()}
-    return {(name, *others): _MEANINGS[name] for name, others in aliases.items()}
+    return [AUTO, *formats()]
 
 
 def format_code_hashes(name: str) -> list[str]:
@@ -106,8 +90,7 @@ def format_code_hashes(name: str) -> list[str]:
 
 def format_of(path: Path, name: str) -> TraceFormat:
     """Return the format called `name`, or, for `auto`, the one that recognises the file."""
-    known = None if name == AUTO else format_called(name)
-    return recognise(path) if known is None else known
+    return recognise(path) if name == AUTO else formats()[name]
 
 
 def recognise(path: Path) -> TraceFormat:

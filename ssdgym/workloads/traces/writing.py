@@ -23,7 +23,7 @@ from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import Records, RecordSource, Volumes
-from ssdgym.workloads.traces.registry import format_called, formats
+from ssdgym.workloads.traces.registry import formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,7 +188,7 @@ def writable_format(name: str) -> TextFormat:
     Raises:
         SsdgymError: there is none, or it can only be read.
     """
-    found = format_called(name)
+    found = formats().get(name)
     if isinstance(found, TextFormat) and found.op_texts:
         return found
     problem = "is no trace format" if found is None else "can be read but not written"

@@ -142,10 +142,6 @@ def test_all_formats_but_four_can_be_written() -> None:
     assert set(formats()) - set(WRITABLE) == {"blkparse", "fio_v2", "msr_no_size", "vscsi"}
 
 
-def test_another_name_for_a_format__does_as_well() -> None:
-    assert writable_format("mqsim") is writable_format("ssdsim")
-
-
 @pytest.mark.parametrize(("name", "column"), [("spc", 4), ("systor17", 0), ("cloudphysics", 1)])
 def test_decimal_times__have_no_exponent(name: str, column: int, tmp_path: Path) -> None:
     records = make_records(

@@ -54,7 +54,7 @@ def test_entry_point__adds_a_format_that_is_recognised(
 
 def test_register__a_name_that_is_taken__refused() -> None:
     with pytest.raises(SsdgymError, match="the trace format msr is registered already; choose another name"):
-        register_format(FORMATS[0][0])
+        register_format(FORMATS[0])
 
 
 @pytest.mark.parametrize("name", ["mrs", 5, None, ["msr"]])

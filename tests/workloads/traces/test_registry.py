@@ -15,7 +15,7 @@ from tests.workloads.traces.formats.reading import failure, read, write_lines
 
 
 def test_the_configuration_knows_every_format(tmp_path: Path) -> None:
-    assert {"auto", "mqsim", *formats()} == set(format_names())
+    assert {"auto", *formats()} == set(format_names())
     for name in format_names():
         assert TraceConfig(path=tmp_path, format=name).format == name
 

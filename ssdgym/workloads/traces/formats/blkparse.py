@@ -11,11 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import partial
+from string import ascii_letters
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ssdgym.workloads.traces.reading.splitting import Splitter
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import register_format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Which events are requests.
 Events = Literal["issued", "queued", "completed"]
@@ -32,15 +37,33 @@ _SUMMARY = re.compile(
 )
 _REQUEST = re.compile(rf"([A-Z]+)(?:{_B}([0-9]+){_B}\+{_B}([0-9]+))?((?:[ \t].*)?)")
 _COMMAND = re.compile(rf"{_B}[0-9]+{_B}\(")
+_REQUEUED = r"[0-9][ \t]+R(?:[ \t]|$)"
+#: A line with the numbers of a request of the action %s, or one of another action: %s are its letters.
+_USUAL = (
+    rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){_B}[0-9]+{_B}[0-9]+{_B}(?P<time>[0-9]+\.[0-9]+){_B}[0-9]+{_B}"
+    rf"(?:%s{_B}(?P<op>[A-EG-Z][A-Z]*){_B}(?P<offset>[0-9]+){_B}\+{_B}(?P<size>[0-9]+)"
+    r"|(?P<passed>[%s]|[A-Za-z]{2,}))(?:[ \t].*)?$"
+)
 
 
 class _Splitter(Splitter):
     columns = 5
+    passed = "events {}"
 
     def __init__(self, events: Events) -> None:
         self._events = events
+        action = _ACTIONS[events]
+        self.usual = _USUAL % (action, ascii_letters.replace(action, ""))
         #: Volume and sector of what waits to be issued again.
         self._requeued: set[tuple[str, str]] = set()
+
+    def found(self, lines: pa.Array) -> pa.StructArray | None:
+        """See `Splitter`; where something is requeued, lines depend on each other."""
+        import pyarrow.compute as pc
+
+        if self._requeued or pc.any(pc.match_substring_regex(lines, _REQUEUED)).as_py():
+            return None
+        return super().found(lines)
 
     def row(self, line: str) -> Sequence[str] | str:
         """See `Splitter`; the columns are volume, time, flags, sector, sectors."""
@@ -91,19 +114,16 @@ class BlkparseFormat(TextFormat):
         lines = re.split("\r?\n", start.decode("utf-8", "replace"))
         return sum(_EVENT.fullmatch(line.strip(" \t")) is not None for line in lines)
 
-    def splitter(self, start: bytes) -> Splitter:
-        """See `TextFormat`."""
-        return _Splitter(self.events)
-
 
 #: The format by the events that are requests.
 BLKPARSE = {
     events: BlkparseFormat(
-        name="blkparse", text="volume time:s op:rwbs offset:sector size:sector", events=events
+        name="blkparse",
+        text="volume time:s op:rwbs offset:sector size:sector",
+        meaning="default text of `blkparse`, in s and sectors: requests issued to the driver (action D)",
+        events=events,
+        splits=partial(_Splitter, events),
     )
     for events in get_args(Events)
 }
-register_format(
-    BLKPARSE["issued"],
-    meaning="default text of `blkparse`, in s and sectors: requests issued to the driver (action D)",
-)
+register_format(BLKPARSE["issued"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.reading.fields import shown, whole_number
@@ -23,6 +23,10 @@ _FILE_ACTIONS = ("add", "open", "close")
 _FLUSHES = ("sync", "datasync")
 _WAIT = "wait"
 _LEAST_WAIT_US = 100
+_USUAL = "[ \t]+".join(
+    ["^[ \t]*(?P<time>[^ \t]+)", "(?P<file>[^ \t]+)", "(?P<op>read|write|trim|sync|datasync)"]
+    + ["(?P<offset>[^ \t]+)", "(?P<size>[^ \t]+)[ \t]*$"]
+)
 
 
 class _Splitter(Splitter):
@@ -30,6 +34,8 @@ class _Splitter(Splitter):
 
     def __init__(self, has_times: bool) -> None:
         self._has_times = has_times
+        # In version 2 the time of a line depends on the waits before it.
+        self.usual = _USUAL if has_times else None
         self._clock_us = 0
 
     def row(self, line: str) -> Sequence[str] | str:
@@ -60,38 +66,28 @@ class _Splitter(Splitter):
         self._clock_us += wait_us if wait_us >= _LEAST_WAIT_US else 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class FioFormat(TextFormat):
-    """Both versions; see `TraceFormat`.
-
-    Attributes:
-        has_times: each line begins with a time, as in version 3.
-    """
-
-    has_times: bool
-
-    def splitter(self, start: bytes) -> Splitter:
-        """See `TextFormat`."""
-        return _Splitter(self.has_times)
-
-
 _TEXT = f"time:us file op:{_OPS} offset:B size:B"
 _LOG = "`fio` I/O log in us and bytes: reads, writes, trims, syncs; volumes are files"
 register_format(
-    FioFormat(name="fio_v2", text=_TEXT, header="fio version 2 iolog", has_times=False),
-    meaning=f"{_LOG}; the time stands as `wait`, of which less than {_LEAST_WAIT_US} us do not count",
+    TextFormat(
+        name="fio_v2",
+        text=_TEXT,
+        meaning=f"{_LOG}; the time stands as `wait`, of which less than {_LEAST_WAIT_US} us do not count",
+        header="fio version 2 iolog",
+        splits=partial(_Splitter, has_times=False),
+    )
 )
 register_format(
-    FioFormat(
+    TextFormat(
         name="fio_v3",
         text=_TEXT,
+        meaning=_LOG,
         header="fio version 3 iolog",
-        has_times=True,
+        splits=partial(_Splitter, has_times=True),
         separator=BLANKS,
         op_texts={READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "sync"},
         # fio needs these actions for a file before it uses it.
         opening=("0 {} add", "0 {} open"),
         numbered_volumes=False,
-    ),
-    meaning=_LOG,
+    )
 )

@@ -53,6 +53,7 @@ class VscsiFormat(TraceFormat):
     """The binary format; see `TraceFormat`."""
 
     name = "vscsi"
+    meaning = "CloudPhysics binary records, versions 1 and 2, in us and sectors"
     is_binary = True
     unread = ("serial", "segments", "version", "response")
 
@@ -131,4 +132,4 @@ def _lines(records: np.ndarray, version: int, first: int) -> Lines:
     )
 
 
-register_format(VscsiFormat(), meaning="CloudPhysics binary records, versions 1 and 2, in us and sectors")
+register_format(VscsiFormat())

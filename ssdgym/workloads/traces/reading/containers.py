@@ -79,16 +79,6 @@ def _gzip(file: IO[bytes]) -> _Pieces:
         yield piece, file.tell(), given
 
 
-def _lz4(file: IO[bytes]) -> _Pieces:
-    import pyarrow as pa
-
-    given = 0
-    with pa.CompressedInputStream(pa.PythonFile(file, "r"), "lz4") as stream:
-        while piece := stream.read(_PIECE_BYTES):
-            given += len(piece)
-            yield piece, file.tell(), given
-
-
 def _zip(file: IO[bytes]) -> _Pieces:
     with zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
@@ -118,14 +108,7 @@ _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
     (rb"\x1f\x8b", "gzip", _gzip),
     (rb"BZh", "bzip2", _members(bz2.BZ2Decompressor)),
     (rb"\xfd7zXZ\x00", "xz", _members(lzma.LZMADecompressor)),
-    # Properties, a dictionary of 64 KiB to 256 MiB, and a size that is unknown or below 1 TiB.
-    (
-        rb"\x5d\x00\x00(?:[\x01-\x80]\x00|\x00[\x01-\x10])(?:\xff{8}|.{5}\x00{3})",
-        "lzma",
-        _members(lzma.LZMADecompressor),
-    ),
     (rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", "zstd", _members(_zstd_unpacker)),
-    (rb"\x04\x22\x4d\x18", "lz4", _lz4),
     (rb"PK\x03\x04", "zip", _zip),
 )
 #: What files begin with that are not read, what they are, and what to do.
@@ -135,6 +118,7 @@ _NAMED: tuple[tuple[bytes, str], ...] = (
     (rb"Rar!\x1a\x07", "a RAR archive; unpack it"),
     (rb"PK\x05\x06", "an empty zip archive; give a file with requests in it"),
     (rb"\x1f\x9d", "packed by compress; unpack it by gunzip"),
+    (rb"\x04\x22\x4d\x18", "packed by lz4; unpack it by lz4 -d"),
     (rb"\xff\xfe|\xfe\xff", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"),
     (rb"PAR1", "a Parquet file; convert it to CSV"),
     (rb"\x89HDF\r\n", "an HDF5 file; convert it to CSV"),

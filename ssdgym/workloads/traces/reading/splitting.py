@@ -13,6 +13,7 @@ import numpy as np
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, without_marks
 from ssdgym.workloads.traces.reading.columns import Columns
+from ssdgym.workloads.traces.reading.fields import mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,17 +49,28 @@ class Split(NamedTuple):
 
 
 class Splitter(ABC):
-    """Splits the lines of one file, one by one; lines of blanks are passed over.
+    """Splits the lines of one file, most at once and others one by one; lines of blanks are passed over.
 
     A format whose lines are of several kinds derives from this.
 
     Attributes:
         columns: how many columns a line has.
         blanks: what is removed around a line.
+        usual: regular expression of lines that need no `row`, a group for each column; one more group,
+            `passed`, has text for lines that are no requests.
+        passed: what these are called, with {} for that text.
     """
 
     columns: int
     blanks = " \t"
+    usual: str | None = None
+    passed = "{}"
+
+    def found(self, lines: pa.Array) -> pa.StructArray | None:
+        """Return the groups of the usual lines, null for the others; None: there are no usual ones."""
+        import pyarrow.compute as pc
+
+        return None if self.usual is None else pc.extract_regex(lines, self.usual)
 
     @abstractmethod
     def row(self, line: str) -> Sequence[str] | str:
@@ -71,30 +83,47 @@ class Splitter(ABC):
     def split(self, first_line: int, block: bytes) -> Split:
         """Split a block of whole lines, `first_line` the number of the first."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
+        text = without_marks(block.replace(b"\r\n", b"\n")).decode("utf-8", "replace")
+        lines = pc.split_pattern(pa.array([text]), "\n").flatten()[:-1]
+        found = self.found(lines)
+        is_usual = np.zeros(len(lines), bool) if found is None else mask(pc.is_valid(found))
+        unusual = np.flatnonzero(~is_usual)
         numbers, rows, malformed = [], [], []
         passed: Counter[str] = Counter()
-        text = without_marks(block.replace(b"\r\n", b"\n")).decode("utf-8", "replace")
-        for number, line in enumerate(text.split("\n")[:-1], first_line):
+        for number, line in zip(unusual.tolist(), lines.take(pa.array(unusual)).to_pylist(), strict=True):
             if not (line := line.strip(self.blanks)):
                 continue
             try:
                 row = self.row(line)
             except ValueError as error:
-                malformed.append((number, str(error)))
+                malformed.append((first_line + number, str(error)))
                 continue
             if isinstance(row, str):
                 passed[row] += 1
             else:
                 numbers.append(number)
                 rows.append(row)
-        columns = [*zip(*rows, strict=True)] or [()] * self.columns
-        return Split(
-            np.array(numbers, np.int64),
-            [pa.array(column, pa.string()) for column in columns],
-            malformed,
-            passed,
-        )
+        columns = [
+            pa.array(column, pa.string()) for column in [*zip(*rows, strict=True)] or [()] * self.columns
+        ]
+        places = np.array(numbers, np.int64)
+        if found is not None:
+            found, own = found.filter(pa.array(is_usual)), np.flatnonzero(is_usual)
+            if found.type.num_fields > self.columns:
+                for one in pc.value_counts(found.field("passed")).to_pylist():
+                    passed[self.passed.format(one["values"])] += one["counts"] if one["values"] else 0
+                is_request = pc.equal(found.field("passed"), "")
+                found, own = found.filter(is_request), own[mask(is_request)]
+            places = np.append(own, places)
+            order = np.argsort(places)
+            columns = [
+                pa.concat_arrays([found.field(k), column]).take(pa.array(order))
+                for k, column in enumerate(columns)
+            ]
+            places = places[order]
+        return Split(first_line + places, columns, malformed, +passed)
 
 
 class Separated(Splitter):

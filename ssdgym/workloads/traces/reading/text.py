@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,7 @@ class TextFormat(TraceFormat):
     Attributes:
         name: what the configuration calls it.
         text: the columns, as `ssdgym.workloads.traces.reading.columns` has them.
+        meaning: what the files hold.
         separator: between columns: a character, or a blank for any number of blanks and tabs; None: whichever
             splits the first line into as many columns.
         header: the first line, if the format has one; it is recognised in any case.
@@ -49,10 +50,12 @@ class TextFormat(TraceFormat):
         constants: what is written into the columns that are not read.
         opening: lines that are written first for each volume, with `{}` for its name.
         numbered_volumes: volumes are written as numbers, not names.
+        splits: makes what splits the lines of a file, where separators alone do not.
     """
 
     name: str
     text: str
+    meaning: str = ""
     separator: str | None = ","
     header: str | None = None
     sniffed: str | None = None
@@ -61,6 +64,7 @@ class TextFormat(TraceFormat):
     constants: Mapping[str, str] = field(default_factory=dict)
     opening: tuple[str, ...] = ()
     numbered_volumes: bool = True
+    splits: Callable[[], Splitter] | None = None
 
     @cached_property
     def columns(self) -> Columns:
@@ -111,7 +115,7 @@ class TextFormat(TraceFormat):
 
     def splitter(self, start: bytes) -> Splitter:
         """Return what splits the lines of a file that begins so."""
-        return Separated(self.columns, self.separator, start)
+        return Separated(self.columns, self.separator, start) if self.splits is None else self.splits()
 
     def _is_header(self, line: bytes) -> bool:
         return self.header is not None and _words(line.decode("utf-8", "replace")) == _words(self.header)

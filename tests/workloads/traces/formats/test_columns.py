@@ -94,11 +94,6 @@ def test_units_operations_and_volumes(name: str, tmp_path: Path) -> None:
     assert read(path, name) == rows
 
 
-def test_mqsim_has_the_columns_of_ssdsim(tmp_path: Path) -> None:
-    lines, rows = EXAMPLES["ssdsim"]
-    assert read(write_lines(tmp_path, lines), "mqsim") == rows
-
-
 @each_format
 @pytest.mark.parametrize(
     ("start", "end", "last"),
