@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -60,6 +61,7 @@ CONFINED = {
 }
 
 
+@cache
 def _sources() -> list[Path]:
     return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
@@ -69,16 +71,19 @@ def _module_name(path: Path) -> str:
     return ".".join([FOLDERS[folder], *(part for part in rest if part != "__init__")])
 
 
-def _imports(path: Path) -> Iterator[str]:
+@cache
+def _imports(path: Path) -> list[str]:
     """Everything `path` imports, wherever in the file, by its full dotted name."""
+    found: list[str] = []
     package = _module_name(path) if path.name == "__init__.py" else _module_name(path).rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found += (f"{module}.{alias.name}" for alias in node.names)
+    return found
 
 
 def _layer(name: str) -> int | None:
@@ -93,37 +98,36 @@ def _within(name: str, prefix: str) -> bool:
     return name == prefix or name.startswith(f"{prefix}.")
 
 
-@pytest.fixture(params=_sources(), ids=_module_name)
-def source(request: pytest.FixtureRequest) -> Path:
-    return request.param
+def test_every_module__has_a_layer() -> None:
+    names = {_module_name(path) for path in _sources()} - {"ssdgym", "ssdgym.__main__"}
+    assert {name for name in names if _layer(name) is None} == set(), "give new modules a place in LAYERS"
 
 
-def test_every_module__has_a_layer(source: Path) -> None:
-    if _module_name(source) not in ("ssdgym", "ssdgym.__main__"):
-        assert _layer(_module_name(source)) is not None, "give the new module a place in LAYERS"
+def _imported() -> Iterator[tuple[str, str]]:
+    """Every module with each name that it imports."""
+    return ((_module_name(path), name) for path in _sources() for name in _imports(path))
 
 
-def test_imports__point_down(source: Path) -> None:
-    own = _layer(_module_name(source))
-    if own is None:
-        return
-    for name in _imports(source):
-        below = _layer(name)
-        assert below is None or below <= own, f"{name} lies above {_module_name(source)}"
+def test_imports__point_down() -> None:
+    heights = [(module, name, _layer(module), _layer(name)) for module, name in _imported()]
+    upward = [
+        (module, name) for module, name, own, below in heights if None not in (own, below) and below > own
+    ]
+    assert upward == []
 
 
-def test_imports__never_use_the_bare_folder_names(source: Path) -> None:
+def test_imports__never_use_the_bare_folder_names() -> None:
     bare = {"agents", "baselines", "configs", "tests"}
-    assert not bare & {name.partition(".")[0] for name in _imports(source)}
+    assert [pair for pair in _imported() if pair[1].partition(".")[0] in bare] == []
 
 
-def test_imports__keep_heavy_packages_where_they_belong(source: Path) -> None:
-    for name in _imports(source):
-        if name in ("numba.types", "numba.typeof") and _within(_module_name(source), "ssdgym.engine"):
+def test_imports__keep_heavy_packages_where_they_belong() -> None:
+    for module, name in _imported():
+        if name in ("numba.types", "numba.typeof") and _within(module, "ssdgym.engine"):
             continue
         allowed = CONFINED.get(name.partition(".")[0])
-        assert allowed is None or any(_within(_module_name(source), prefix) for prefix in allowed), (
-            f"{name} may be imported only in {allowed}"
+        assert allowed is None or any(_within(module, prefix) for prefix in allowed), (
+            f"{module} imports {name}, which only {allowed} may"
         )
 
 
@@ -184,6 +188,11 @@ def _engine_sources() -> dict[str, str]:
     return {path.relative_to(ENGINE).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
+@cache
+def _assigned() -> set[Assignment]:
+    return assignments(_engine_sources(), ARRAYS)
+
+
 def _foreign(found: set[Assignment]) -> list[Assignment]:
     """Return the assignments by others than the owners: of the field, if one is named, else of the array."""
     foreign = []
@@ -210,24 +219,20 @@ def test_engine_map__gives_every_array_one_owner(family: str) -> None:
     assert owned & Counter(FAMILIES[family]) == Counter(FAMILIES[family] - COMMON)
 
 
-def test_engine_imports__point_down_its_map(source: Path) -> None:
-    module = _module_name(source)
-    if not _within(module, "ssdgym.engine") or module == "ssdgym.engine":
-        return
+def test_engine_imports__point_down_its_map() -> None:
     rooms = list(ROOMS)
-    for name in _imports(source):
-        if _within(name, "ssdgym.engine"):
+    for module, name in _imported():
+        if module != "ssdgym.engine" and _within(module, "ssdgym.engine") and _within(name, "ssdgym.engine"):
             assert rooms.index(_room(name)) >= rooms.index(_room(module)), f"{name} lies above {module}"
 
 
 def test_engine_arrays__are_assigned_in_the_room_that_owns_them() -> None:
-    assert _foreign(assignments(_engine_sources(), ARRAYS)) == []
+    assert _foreign(_assigned()) == []
 
 
 def test_exceptions__are_still_needed() -> None:
-    found = assignments(_engine_sources(), ARRAYS)
     for file, pattern in EXCEPTIONS:
-        assert any(one.file == file and fnmatch(f"{one.array}.{one.field}", pattern) for one in found)
+        assert any(one.file == file and fnmatch(f"{one.array}.{one.field}", pattern) for one in _assigned())
 
 
 FOREIGN = """
@@ -287,10 +292,10 @@ MOST_LINES = {
     "ssdgym.baselines": 5_932,
     "ssdgym.agents": 5_335,
     "ssdgym.experiments": 9_509,
-    "ssdgym.workloads": 8_507,
-    "ssdgym.envs": 6_327,
+    "ssdgym.workloads": 8_512,
+    "ssdgym.envs": 6_168,
     "ssdgym.cli": 3_046,
-    "ssdgym": 1_213,  # the modules beside the packages
+    "ssdgym": 1_164,  # the modules beside the packages
 }
 
 

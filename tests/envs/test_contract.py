@@ -28,10 +28,12 @@ def for_checkers(name: str) -> Any:
     return type("ForCheckers", (ValidActions, ENVIRONMENTS[name]), {})
 
 
-@each_case
-def test_checkers__of_gymnasium_and_stable_baselines3(name: str, kind: str) -> None:
-    assert_gymnasium_is_content(for_checkers(name)(**options(name, kind)))
-    assert_sb3_only_warns_of_the_shape(for_checkers(name)(**options(name, kind)))
+@each_environment
+def test_checkers__of_gymnasium_and_stable_baselines3(name: str) -> None:
+    """In one kind of setting; `test_episode` looks at spaces and values in all of them."""
+    env = for_checkers(name)(**options(name))
+    assert_gymnasium_is_content(env)
+    assert_sb3_only_warns_of_the_shape(env)
 
 
 @each_environment
@@ -100,9 +102,9 @@ def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(name: str, k
     assert ALSO.get(name, lambda *_: True)(metrics, total, decisions)
 
 
-@each_case
-def test_step__outside_the_mask__refused_with_everything_as_it_was(name: str, kind: str) -> None:
-    env, rng = ENVIRONMENTS[name](**options(name, kind)), np.random.default_rng(0)
+@each_environment
+def test_step__outside_the_mask__refused_with_everything_as_it_was(name: str) -> None:
+    env, rng = ENVIRONMENTS[name](**options(name)), np.random.default_rng(0)
     observation, _ = env.reset(seed=0)
     for _ in range(30):
         if not observation["action_mask"].all():
