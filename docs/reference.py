@@ -1,7 +1,7 @@
 """Write the reference in the pages anew, from what is registered: `python -m docs.reference`.
 
 A page has it between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is one of `REFERENCE` or a file beside
-the page: a CSV file becomes a table, another one a block of code.
+the page: a CSV file becomes a table, a leaderboard (JSON) its summary, another one a block of code.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.envs.features import Setting, registered_features
 from ssdgym.envs.features.registry import CALLED_WITH
 from ssdgym.envs.rewards.terms import TERMS
+from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
-from ssdgym.experiments.leaderboard.text import MEANINGS
+from ssdgym.experiments.leaderboard.text import MEANINGS, summary
 from ssdgym.experiments.papers.claims import VERDICTS
 from ssdgym.experiments.papers.config import AnyClaim
 from ssdgym.experiments.papers.functions import FUNCTIONS
@@ -91,6 +92,8 @@ def _file(path: Path) -> str:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
         return table(" | ".join(header), rows)
+    if path.suffix == ".json":
+        return summary(read_board(path))
     language = {".diff": "diff", ".py": "python"}[path.suffix]
     return f"```{language}\n# {path.relative_to(DOCS / 'examples')}\n{path.read_text(encoding='utf-8')}```"
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ssdgym.agents.training.config import TrainConfig
     from ssdgym.experiments.runs.spec import RunSpec
 
+#: Processes for the comparison.
+_WORKERS = 2
 _VICTIMS = "cost_benefit(since_close=1)"
 LEARNED = f"{_VICTIMS}+td_lifetime"
 #: From one that separates nothing but relocated pages to the best of the classics and of the papers.
@@ -75,16 +77,9 @@ class Demo:
         """Return the grid: the learner and every heuristic on every workload and seed."""
         from ssdgym.experiments.runs.spec import RunSpec
 
+        timing = (("timing", "none"),)
         return [
-            RunSpec(
-                device=self.device,
-                workload=workload,
-                policy=policy,
-                seed=seed,
-                ftl=(("timing", "none"),),
-                host_pages=self.host_pages,
-                warmup=self.warmup,
-            )
+            RunSpec(self.device, workload, policy, seed, timing, self.host_pages, warmup=self.warmup)
             for workload in self.workloads
             for policy in (LEARNED, *HEURISTICS)
             for seed in self.seeds
@@ -92,13 +87,6 @@ class Demo:
 
 
 def demo(
-    decisions: Annotated[
-        int | None, typer.Option(min=1, help="Decisions to train PPO for; default: as configured.")
-    ] = None,
-    host_pages: Annotated[int, typer.Option(min=1, help="Host pages per evaluated run.")] = 150_000,
-    seeds: Annotated[int, typer.Option(min=2, help="How many seeds.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 50_000,
-    workers: Annotated[int, typer.Option(min=1, help="Processes for the evaluation.")] = 2,
     ppo: Annotated[bool, typer.Option(help="Train PPO, too, which needs the extra agents.")] = True,
     out: Out = Path("results/demo"),
     as_json: AsJson = False,
@@ -112,7 +100,7 @@ def demo(
 
         ssdgym demo
 
-        ssdgym demo --no-ppo --out quick
+        ssdgym demo --no-ppo
     """
     from ssdgym.config.loading import load_config
     from ssdgym.experiments.report.files import write_html_report
@@ -125,36 +113,34 @@ def demo(
             from ssdgym.agents.training.config import TrainConfig
             from ssdgym.agents.training.train import train
     writable_folder(out)
-    plan = Demo(seeds=tuple(range(seed, seed + seeds)), host_pages=host_pages)
+    plan = Demo()
     compile_note(quiet=as_json)
     steps = 3 if ppo else 2
     progress_note(
         f"1/{steps} learning on a new device: write amplification of {plan.window:,} host pages",
         quiet=as_json,
     )
-    online = watch(plan, seed, quiet=as_json)
+    online = watch(plan, quiet=as_json)
     validated: Curves = {}
     if ppo:
         config = load_config(TrainConfig, plan.training, "training")
-        if decisions is not None:
-            config = config.model_copy(update={"total_decisions": decisions})
         progress_note(
             f"2/3 PPO on {config.environment.id}, {config.total_decisions:,} decisions", quiet=as_json
         )
         train(config, out / "training", progress=not as_json, overwrite=True)
-        validated = validation(config, out / "training" / "evaluations.csv", workers)
+        validated = validation(config, out / "training" / "evaluations.csv", _WORKERS)
     runs = plan.runs()
-    progress_note(f"{steps}/{steps} comparing on {seeds} seeds, {len(runs)} runs", quiet=as_json)
+    progress_note(f"{steps}/{steps} comparing on {len(plan.seeds)} seeds, {len(runs)} runs", quiet=as_json)
     with progress_bar("runs", quiet=as_json) as advance:
         advance(0, len(runs))
-        results = run_all(runs, workers, advance)
+        results = run_all(runs, _WORKERS, advance)
     picture = draw(online, validated, plan, out / "learning.png")
     page = write_html_report(results, out / "report.html", out, [LEARNED])
     report(results, [LEARNED], out, as_json=as_json, others=[picture, page])
     progress_note(verdicts(results, [LEARNED])[-1], quiet=as_json)
 
 
-def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
+def watch(plan: Demo, seed: int = Demo.seeds[0], *, quiet: bool) -> Curves:
     """Return the write amplification of every window of host pages, by name of the policy."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
@@ -198,17 +184,13 @@ def validation(config: TrainConfig, file: Path, workers: int) -> Curves:
     with file.open(newline="") as rows:
         found = [(int(row["decisions"]), float(row["write_amplification"])) for row in csv.DictReader(rows)]
     curves = {"PPO": found}
-    kwargs, seeds = config.environment.kwargs, config.evaluation
+    played, seeds = config.environment.kwargs, config.evaluation
+    timing, lengths = (("timing", "none"),), (seeds.kwargs["horizon"], seeds.kwargs["warmup"])
     for policy in ("random_action", "greedy", "cost_benefit"):
         runs = [
             RunSpec(
-                device=kwargs["device"],
-                workload=kwargs["workload"],
-                policy=policy,
-                seed=seeds.first_seed + k,
-                ftl=(("timing", "none"),),
-                host_pages=seeds.kwargs["horizon"],
-                warmup=seeds.kwargs["warmup"],
+                *(played["device"], played["workload"], policy, seeds.first_seed + k, timing, lengths[0]),
+                warmup=lengths[1],
                 agent=policy if policy == "random_action" else None,
             )
             for k in range(seeds.episodes)

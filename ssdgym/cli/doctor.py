@@ -51,8 +51,6 @@ def _use_every_entry(device: str, environments: tuple[str, ...], *, quiet: bool)
         env.close()
 
 
-_STYLES = {"ok": "green", "note": "yellow", "failed": "bold red"}
-
 #: The name of a check, its status (a note stops nothing), and what was found.
 Found = tuple[str, Literal["ok", "note", "failed"], str]
 
@@ -91,10 +89,7 @@ def doctor(
     if as_json:
         print_json([dict(zip(("check", "status", "message"), one, strict=True)) for one in results])
     else:
-        from rich.text import Text
-
-        rows = [(check, Text(status, _STYLES[status]), message) for check, status, message in results]
-        print_table(["check", "", "what was found"], [], rows)
+        print_table(["check", "", "what was found"], [], results)
     if any(status == "failed" for _, status, _ in results):
         raise typer.Exit(1)
 
@@ -134,19 +129,14 @@ def _packages() -> Iterator[Found]:
         try:
             version = metadata.version(required.name)
         except metadata.PackageNotFoundError:
-            if needed:
-                yield required.name, "failed", "not installed; pip install ssdgym brings it"
-            else:
-                yield (
-                    required.name,
-                    "note",
-                    "not installed; learned agents need pip install 'ssdgym[agents]'",
-                )
+            brings = "ssdgym" if needed else "'ssdgym[agents]', for learned agents"
+            yield required.name, "failed" if needed else "note", f"not installed: pip install {brings}"
             continue
-        if required.specifier.contains(version, prereleases=True):
-            yield required.name, "ok", version
-        else:
-            yield required.name, "note", f"{version}; required is {required.specifier}"
+        fits = required.specifier.contains(version, prereleases=True)
+        yield (
+            required.name,
+            *(("ok", version) if fits else ("note", f"{version}; required is {required.specifier}")),
+        )
 
 
 def _cache() -> Iterator[Found]:

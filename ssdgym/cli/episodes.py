@@ -1,12 +1,10 @@
-"""`ssdgym zoo dataset | watch`: episodes as a data set of Minari, in the terminal or as a GIF."""
+"""`ssdgym zoo dataset | watch`: episodes as a data set of Minari, or in the terminal."""
 
 from __future__ import annotations
 
-import sys
 import time
 from itertools import count
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -19,7 +17,6 @@ from ssdgym.errors import SsdgymError, needing
 if TYPE_CHECKING:
     from ssdgym.agents.playing.agents import Source
     from ssdgym.agents.training.config import EnvironmentConfig
-    from ssdgym.envs.render import Scene
 
 _Workload = Annotated[
     str | None, typer.Option("--workload", "-w", help="Workload. Default: the environment's.")
@@ -40,10 +37,6 @@ def dataset(
         ),
     ] = None,
     agent: options.Agents = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(help="Proposer for the reference score; repeat for more. Default: all of them."),
-    ] = None,
     trust: options.Trust = False,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of the data set.")] = 100,
     reference_episodes: Annotated[
@@ -78,7 +71,7 @@ def dataset(
     sources = [_typed(text, trust) for text in agent or ()]
     named = {text: heuristic(env, text) for text in policy or ()}
     named |= {source.label: agent_behaviour(env, source) for source in sources}
-    compared = {text: heuristic(env, text) for text in reference or env.metadata["proposers"]}
+    compared = {text: heuristic(env, text) for text in env.metadata["proposers"]}
     compared = {**compared, **named}
     compared[datasets.RANDOM] = agent_behaviour(env, source_of(datasets.RANDOM))
     first = seed + episodes
@@ -126,13 +119,8 @@ def watch(
     ] = None,
     trust: options.Trust = False,
     seed: options.Seed = 0,
-    decisions: Annotated[
-        int | None, typer.Option(min=1, help="Decisions. Default: the episode; 100 with --gif.")
-    ] = None,
+    decisions: Annotated[int | None, typer.Option(min=1, help="Decisions. Default: the episode.")] = None,
     fps: Annotated[float, typer.Option(min=0.1, max=50, help="Decisions per second.")] = 10,
-    gif: Annotated[
-        Path | None, typer.Option(help="GIF that is written, a frame for each decision, as fast as it goes.")
-    ] = None,
 ) -> None:
     """Play an episode in the terminal: what every block holds, what is offered, what was chosen.
 
@@ -144,20 +132,16 @@ def watch(
 
         ssdgym zoo watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
 
-        ssdgym zoo watch --agent runs/demo/agent.zip --gif episode.gif
+        ssdgym zoo watch --agent runs/demo/agent.zip
     """
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     from ssdgym.agents.playing.agents import agent_behaviour, heuristic, single
-    from ssdgym.envs.render import draw_text
-    from ssdgym.files import writable_folder
 
     if policy is not None and agent is not None:
         raise SsdgymError("--policy and --agent both say what plays; give one of the two.")
-    if gif is not None:
-        writable_folder(gif.parent)
     compile_note(quiet=False)
     played = _environment(environment, env_arg, workload)
     env = single(played, render_mode="ansi")
@@ -167,47 +151,22 @@ def watch(
     else:
         source = _typed(agent, trust)
         name, behave = source.label, agent_behaviour(env, source)
-    most = decisions or (100 if gif else sys.maxsize)
     rng = np.random.default_rng(seed)
     observation, info = env.reset(seed=seed)
-    scenes, earned, over = [_scene(env)], 0.0, False
+    earned, over = 0.0, False
     with Live(console=Console(highlight=False), auto_refresh=False, screen=False) as live:
         for number in count():
             line = f"{name}: {number} decisions, return {earned:,.2f}\n"
-            live.update(Text.from_ansi(draw_text(scenes[-1]) + line), refresh=True)
-            if over or number == most:
+            (drawn,) = env.render()
+            live.update(Text.from_ansi(drawn + line), refresh=True)
+            if over or number == decisions:
                 break
             began = time.monotonic()
             action = behave(observation, info, rng)
             observation, reward, _, truncated, info = env.step(np.array([action]))
             earned, over = earned + float(reward[0]), bool(truncated[0])
-            scenes = [*(scenes if gif else ()), _scene(env)]
-            if gif is None and live.console.is_terminal:
+            if live.console.is_terminal:
                 time.sleep(max(1 / fps - (time.monotonic() - began), 0))
-    if gif is not None:
-        _write_gif(gif, scenes, fps)
-        print(f"{gif}: {len(scenes)} frames")
-
-
-def _scene(env: Any) -> Scene:
-    (scene,) = env.unwrapped.call("scene")
-    return scene
-
-
-def _write_gif(path: Path, scenes: list[Scene], fps: float) -> None:
-    from PIL import Image
-
-    from ssdgym.envs.render import draw_picture
-    from ssdgym.files import write_atomically
-
-    frames = [Image.fromarray(draw_picture(scene)).quantize(64) for scene in scenes]
-
-    def write(file: IO[bytes]) -> None:
-        frames[0].save(
-            file, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0
-        )
-
-    write_atomically(path, write)
 
 
 def _environment(name: str, env_arg: list[str] | None, workload: str | None) -> EnvironmentConfig:

@@ -212,8 +212,8 @@ def evaluate(
         list[str] | None,
         typer.Option("--workload", "-w", help="Workload or trace; repeat for more. Default: zipf99, hot90."),
     ] = None,
+    fields: options.Set = None,
     columns: options.Columns = None,
-    events: options.Events = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -247,11 +247,7 @@ def evaluate(
         str | None, typer.Option(help=f"{options.PRECONDITIONING_HELP} Default: workload.")
     ] = None,
     workers: options.Workers = None,
-    ray: Annotated[bool, typer.Option("--ray", help="Run as Ray tasks, on a local cluster.")] = False,
-    address: Annotated[
-        str | None,
-        typer.Option(help="Run as Ray tasks, on the cluster at this address (auto: the running one)."),
-    ] = None,
+    address: options.Address = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -273,15 +269,13 @@ def evaluate(
 
         ssdgym evaluate classic --out results/classic
 
-        ssdgym evaluate --workload zipf99 --workload hot90 --agent runs/demo/agent.zip --policy greedy
-
         ssdgym evaluate -p greedy -p cost_benefit --vary capacity.over_provisioning=0.1,0.15,0.2,0.28
 
         ssdgym evaluate -d subftl-tlc-small -w sysbench -p greedy --ftls kind=cgm --ftls kind=subftl
     """
     changes = {
         "devices": device,
-        "workloads": _read_as(workload, columns=columns, events=events),
+        "workloads": _read_as(workload, fields, columns),
         "policies": policy,
         "agents": agent,
         "environment": environment_fields(environment, env_arg),
@@ -299,20 +293,22 @@ def evaluate(
         folder,
         [*(agent or ()), *(policy or ())],
         workers=workers,
-        address="local" if ray and address is None else address,
+        address=address,
         trust=trust,
         quiet=as_json,
     )
     finish(carried, as_json=as_json)
 
 
-def _read_as(workloads: list[str] | None, **fields: str | None) -> list[str] | list[dict[str, Any]] | None:
-    """Return workloads, all of them traces if an option says how they are read."""
-    if not any(fields.values()):
+def _read_as(
+    workloads: list[str] | None, fields: list[str] | None, columns: str | None
+) -> list[str] | list[dict[str, Any]] | None:
+    """Return workloads, by name unless an option changes them."""
+    if not fields and columns is None:
         return workloads
     if workloads is None:
-        raise SsdgymError("--columns and --events say how the traces of --workload are read; name one")
-    configs = [options.recorded_options(workload, **fields) for workload in workloads]
+        raise SsdgymError("--set and --columns change the workloads of --workload; name one")
+    configs = [options.chosen_workload(workload, fields, columns) for workload in workloads]
     return [config.model_dump(mode="json", exclude_defaults=True) for config in configs]
 
 

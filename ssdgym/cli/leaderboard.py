@@ -44,19 +44,10 @@ def leaderboard(
     host_pages: options.HostPages = None,
     warmup: options.Warmup = None,
     workers: options.Workers = None,
-    address: Annotated[
-        str | None, typer.Option(help="Run as Ray tasks: local, or the address of a cluster.")
-    ] = None,
+    address: options.Address = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder; new, empty, or to go on with.")] = Path(
         "results/leaderboard"
     ),
-    read: Annotated[
-        Path | None, typer.Option(help="A leaderboard.json to show instead; nothing is run.")
-    ] = None,
-    update: Annotated[
-        list[Path] | None,
-        typer.Option(help="Markdown page with the marks of a leaderboard that gets its summary; repeat."),
-    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
@@ -69,59 +60,51 @@ def leaderboard(
         ssdgym leaderboard
 
         ssdgym leaderboard wa --split validation --policy "cost_benefit+dac" --agent runs/mine/agent.zip
-
-        ssdgym leaderboard --read results/leaderboard/leaderboard.json --update docs/leaderboard.md
     """
-    from ssdgym.experiments.leaderboard.board import Entry, Leaderboard, named_policy, read_board
+    from ssdgym.experiments.leaderboard.board import Entry, Leaderboard, named_policy
     from ssdgym.experiments.leaderboard.standings import suite_board
     from ssdgym.experiments.leaderboard.suites import load_suite
-    from ssdgym.experiments.leaderboard.text import rich_board, write_leaderboard, write_summary
+    from ssdgym.experiments.leaderboard.text import rich_board, write_leaderboard
 
-    if read is not None:
-        board, paths = read_board(read), []
-    else:
-        changes = {"seeds": seeds and options.parse_seeds(seeds), "host_pages": host_pages, "warmup": warmup}
-        changes = {name: value for name, value in changes.items() if value is not None}
-        named: dict[str, Any] = {"policies": tuple(policy or ())} if policy or agent else {}
-        if agent:
-            named |= {"agents": agent, "environment": environment_fields(environment, env_arg)}
-        suites = {Path(name).stem: load_suite(name) for name in suite or SUITES}
-        if len(suites) < len(suite or SUITES):
-            raise SsdgymError("leaderboard: two suites have one name, and so one folder; rename one.")
-        splits = {title: _splits_of(title, config, split) for title, config in suites.items()}
-        experiments = {
-            title: config.experiment(splits[title], named or config.deciders, changes)
-            for title, config in suites.items()
-        }
-        boards = []
-        for title, config in suites.items():
-            carried = carry_out(
-                experiments[title],
-                out / title,
-                [*(agent or ()), *(policy or ())],
-                workers=workers,
-                address=address,
-                trust=trust,
-                quiet=as_json,
-            )
-            if carried.report.failures:
-                finish(carried, as_json=as_json)  # leaves the command
-            entries = []
-            if named:
-                agents = {run.policy: run.agent for run in carried.runs if run.agent}
-                entries = [
-                    Entry(
-                        label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,)
-                    )
-                    for label, text in agents.items()
-                ] + [named_policy(one) for one in experiments[title].policies]
-                config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
-            pages = experiments[title].host_pages or 0, experiments[title].warmup  # suites have them
-            results = carried.report.results
-            boards.append(suite_board(title, config, splits[title], results, pages, entries))
-        board = Leaderboard(suites=tuple(boards))
-        paths = write_leaderboard(board, out)
-    paths += [write_summary(page, board) for page in update or ()]
+    changes = {"seeds": seeds and options.parse_seeds(seeds), "host_pages": host_pages, "warmup": warmup}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    named: dict[str, Any] = {"policies": tuple(policy or ())} if policy or agent else {}
+    if agent:
+        named |= {"agents": agent, "environment": environment_fields(environment, env_arg)}
+    suites = {Path(name).stem: load_suite(name) for name in suite or SUITES}
+    if len(suites) < len(suite or SUITES):
+        raise SsdgymError("leaderboard: two suites have one name, and so one folder; rename one.")
+    splits = {title: _splits_of(title, config, split) for title, config in suites.items()}
+    experiments = {
+        title: config.experiment(splits[title], named or config.deciders, changes)
+        for title, config in suites.items()
+    }
+    boards = []
+    for title, config in suites.items():
+        carried = carry_out(
+            experiments[title],
+            out / title,
+            [*(agent or ()), *(policy or ())],
+            workers=workers,
+            address=address,
+            trust=trust,
+            quiet=as_json,
+        )
+        if carried.report.failures:
+            finish(carried, as_json=as_json)  # leaves the command
+        entries = []
+        if named:
+            agents = {run.policy: run.agent for run in carried.runs if run.agent}
+            entries = [
+                Entry(label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,))
+                for label, text in agents.items()
+            ] + [named_policy(one) for one in experiments[title].policies]
+            config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
+        pages = experiments[title].host_pages or 0, experiments[title].warmup  # suites have them
+        results = carried.report.results
+        boards.append(suite_board(title, config, splits[title], results, pages, entries))
+    board = Leaderboard(suites=tuple(boards))
+    paths = write_leaderboard(board, out)
     if as_json:
         print_json(board.model_dump(mode="json"))
         return

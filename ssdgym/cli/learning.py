@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from ssdgym.cli.console import print_json
 from ssdgym.cli.episodes import dataset, watch
-from ssdgym.cli.options import AsJson
+from ssdgym.cli.options import AsJson, parse_pairs
 from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError, needing
 
@@ -25,36 +26,35 @@ def train(
         bool, typer.Option("--resume", help="Go on from the checkpoint in --out; not with evolution.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
-    algorithm: Annotated[
-        Literal["ppo", "fast_ppo", "cmaes"] | None,
-        typer.Option(help="Masked PPO, by Stable-Baselines3 or in plain PyTorch; default: as configured."),
-    ] = None,
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
-    ] = None,
-    generations: Annotated[
-        int | None, typer.Option(min=1, help="Generations of an evolution; default: as configured.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed; default: as configured.")
     ] = None,
-    device: Annotated[str | None, typer.Option("--device", "-d", help="Device to train on.")] = None,
     workload: Annotated[
         list[str] | None, typer.Option("--workload", "-w", help="Workload to train on; repeat for more.")
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Field of the configuration, such as algorithm=fast_ppo, generations=8 or"
+            " environment.kwargs.device=tiny; repeat for more.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an agent with the algorithm of its configuration: ppo, fast_ppo, cmaes or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and but for
-    evolution checkpoints and TensorBoard logs. evolution searches weights by whole runs inside the engine,
-    each beside a baseline's, on the training and the validation split of a suite.
+    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and except
+    for evolution checkpoints and TensorBoard logs. evolution searches weights by whole runs inside the
+    engine, each beside a baseline's, on the training and the validation split of a suite.
 
     Examples:
 
         ssdgym train ppo-demo --out runs/zipf --workload zipf99
-
-        ssdgym train ppo-demo --workload zipf99 --workload hot90 --import my_lab
 
         ssdgym train --out runs/zipf --resume --decisions 800000
 
@@ -71,33 +71,19 @@ def train(
 
     loaded = training.load_training(config)
     is_evolution = isinstance(loaded, training.SuiteEvolutionConfig)
-    options = {
-        "--algorithm": ("algorithm", algorithm, not is_evolution),
-        "--decisions": ("total_decisions", decisions, not is_evolution),
-        "--generations": ("generations", generations, is_evolution),
-        "--seed": ("seed", seed, True),
-        "--device": ("environment.kwargs.device", device, not is_evolution),
-        "--workload": (
-            "environment.kwargs.workload",
-            workload[0] if workload and len(workload) == 1 else workload,
-            not is_evolution,
-        ),
-        "--resume": ("", resume or None, not is_evolution),
-    }
-    given = {option: one for option, one in options.items() if one[1] is not None}
-    for option, (_, _, fits) in given.items():
-        if not fits:
-            raise SsdgymError(f"{option} does not fit the algorithm of {config}; leave it out.")
-    changes = {field: value for field, value, _ in given.values() if field}
+    if resume and is_evolution:
+        raise SsdgymError(f"--resume: the evolution of {config} cannot go on from a checkpoint; leave it out")
+    changes = parse_pairs("--set", fields)
+    changes |= {} if decisions is None else {"total_decisions": decisions}
+    changes |= {} if seed is None else {"seed": seed}
+    if workload:
+        changes["environment.kwargs.workload"] = workload[0] if len(workload) == 1 else workload
     settings: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes), "training")
     writable_folder(out)
-    others = [
-        f"{name} {value}"
-        for name, one in given.items()
-        if name not in ("--seed", "--resume")
-        for value in (workload or () if name == "--workload" else one[1:2])
-    ]
-    command = " ".join([f"ssdgym train {config} --seed {settings.seed}", *others])
+    words = [] if decisions is None else ["--decisions", str(decisions)]
+    words += [word for one in workload or () for word in ("--workload", one)]
+    words += [word for one in fields or () for word in ("--set", one)]
+    command = shlex.join(["ssdgym", "train", config, "--seed", str(settings.seed), *words])
     if is_evolution:
         agent = training.evolve(settings, out, progress=not as_json, overwrite=overwrite, command=command)
     else:

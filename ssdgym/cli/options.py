@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,6 +45,10 @@ Warmup = Annotated[
     int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: as configured.")
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Run as Ray tasks: local, or the address of a cluster (auto: the running one)."),
+]
 Seeds = Annotated[str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured.")]
 Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
 Ftl = Annotated[
@@ -66,24 +71,6 @@ Transforms = Annotated[
         " scale_space(factor=N), align(unit_bytes=N); repeat for more, in order.",
     ),
 ]
-TraceFormat = Annotated[
-    str | None, typer.Option("--format", help="Format of a trace file, where it is not to be recognised.")
-]
-Addresses = Annotated[
-    Literal["compact", "fold"] | None,
-    typer.Option(help="Pages of a trace: numbered densely, or modulo the device's. Default: as configured."),
-]
-VolumeLayout = Annotated[
-    Literal["end_to_end", "overlay"] | None,
-    typer.Option(
-        "--volumes",
-        help="Volumes of a trace: one after the other, or all from address 0 on. Default: as configured.",
-    ),
-]
-Window = Annotated[
-    tuple[float, float] | None,
-    typer.Option(help="Part of a trace that is played: two shares of its requests, such as 0.7 1."),
-]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -92,44 +79,50 @@ Columns = Annotated[
         help='Columns of a trace of no known format: "time:ms disk offset:B size:B op:1=read".',
     ),
 ]
-Events = Annotated[
-    str | None,
-    typer.Option("--events", help="Events of blkparse that are requests: issued, queued or completed."),
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Field of the workload, such as read_fraction=0.3; of a trace such as loops=5, window=[0,0.7],"
+        " start=random, addresses=fold, volumes=overlay, format=msr, skip_bad=3; repeat for more.",
+    ),
 ]
-SkipBad = Annotated[
-    int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
-]
 
 
-def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
-    """Read FTL options from `KEY=VALUE` texts and from options with a name of their own.
-
-    Values are read as YAML scalars, so `0.05` is a number and `none` a word.
-
-    Args:
-        options: the texts.
-        named: other options by name; `None` for one that was not given.
-
-    Returns:
-        Pairs of a dotted name and a value, in order of the names.
+def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
+    """Return values by name, from the `NAME=VALUE` texts of an option; values are YAML.
 
     Raises:
-        SsdgymError: a text is not `KEY=VALUE`, or a key is given twice.
+        SsdgymError: a text is not `NAME=VALUE`, or sets what another one has set.
     """
     from ssdgym.config.loading import parse_value
 
-    found: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
-    for option in options or ():
-        key, equals, text = option.partition("=")
-        if not equals or not key:
-            raise SsdgymError(f"--ftl {option!r}: write it as KEY=VALUE, for example placement=sep_gc")
-        if key in found:
-            raise SsdgymError(f"--ftl {option!r}: {key} is already set to {found[key]!r}; give it once")
-        if (other := overlapping(key, found)) is not None:
-            raise SsdgymError(f"--ftl {option!r}: {other} is set, too; give either the whole or its fields")
-        found[key] = parse_value(text, f"--ftl {option!r}")
-        if isinstance(found[key], list | dict):
-            raise SsdgymError(f"--ftl {option!r}: its value must be a number or a word")
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise SsdgymError(f"{option} {text!r}: write it as NAME=VALUE")
+        if (other := overlapping(name, found)) is not None:
+            raise SsdgymError(f"{option} {text!r}: {other} is set already; give one of the two")
+        found[name] = parse_value(value, f"{option} {text!r}")
+    return found
+
+
+def parse_ftl(texts: Iterable[str] | None, **named: Any) -> FtlOptions:
+    """Return FTL options in order of their dotted names, with those that have options of their own.
+
+    Raises:
+        SsdgymError: a text is not `KEY=VALUE`, a key is given twice, or its value is no number or word.
+    """
+    found = parse_pairs("--ftl", texts)
+    for name, value in named.items():
+        if value is not None and name in found:
+            raise SsdgymError(f"--ftl {name}: is set by an option of its own, too; give one of the two")
+        found |= {} if value is None else {name: value}
+    for name, value in found.items():
+        if isinstance(value, list | dict):
+            raise SsdgymError(f"--ftl {name}: its value must be a number or a word")
     return tuple(sorted(found.items()))
 
 
@@ -141,62 +134,34 @@ def parse_ftls(ftls: list[str] | None, options: list[str] | None) -> list[dict[s
     return [dict(parse_ftl([*(options or ()), *texts])) for texts in own]
 
 
-#: What sets the fields of traces and synthetic traces, and those that only trace files have.
-_PLAYED = {
-    "transforms": "--transform",
-    "loops": "--loops",
-    "addresses": "--addresses",
-    "window": "--window",
-    "start": "--start",
-}
-_OF_FILES = {
-    "format": "--format",
-    "columns": "--columns",
-    "events": "--events",
-    "skip_bad": "--skip-bad",
-    "volumes": "--volumes",
-}
-
-
-def recorded_options(source: str, **fields: Any) -> WorkloadConfig:
-    """Return a workload with what options say of traces and synthetic traces.
-
-    Args:
-        source: a workload.
-        fields: by name; `None`: not given. Transforms are texts, which go behind those of the workload.
+def chosen_workload(
+    source: str, fields: list[str] | None, columns: str | None, transforms: list[str] | None = None
+) -> WorkloadConfig:
+    """Return a workload with what options change: its fields, and transforms behind its own.
 
     Raises:
-        SsdgymError: there is no such workload, or an option does not fit it.
+        SsdgymError: there is no such workload, or it has no such field.
     """
+    from ssdgym.config.fields import with_changes
     from ssdgym.workloads.stream import load_workload
-    from ssdgym.workloads.traces.loading import TraceConfig
-    from ssdgym.workloads.traces.recorded import PlayedConfig
     from ssdgym.workloads.traces.transforms import parse_transform
 
     model = load_workload(source)
-    given = {name: value for name, value in fields.items() if value is not None}
-    for name, option in {**_PLAYED, **_OF_FILES}.items():
-        if name in given and not isinstance(model, PlayedConfig if name in _PLAYED else TraceConfig):
-            raise SsdgymError(f"{option} {given[name]}: {source} is not a trace; leave {option} out")
-    if not isinstance(model, PlayedConfig):
-        return model
-    if "transforms" in given:
-        given["transforms"] = [*model.transforms, *map(parse_transform, given["transforms"])]
-    if given.get("start", "").isdecimal():
-        given["start"] = int(given["start"])
-    return load_workload({**model.model_dump(), **given})
+    changes = parse_pairs("--set", fields) | ({} if columns is None else {"columns": columns})
+    for option, name in (("--columns", "columns"), ("--transform", "transforms")):
+        if (columns if name == "columns" else transforms) and name not in type(model).model_fields:
+            raise SsdgymError(f"{option}: {source} is not a trace; leave {option} out")
+    if transforms:
+        own = getattr(model, "transforms", ())
+        changes["transforms"] = [*own, *map(parse_transform, transforms)]
+    return load_workload(with_changes(model.model_dump(), changes)) if changes else model
 
 
 def parse_varied(texts: list[str] | None) -> dict[str, tuple[Any, ...]] | None:
     """Read fields with several values, each from `FIELD=VALUE,VALUE`."""
-    from ssdgym.config.loading import parse_value
-
-    if not texts:
-        return None
-    pieces = (text.partition("=") for text in texts)
-    return {
-        field.strip(): tuple(parse_value(f"[{values}]", f"--vary {field}")) for field, _, values in pieces
-    }
+    pairs = (text.partition("=") for text in texts or ())
+    lists = parse_pairs("--vary", (f"{field}{equals}[{values}]" for field, equals, values in pairs))
+    return {field: tuple(values) for field, values in lists.items()} or None
 
 
 def parse_seeds(text: str) -> list[int]:

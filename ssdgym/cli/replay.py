@@ -75,8 +75,6 @@ def replay(
     reproduce = sum(one.reproduces for one in found)
     if as_json:
         print_json({"file": str(path), "replayed": [_as_dict(one) for one in found]})
-    elif is_one:
-        _print_one(found[0])
     else:
         heads = {name: name for name in _SHOWN} | {"ftl": "FTL"}
         print_rows(
@@ -87,6 +85,11 @@ def replay(
             }
             for one in found
         )
+        if is_one and found[0].differences:
+            columns = ((one.column, one.stored, one.measured) for one in found[0].differences)
+            print_table(
+                ["column"], ["stored", "replayed"], ([_text(text) for text in row] for row in columns)
+            )
         print(f"{reproduce} of {len(found)} results reproduce, out of {len(stored)} in {path}")
     for other in dict.fromkeys(other for one in found for other in one.other_code) if not as_json else ():
         name = {"version": "ssdgym", "engine_hash": "engine"}[other.column]
@@ -96,28 +99,14 @@ def replay(
         raise typer.Exit(DIFFERENT)
 
 
-def _print_one(found: Replay) -> None:
-    stored = found.stored
-    print(f"row {found.row}: {stored.policy} on {stored.workload} ({stored.device}), seed {stored.seed}")
-    if found.differences:
-        rows = ([_text(text) for text in (one.column, one.stored, one.measured)] for one in found.differences)
-        print_table(["column"], ["stored", "replayed"], rows)
-    metrics = sum(name.startswith("metrics/") for name in stored.as_row())
-    if found.reproduces:
-        print(f"reproduces: all {metrics} metrics are the same")
-    else:
-        print(f"does not reproduce: {len(found.differences)} columns differ")
-
-
 def _outcome(found: Replay) -> str:
     if found.reproduces:
         return "reproduces"
     if found.error is not None:
         return f"cannot be run: {found.error}"
     first = found.differences[0]
-    others = len(found.differences) - 1
-    more = f" and {others} more" if others else ""
-    return f"differs: {first.column} {_text(first.stored)}, now {_text(first.measured)}{more}"
+    values = f"{first.column} {_text(first.stored)}, now {_text(first.measured)}"
+    return f"differs in {len(found.differences)}: {values}"
 
 
 def _text(value: Any) -> str:

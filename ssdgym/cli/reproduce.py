@@ -10,7 +10,7 @@ import typer
 
 from ssdgym.cli.console import console, print_json, progress_note
 from ssdgym.cli.evaluate import run_stored
-from ssdgym.cli.options import AsJson, Seeds, VolumeLayout, parse_seeds
+from ssdgym.cli.options import AsJson, Seeds, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of real traces, played where one has the right name, else synthetic."),
     ] = None,
-    volumes: VolumeLayout = None,
+    volumes: Annotated[
+        Literal["end_to_end", "overlay"] | None,
+        typer.Option(
+            help="Volumes of a real trace: one after the other (the default), or all from address 0."
+        ),
+    ] = None,
     workload: Annotated[
         list[str] | None, typer.Option("--workload", "-w", help="Only this trace of them; repeat for more.")
     ] = None,

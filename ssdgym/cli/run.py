@@ -38,24 +38,14 @@ def run(
             " mapping block a merge rule. One of your own: module:rule. Default: greedy, or merge.",
         ),
     ] = None,
-    loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
-    transform: options.Transforms = None,
-    trace_format: options.TraceFormat = None,
+    fields: options.Set = None,
     columns: options.Columns = None,
-    events: options.Events = None,
-    skip_bad: options.SkipBad = None,
-    addresses: options.Addresses = None,
-    volumes: options.VolumeLayout = None,
-    window: options.Window = None,
-    start: Annotated[
-        str | None,
-        typer.Option(help="First request of a trace: first, random (by the seed), or its number from 0 on."),
-    ] = None,
+    transform: options.Transforms = None,
     tenant: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another workload on the same device, in a part of its own; repeat for more. The options of"
-            " traces apply to --workload only."
+            help="Another workload on the same device, in a part of its own; repeat for more. --set,"
+            " --columns and --transform apply to --workload only."
         ),
     ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
@@ -96,9 +86,7 @@ def run(
 
         ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000
 
-        ssdgym run --workload trace.csv.gz --transform "only(ops=write)" --transform "head(requests=10000)"
-
-        ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
+        ssdgym run --workload trace.csv.gz --set loops=5 --transform "only(ops=write)"
 
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
@@ -115,19 +103,7 @@ def run(
     from ssdgym.policy.names import import_rules
     from ssdgym.workloads.stream import load_workload
 
-    source = options.recorded_options(
-        workload,
-        transforms=transform,
-        format=trace_format,
-        columns=columns,
-        events=events,
-        skip_bad=skip_bad,
-        loops=loops,
-        addresses=addresses,
-        window=window,
-        start=start,
-        volumes=volumes,
-    )
+    source = options.chosen_workload(workload, fields, columns, transform)
     if tenant:
         tenants: list[dict[str, Any]] = [{"name": workload, "workload": source}]
         tenants += [{"name": other, "workload": load_workload(other)} for other in tenant]

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import print_json, print_rows
-from ssdgym.cli.options import (
-    AsJson,
-    Columns,
-    Events,
-    Seed,
-    SkipBad,
-    TraceFormat,
-    Transforms,
-    VolumeLayout,
-    Window,
-)
+from ssdgym.cli.options import AsJson, Columns, Seed, Set, Transforms
 from ssdgym.cli.trace_sources import counting, fit, recorded, understood
 from ssdgym.errors import SsdgymError
 
@@ -78,13 +68,9 @@ trace.command()(fit)
 @trace.command()
 def info(
     source: Source,
-    trace_format: TraceFormat = None,
+    fields: Set = None,
     columns: Columns = None,
-    events: Events = None,
-    skip_bad: SkipBad = None,
     transform: Transforms = None,
-    window: Window = None,
-    volumes: VolumeLayout = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew.")
@@ -100,24 +86,13 @@ def info(
 
         ssdgym trace info trace.csv.gz --plot trace.png
 
-        ssdgym trace info trace.csv.gz --transform "only(ops=write)" --transform "head(requests=1000)" --json
-
         ssdgym trace info synthetic:hm_0
     """
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
     from ssdgym.workloads.traces.statistics import summarize, trace_facts
 
-    config = recorded(
-        source,
-        transforms=transform,
-        format=trace_format,
-        columns=columns,
-        events=events,
-        skip_bad=skip_bad,
-        window=window,
-        volumes=volumes,
-    )
+    config = recorded(source, fields, columns, transform)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
@@ -150,12 +125,9 @@ def convert(
     source: Source,
     out: Annotated[Path, typer.Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.")],
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format of the new file.")],
-    trace_format: TraceFormat = None,
+    fields: Set = None,
     columns: Columns = None,
-    events: Events = None,
-    skip_bad: SkipBad = None,
     transform: Transforms = None,
-    window: Window = None,
     seed: Seed = 0,
     round_times: Annotated[
         bool, typer.Option("--round-times", help="Round times down to the clock of the new format.")
@@ -179,15 +151,7 @@ def convert(
     from ssdgym.workloads.traces.writing import writable_format
 
     target = writable_format(to)
-    config = recorded(
-        source,
-        transforms=transform,
-        format=trace_format,
-        columns=columns,
-        events=events,
-        skip_bad=skip_bad,
-        window=window,
-    )
+    config = recorded(source, fields, columns, transform)
     _check_out(out, config, overwrite)
     with counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ssdgym.cli.console import print_json, print_rows, progress_bar
-from ssdgym.cli.options import (
-    AsJson,
-    Columns,
-    Events,
-    Seed,
-    SkipBad,
-    TraceFormat,
-    Transforms,
-    VolumeLayout,
-    recorded_options,
-)
+from ssdgym.cli.options import AsJson, Columns, Seed, Set, Transforms, chosen_workload
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -30,11 +20,13 @@ if TYPE_CHECKING:
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
 
-def recorded(source: str, **fields: Any) -> PlayedConfig:
+def recorded(
+    source: str, fields: list[str] | None, columns: str | None, transforms: list[str] | None
+) -> PlayedConfig:
     """Return a trace or a synthetic trace with what the options say."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
-    config = recorded_options(source, **fields)
+    config = chosen_workload(source, fields, columns, transforms)
     if not isinstance(config, PlayedConfig):
         raise SsdgymError(
             f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
@@ -74,17 +66,12 @@ def _known_requests(config: PlayedConfig) -> int | None:
 
 
 def fit(
-    sources: Annotated[list[str], typer.Argument(help="Trace files, or trace:NAME.")],
-    trace_format: TraceFormat = None,
+    source: Annotated[str, typer.Argument(help="Trace file, or trace:NAME.")],
+    fields: Set = None,
     columns: Columns = None,
-    events: Events = None,
-    skip_bad: SkipBad = None,
     transform: Transforms = None,
-    volumes: VolumeLayout = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="Write the synthetic trace, of one source.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="Write the synthetic trace.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a synthetic trace with memory to a trace, and print both side by side.
@@ -95,8 +82,6 @@ def fit(
     Examples:
 
         ssdgym trace fit trace.csv.gz --out twin.yaml
-
-        ssdgym trace fit trace:w92 trace:fin1
     """
     import yaml
 
@@ -104,53 +89,26 @@ def fit(
     from ssdgym.workloads.synthetic.twin import fit_twin
     from ssdgym.workloads.traces.statistics import summarize
 
-    if out is not None and len(sources) > 1:
-        raise SsdgymError("--out takes the synthetic trace of one source; give one at a time.")
     if out is not None and out.exists():
         raise SsdgymError(f"{out}: exists already; give another name")
-    twins = {}
-    for source in sources:
-        config = recorded(
-            source,
-            transforms=transform,
-            format=trace_format,
-            columns=columns,
-            events=events,
-            skip_bad=skip_bad,
-            volumes=volumes,
-        )
-        summary = summarize(config.records())
-        if not summary.requests:
-            raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
-        with progress_bar("candidates", quiet=as_json) as advance:
-            name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
-            twins[source] = fit_twin(summary, config.records().volumes, name, seed, advance)
-    fields = {
-        source: twin.config.model_dump(mode="json", exclude_unset=True) for source, twin in twins.items()
-    }
+    config = recorded(source, fields, columns, transform)
+    summary = summarize(config.records())
+    if not summary.requests:
+        raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
+    name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
+    with progress_bar("candidates", quiet=as_json) as advance:
+        twin = fit_twin(summary, config.records().volumes, name, seed, advance)
+    made = twin.config.model_dump(mode="json", exclude_unset=True)
     if out is not None:
-        written = {"kind": "synthetic", **fields[sources[0]]}
-        write_bytes(out, yaml.safe_dump(written, sort_keys=False, width=110).encode())
+        written = yaml.safe_dump({"kind": "synthetic", **made}, sort_keys=False, width=110)
+        write_bytes(out, written.encode())
     if as_json:
-        print_json(
-            [
-                {
-                    "source": source,
-                    "synthetic": fields[source],
-                    "figures": {name: {"trace": real, "twin": made} for name, real, made in twin.figures()},
-                }
-                for source, twin in twins.items()
-            ]
-        )
-    else:
-        print_rows(
-            {"figure": name, "twin": twin.config.name, "of the trace": real, "of its twin": made}
-            for twin in twins.values()
-            for name, real, made in twin.figures()
-        )
-        for twin in twins.values():
-            writes = twin.config.writes
-            print(
-                f"{twin.config.name}: replay_share {writes.replay_share:g}, replay_requests "
-                f"{writes.replay_requests}, footprint_factor {twin.config.footprint_factor:g}"
-            )
+        figures = {name: {"trace": real, "twin": ours} for name, real, ours in twin.figures()}
+        print_json({"source": source, "synthetic": made, "figures": figures})
+        return
+    print_rows({"figure": name, "trace": real, "twin": ours} for name, real, ours in twin.figures())
+    writes = twin.config.writes
+    print(
+        f"{name}: replay_share {writes.replay_share:g}, replay_requests {writes.replay_requests}, "
+        f"footprint_factor {twin.config.footprint_factor:g}"
+    )

@@ -84,7 +84,10 @@ def test_example__trains_on_the_data_set(mixed: dict[str, Any], algorithm: str) 
         (["erase/none"], "is no id of Minari"),
         (["aa/b-v0", "--policy", "best"], "policy best is no proposer of the environment, which has greedy"),
         (["aa/b-v0", "--environment", "ssdgym/Erase-v9"], "is not registered"),
-        (["aa/b-v0", "--reference", "random"], "no policy has a higher mean return than random actions"),
+        (
+            ["aa/b-v0", "--env-arg", "proposers=[random]"],
+            "no policy has a higher mean return than random actions",
+        ),
     ],
 )
 def test_wrong_input__is_one_sentence_and_writes_nothing(

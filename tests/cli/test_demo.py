@@ -34,7 +34,7 @@ def test_runs__their_devices_workloads_and_policies_exist() -> None:
 
 def test_watch_and_draw__every_window_of_every_policy(tmp_path: Path) -> None:
     plan = replace(Demo(), window=512, windows=4)
-    curves = watch(plan, seed=1, quiet=True)
+    curves = watch(plan, quiet=True)
     assert set(curves) == {name for name, _ in plan.watched}
     for curve in curves.values():
         assert [at for at, _ in curve] == [512 * k for k in range(1, 9)]

@@ -87,7 +87,7 @@ def test_evaluate__own_feature_and_reward__in_worker_processes(folder: Path) -> 
 
 @pytest.mark.slow
 def test_evaluate__own_feature_and_reward__as_ray_tasks(folder: Path) -> None:
-    own = evaluated(folder, "--ray")
+    own = evaluated(folder, "--address", "local")
     assert own["my_lab:Stalest"] == own["greedy"]
 
 

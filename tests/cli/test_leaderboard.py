@@ -12,7 +12,6 @@ import ssdgym
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.experiments.leaderboard.board import read_board
 from ssdgym.experiments.leaderboard.suites import load_suite
-from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
 from tests.agents.rules.agents import saved_agent
 from tests.cli.conftest import Run
 from tests.experiments.leaderboard.regenerated import regenerated
@@ -49,13 +48,11 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
     suite: Path, tmp_path: Path, run: Run, printed: Callable[..., Any]
 ) -> None:
-    out, page = tmp_path / "out", tmp_path / "page.md"
-    page.write_text(f"{BEGIN}\n{END}\n")
-    command = ["leaderboard", str(suite), "--out", str(out), "--workers", "1", "--update", str(page)]
+    out = tmp_path / "out"
+    command = ["leaderboard", str(suite), "--out", str(out), "--workers", "1"]
     text = run(command).out
     assert "small: standings" in text and "ours" in text and str(out / "leaderboard.html") in text
     board = read_board(out / "leaderboard.json")
-    assert summary(board) in page.read_text()
 
     (found,) = board.suites
     assert (found.version, found.engine_hash) == (ssdgym.__version__, engine_hash())
@@ -66,9 +63,8 @@ def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
     for said, measured in regenerated(found, load_suite(suite), count=4):
         assert said == measured
 
-    # Runs are kept, so the same command says the same; the file alone does, too.
+    # Runs are kept, so the same command says the same.
     assert printed(*command) == board.model_dump(mode="json")
-    assert printed("leaderboard", "--read", out / "leaderboard.json") == board.model_dump(mode="json")
 
 
 def test_leaderboard__other_seeds_on_another_split(
@@ -102,7 +98,6 @@ def test_leaderboard__named_policy_and_agent__ranked_alone_from_the_baseline_on(
     [
         (["nowhere"], "there is no suite named 'nowhere' in configs/suites"),
         (["wa", "--split", "exam"], "--split exam is none of the suite's; choose training or validation"),
-        (["--read", "nowhere.json"], "nowhere.json: cannot be read"),
     ],
 )
 def test_leaderboard__wrong_input__one_sentence(

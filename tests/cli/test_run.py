@@ -89,15 +89,16 @@ def test_version__is_the_package_s(run: Run) -> None:
         (["run", "--workload", "no-such-workload"], "no workload named 'no-such-workload'"),
         ([*TINY, "--policy", "gredy"], "did you mean greedy?"),
         ([*TINY, "--requests", "-1"], "--requests"),
-        ([*TINY, "--loops", "3"], "--loops 3: zipf99 is not a trace"),
-        ([*TINY, "--ftl", "placement"], "write it as KEY=VALUE"),
+        ([*TINY, "--set", "loops=3"], "loops"),
+        ([*TINY, "--ftl", "placement"], "write it as NAME=VALUE"),
         ([*TINY, "--ftl", "gc.free_blocks=0"], "gc.free_blocks must be greater than or equal to 1"),
-        ([*TINY, "--timing", "none", "--ftl", "timing=event"], "timing is already set"),
+        ([*TINY, "--timing", "none", "--ftl", "timing=event"], "timing: is set by an option of its own"),
         (["evaluate", "--agent", "no-such-agent.zip"], "no-such-agent.zip: there is no such agent"),
         (["train", "--resume", "--overwrite"], "give one of the two"),
-        (["train", "placement-v2", "--decisions", "8"], "--decisions does not fit the algorithm"),
-        (["train", "ppo-smoke", "--generations", "8"], "--generations does not fit the algorithm"),
-        ([*TINY, "--ftl", "gc=barrier", "--ftl", "gc.mode=barrier"], "either the whole or its fields"),
+        (["train", "placement-v2", "--decisions", "8"], "total_decisions"),
+        (["train", "placement-v2", "--resume"], "cannot go on from a checkpoint"),
+        (["train", "ppo-smoke", "--set", "generations=8"], "generations"),
+        ([*TINY, "--ftl", "gc=barrier", "--ftl", "gc.mode=barrier"], "gc is set already"),
         ([*TINY, "--ftl", "queue_depth=99999999999999999999"], "queue_depth must be"),
         ([*TINY, "--ftl", "window_pages=99999999999999"], "window_pages must be"),
         ([*TINY, "--warmup", "99999999999999999999"], "warmup must be a whole number"),
@@ -311,7 +312,9 @@ def test_train__options_replace_what_is_configured(
     own = load_config(TrainConfig, "ppo-smoke", "training").model_dump(mode="json")
     command = ["train", "ppo-smoke", "--out", tmp_path]
     assert printed(*command)["config"] == own
-    changed = printed(*command, "--seed", 7, "--decisions", 512, "--device", "tiny")["config"]
+    changed = printed(*command, "--seed", 7, "--decisions", 512, "--set", "environment.kwargs.device=tiny")[
+        "config"
+    ]
     environment = own["environment"]
     kwargs = {**environment["kwargs"], "device": "tiny"}
     assert changed == {
@@ -320,4 +323,6 @@ def test_train__options_replace_what_is_configured(
         "total_decisions": 512,
         "environment": {**environment, "kwargs": kwargs},
     }
-    assert commands[1] == "ssdgym train ppo-smoke --seed 7 --decisions 512 --device tiny"
+    assert commands[1] == (
+        "ssdgym train ppo-smoke --seed 7 --decisions 512 --set environment.kwargs.device=tiny"
+    )

@@ -70,14 +70,16 @@ def test_info__takes_transforms_in_order(trace: Path, printed: Callable[..., Any
 def test_info__of_volumes_over_each_other__counts_a_place_once(
     trace: Path, printed: Callable[..., Any]
 ) -> None:
-    apart, over = (printed("trace", "info", trace, "--volumes", how) for how in ("end_to_end", "overlay"))
+    apart, over = (
+        printed("trace", "info", trace, "--set", f"volumes={how}") for how in ("end_to_end", "overlay")
+    )
     assert apart["unique_bytes"] - over["unique_bytes"] == 4096
     assert over["volumes"] == apart["volumes"] == {"hm_0": 4, "hm_1": 1}
 
 
 def test_info__volumes_of_a_synthetic_trace__refused(refusal: Callable[..., str]) -> None:
-    said = refusal("trace", "info", "synthetic:hm_0", "--volumes", "overlay")
-    assert "--volumes overlay: synthetic:hm_0 is not a trace; leave --volumes out" in said
+    said = refusal("trace", "info", "synthetic:hm_0", "--set", "volumes=overlay")
+    assert "volumes" in said
 
 
 def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
@@ -99,7 +101,7 @@ def test_info__counts_the_bad_lines_that_it_may_skip(
     with trace.open("a") as file:
         file.write(",,\n")
     assert "line 6" in refusal("trace", "info", trace)
-    assert printed("trace", "info", trace, "--skip-bad", 1)["skipped_lines"] == 1
+    assert printed("trace", "info", trace, "--set", "skip_bad=1")["skipped_lines"] == 1
 
 
 def test_info__draws_and_names_the_picture(trace: Path, tmp_path: Path, run: Run) -> None:
@@ -155,7 +157,7 @@ def test_info__of_real_traces(
     path = Path(os.environ["SSDGYM_TRACES"]) / name
     if not path.is_file():
         pytest.skip(f"there is no {name} in SSDGYM_TRACES")
-    found = printed("trace", "info", path, "--skip-bad", 1 if name == "msr-prn_0-nosize.csv.gz" else 0)
+    found = printed("trace", "info", path, "--set", f"skip_bad={int(name == 'msr-prn_0-nosize.csv.gz')}")
     assert found["requests"] == requests
     assert round(100 * found["writes"] / requests, decimals) == writes_percent
     for column, published in (("bytes_written", written_gib), ("unique_bytes_written", unique_gib)):
@@ -192,7 +194,7 @@ def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(trac
 def test_convert__says_how_many_bad_lines_were_left_out(trace: Path, run: Run) -> None:
     trace.write_text(trace.read_text() + "what is this\n")
     out = trace.parent / "out.csv"
-    said = run(["trace", "convert", trace, out, "--to", "msr", "--skip-bad", "3"]).out
+    said = run(["trace", "convert", trace, out, "--to", "msr", "--set", "skip_bad=3"]).out
     assert "1 bad line was left out" in said.splitlines()
 
 
@@ -237,7 +239,9 @@ SMALL = ("--device", "tiny", "--timing", "none")
 
 def test_run__tells_what_was_left_out_of_a_trace(trace: Path, printed: Callable[..., Any]) -> None:
     trace.write_text(trace.read_text() + "what is this\n")
-    options = ["--skip-bad", 1, "--transform", "only(ops=write)", "--addresses", "fold", "--loops", 2]
+    options = ["--transform", "only(ops=write)"]
+    for field in ("skip_bad=1", "addresses=fold", "loops=2"):
+        options += ["--set", field]
     found = printed("run", *SMALL, "--workload", trace, *options)
     assert found["metrics"]["workload"]["skipped_lines"] == 1
     assert found["metrics"]["workload"]["requests"] == 3
@@ -246,15 +250,18 @@ def test_run__tells_what_was_left_out_of_a_trace(trace: Path, printed: Callable[
 
 def test_run_and_info__a_window_of_a_trace(trace: Path, printed: Callable[..., Any]) -> None:
     whole = printed("trace", "info", trace)["requests"]
-    parts = [printed("trace", "info", trace, "--window", *ends)["requests"] for ends in ((0, 0.5), (0.5, 1))]
+    parts = [
+        printed("trace", "info", trace, "--set", f"window={ends}")["requests"]
+        for ends in ([0, 0.5], [0.5, 1])
+    ]
     assert sum(parts) == whole and min(parts) > 0
-    found = printed("run", *SMALL, "--workload", trace, "--window", 0, 0.5, "--start", 1)
+    found = printed("run", *SMALL, "--workload", trace, "--set", "window=[0, 0.5]", "--set", "start=1")
     assert found["metrics"]["workload"]["requests"] == parts[0]
     assert found["metrics"]["requests"] == parts[0] - 1
 
 
 def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Callable[..., Any]) -> None:
-    found = printed("run", *SMALL, "--workload", trace, "--addresses", "fold", "--tenant", trace)
+    found = printed("run", *SMALL, "--workload", trace, "--set", "addresses=fold", "--tenant", trace)
     assert found["workload"] == f"{trace} + {trace}"
     assert found["metrics"]["workload"]["tenants"] == 2
     assert found["metrics"]["requests"] == 10
@@ -264,11 +271,14 @@ def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Calla
     ("options", "message"),
     [
         (["--workload", "zipf99", "--transform", "head(requests=1)"], "zipf99 is not a trace"),
-        (["--workload", "zipf99", "--addresses", "fold"], "zipf99 is not a trace"),
-        (["--workload", "zipf99", "--window", "0", "0.5"], "zipf99 is not a trace"),
-        (["--workload", "synthetic:hm_0", "--start", "last"], "start must be first, random or the number"),
-        (["--workload", "synthetic:hm_0", "--window", "1", "0"], "needs window to begin before it ends"),
-        (["--workload", "synthetic:hm_0", "--skip-bad", "1"], "synthetic:hm_0 is not a trace"),
+        (["--workload", "zipf99", "--columns", "time"], "zipf99 is not a trace; leave --columns out"),
+        (["--workload", "zipf99", "--set", "window=[0, 0.5]"], "window"),
+        (
+            ["--workload", "synthetic:hm_0", "--set", "start=last"],
+            "start must be first, random or the number",
+        ),
+        (["--workload", "synthetic:hm_0", "--set", "window=[1, 0]"], "needs window to begin before it ends"),
+        (["--workload", "synthetic:hm_0", "--set", "skip_bad=1"], "skip_bad"),
         (
             ["--workload", "synthetic:hm_0", "--tenant", "zipf99"],
             "needs workload.interarrival_ns of tenant zipf99",

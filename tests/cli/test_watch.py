@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from tests.cli.conftest import Run
 
@@ -22,20 +20,6 @@ def test_watch__to_the_end__the_last_frame_has_the_whole_episode(run: Run) -> No
         == printed
         != run(["zoo", "watch", *TINY, "--seed", 4]).out
     )
-
-
-def test_watch__gif__has_a_frame_for_each_decision(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "new" / "episode.gif"
-    words = ("--agent", "random_action", "--decisions", 5, "--gif", path, "--fps", 20)
-    printed = run(["zoo", "watch", *TINY, *words]).out
-    assert "random_action: 5 decisions" in printed and f"{path}: 6 frames" in printed
-    with Image.open(path) as picture:
-        assert picture.n_frames == 6 and picture.size[0] > 300 and picture.info["duration"] == 50
-        frames = set()
-        for number in range(6):
-            picture.seek(number)
-            frames.add(picture.convert("RGB").tobytes())
-    assert len(frames) == 6
 
 
 @pytest.mark.parametrize(

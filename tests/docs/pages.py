@@ -20,9 +20,20 @@ PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")
 TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 
 
+def words(page: Path) -> int:
+    """Return how many words of a page people have written: without code and without what commands write."""
+    text = re.sub(
+        r"^```.*?^```$", "", GENERATED.sub("", page.read_text("utf-8")), flags=re.DOTALL | re.MULTILINE
+    )
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
 def fenced(page: Path) -> list[tuple[str, str]]:
-    """Return language and content of every fenced block of a page, without those of its reference."""
-    text = GENERATED.sub("", page.read_text(encoding="utf-8"))
+    """Return language and content of every fenced block of a page, without those of its reference.
+
+    A command that goes on in the next line is one line.
+    """
+    text = re.sub(r" \\\n +", " ", GENERATED.sub("", page.read_text(encoding="utf-8")))
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

@@ -24,7 +24,7 @@ READ = ("sound", "tuned-reached")
 FILES = [
     path
     for path in (ROOT / "docs").rglob("*.*")
-    if (path.suffix == ".csv" and path.stem not in READ) or path.parent.name == "my_lab"
+    if (path.suffix == ".csv" and path.stem not in READ) or path.parent.name in ("my_lab", "leaderboard")
 ]
 
 

@@ -20,7 +20,7 @@ from ssdgym.experiments.leaderboard.board import (
     TaskBoard,
 )
 from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped, render
-from ssdgym.files import write_between, write_bytes
+from ssdgym.files import write_bytes
 
 LOSSES_TITLE = "Where learned policies lose"
 
@@ -238,8 +238,6 @@ def _metric(value: float, nanoseconds: bool) -> Entry:
     return Entry(f"{value / 1e6:,.2f}" if nanoseconds else f"{value:.3f}", number=value)
 
 
-#: Around the summary in a page.
-BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 #: Columns that a terminal has no room for.
 _NOT_ON_TERMINAL = ("multiply-adds", "bytes", "better [95 %]")
 #: Those of which a terminal has no notes.
@@ -312,11 +310,6 @@ def _summary_lines(table: Table) -> Iterator[str]:
     yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
     rows = tuple((Entry(f"`{name.text}`"), *rest) for name, *rest in table.rows)
     yield from (*replace(table, rows=rows).to_markdown(), "")
-
-
-def write_summary(page: Path, board: Leaderboard) -> Path:
-    """Replace what a Markdown page has between the marks of a leaderboard by the summary."""
-    return write_between(page, BEGIN, END, summary(board))
 
 
 TEMPLATE = "leaderboard.html.j2"

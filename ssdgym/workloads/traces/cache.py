@@ -180,7 +180,7 @@ def write_trace(
         passed = ", ".join(f"{what}: {count}" for what, count in bad.passed.items())
         said = f" (passed over: {passed})" if passed else ""
         queued = "events Q" in bad.passed
-        advice = "set events to queued (--events queued)" if queued else "give one with requests"
+        advice = "set events to queued (--set events=queued)" if queued else "give one with requests"
         raise SsdgymError(f"{path}: the trace has no request that can be played{said}; {advice}.")
     doubted = doubts.sentences(len(numbers.names))  # before it says which others fit
     facts = {

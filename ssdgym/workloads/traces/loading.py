@@ -193,8 +193,8 @@ def _load(
         name, doubt = trace.format, understood["doubts"][0]
         raise SsdgymError(
             f"{paths[0]}: fits {name} and {understood['others']} equally well, and as {name}: {doubt}; give "
-            f"--format {name} (in YAML and Python: format) if it is so, or the columns with their own units: "
-            f"--columns {understood['columns']!r}."
+            f"--set format={name} (in YAML and Python: format) if it is so, or the columns with their own "
+            f"units: --columns {understood['columns']!r}."
         )
     for doubt in understood["doubts"]:
         warnings.warn(f"{paths[0]} (read as {trace.format}): {doubt}", stacklevel=2)

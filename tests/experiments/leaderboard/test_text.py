@@ -10,14 +10,11 @@ from rich.console import Console
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.board import Leaderboard, read_board
 from ssdgym.experiments.leaderboard.text import (
-    BEGIN,
-    END,
     html_board,
     markdown_board,
     rich_board,
     summary,
     write_leaderboard,
-    write_summary,
 )
 from tests.experiments.leaderboard.made import made_board, made_leaderboard
 
@@ -83,24 +80,6 @@ def test_markdown__names_of_others__are_no_html_and_no_columns() -> None:
         assert "&lt;script>" in text and "<" not in text and "](" not in text
         tables = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
         assert tables and all(line.endswith(" |") for line in tables)
-
-
-def test_write_summary__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
-    for _ in range(2):
-        write_summary(page, BOARD)
-        assert page.read_text() == f"before\n\n{BEGIN}\n\n{summary(BOARD)}\n{END}\n\nafter\n"
-
-
-@pytest.mark.parametrize("text", ["no marks\n", f"{END}\n{BEGIN}\n", f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n"])
-def test_write_summary__without_marks__refused(text: str, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(text)
-    with pytest.raises(SsdgymError, match="needs the lines"):
-        write_summary(page, BOARD)
-    with pytest.raises(SsdgymError, match="cannot be read"):
-        write_summary(tmp_path / "nowhere.md", BOARD)
 
 
 def test_files__the_json_is_the_leaderboard(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_columns_of_simulators_in_odd_units_are_refused_until_named(
     reason = refusal(path)
     assert f"fits {name} and {other} and the same columns with other units or bytes equally well" in reason
     assert said in reason
-    assert f"give --format {name}" in reason
+    assert f"give --set format={name}" in reason
     with pytest.warns(UserWarning, match=said):
         assert sum(figures(path, format=name)[0].values()) == 200
 

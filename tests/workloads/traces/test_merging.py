@@ -114,7 +114,7 @@ def test_evaluate_and_fit_read_by_columns(tmp_path: Path, capsys: pytest.Capture
     assert main([*command, "--json"]) == 0
     assert '"trace"' in capsys.readouterr().out
     assert main(["evaluate", "--columns", columns]) == 2
-    assert "--columns and --events say how the traces of --workload are read" in capsys.readouterr().err
+    assert "--set and --columns change the workloads of --workload" in capsys.readouterr().err
     assert main(["trace", "fit", path]) == 2
     assert "looks like none of the formats" in capsys.readouterr().err
 
