@@ -213,7 +213,7 @@ def _layers(name: str, widths: Sequence[int], first: int) -> str:
 
 
 def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
-    """Return the definitions of the weights, but for those that only training needs."""
+    """Return the definitions of the weights, except those that only training needs."""
     layers = {"candidate": scorer.candidate_layer, "shared": scorer.shared_layer}
     linear = [layer for layer in scorer.body if isinstance(layer, torch.nn.Linear)]
     layers |= {f"body{number}": layer for number, layer in enumerate(linear, 1)}

@@ -339,7 +339,7 @@ def adjust(view, plane, block, parameters):
 
 @kernel
 def _sets(view, k):
-    """Return the sets of a plane, of `2**k` blocks each but for the last one."""
+    """Return the sets of a plane, of `2**k` blocks each except the last one."""
     return (np.int64(view.params[0].blocks) + (np.int64(1) << k) - 1) >> k
 
 

@@ -75,9 +75,9 @@ def rl_gc(view, die, gap_ns, parameters):
     Action: 0, 1, 2, 4, 8, 16, 32 commands or the rest of the round. Reward: `1 - l / u`, but at least -1,
     with the mean latency `l` of the requests completed since the last decision and their usual latency `u`,
     the exponential mean of `l` with the weight 1/64; 0 where none has been completed. Values start at 0 and
-    go by `rate` (alpha) and `discount` (gamma). With the probability `explore`, which falls by the factor
-    `decay` at each decision down to `least_explore`, the action is drawn uniformly: draws 0 and 1 of the
-    decision. `blocks` and `share` are those of `threshold`; where no plane is below, nothing is decided.
+    are updated with `rate` (alpha) and `discount` (gamma). With the probability `explore`, which falls by the
+    factor `decay` at each decision down to `least_explore`, the action is drawn uniformly: draws 0 and 1 of
+    the decision. `blocks` and `share` are those of `threshold`; where no plane is below, nothing is decided.
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0

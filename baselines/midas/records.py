@@ -148,7 +148,7 @@ class Intervals:
 
     @cached_property
     def upto(self) -> np.ndarray:
-        """Intervals of all bins before one, shape (T + 1,) float64."""
+        """Number of intervals below each bin, and of all of them, shape (T + 1,) float64."""
         return _sums(self.counts)
 
     @cached_property

@@ -21,10 +21,10 @@ MEMORY_FIELDS: list[Any] = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
 
 
 def note_future(view: Any, future: Any) -> bool:
-    """Write what dies when to the memory of a placement: the next window, and all pages as a run begins.
+    """Write to the memory of a placement when the data of the next window dies; at first, that of all pages.
 
     Returns:
-        Whether a run begins, so that what the placement has summed up over pages is to be summed up anew.
+        Whether a run begins, so that the placement has to compute its sums over pages again.
     """
     clock, memory = int(view.control[0].clock), view.memory[0]
     begins = future is None or future.start == clock

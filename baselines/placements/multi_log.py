@@ -82,7 +82,7 @@ def opened(view, plane, block, parameters):
 
 @multi_log.on("collected")
 def collected(view, plane, block, parameters):
-    """Count the pages of the victim for its level."""
+    """Add the pages of the victim to those collected from its level."""
     memory, record = view.memory[0], view.block[block]
     level = min(record.stream, memory.last)
     memory.pages[level] += record.written

@@ -97,7 +97,7 @@ def collected(view, plane, block, parameters):
     memory=[*SEPBIT_MEMORY, ("queued", "i8")],
 )
 def sepbit_fifo(view, plane, lpn, source, parameters):
-    """Put pages of like expected life into one of six streams, as `sepbit` does but for one thing.
+    """Put pages of like expected life into one of six streams, as `sepbit` does, with one difference.
 
     The age of a page of the host is known only while the page is in a queue of the last pages written. It
     goes to stream 0 if its age is below `life` and below the length of the queue. Every page of the host

@@ -71,7 +71,7 @@ class DeviceFields(Config):
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a device that is another one but for some of them."""
+    """Return the fields of a device that differs from another one in some of them."""
     # The notes have names of fields for keys, dots and all.
     kept = ("base", "name", "description", "assumed")
     changes = nested({name: value for name, value in data.items() if name not in kept})

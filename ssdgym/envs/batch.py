@@ -308,7 +308,7 @@ class Batch:
         self._views.taken[i] = (control["clock"], control["now"])
         self._shared.counts[i], self._shared.actions[i] = 0, -1
         start_input(self.state, k)
-        if self._placed[k] is not row:  # its parameters but for the seed are others
+        if self._placed[k] is not row:  # parameters other than the seed have changed
             self._stepper.bind(k)
             self._placed[k] = row
 

@@ -97,7 +97,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """A device where a decision is due.
+    """What a viewer draws: the state of a device at a decision.
 
     Attributes:
         device: its name.

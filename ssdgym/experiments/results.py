@@ -88,7 +88,7 @@ class Result:
         return float(value)
 
     def measured(self, name: str) -> bool:
-        """Return whether the metric is there and stands on at least one observation.
+        """Return whether the metric exists and has at least one observation.
 
         A summary of latencies has in `count` the number of its requests, which may be none.
         """

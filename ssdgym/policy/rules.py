@@ -323,7 +323,7 @@ class PlacementRule(Rule):
 
 @dataclass(frozen=True)
 class IdleRule(Rule):
-    """A rule that chooses how far a die goes with background GC when it has nothing else to do.
+    """A rule that chooses how many commands of background GC an idle die carries out.
 
     `function(view, die, gap_ns, parameters)` returns the number of commands, moves and at last the erase, of
     the round that goes on or starts; the erase ends them in any case, and a negative number lets the die wait

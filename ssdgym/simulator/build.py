@@ -268,7 +268,7 @@ def content(array: np.ndarray, without: str = "") -> bytes:
 
 
 def fits(saved: State, state: State) -> bool:
-    """Return whether the saved device, but for its seed, is made as this one is."""
+    """Return whether the saved device has the configuration of this one, except for the seed."""
     fixed = family_of_state(state).fixed
     return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
         content(getattr(saved, array), "seed") == content(getattr(state, array), "seed") for array in fixed

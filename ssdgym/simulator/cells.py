@@ -100,7 +100,7 @@ def is_over(state: State, i: int) -> bool:
 
 
 def note_programmed(state: State, i: int) -> None:
-    """Keep how much device `i` has programmed before its counters are cleared."""
+    """Store how many pages device `i` has programmed, before its counters are cleared."""
     if state.params["endures"][i, 0]:
         state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
 

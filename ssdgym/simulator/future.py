@@ -9,16 +9,16 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
-#: Logical spaces written behind the last page of a run that are looked at, where a workload goes on so long,
-#: and after which data that is not seen to die is taken to do so.
+#: How far behind the last page of a run data is followed, in logical spaces, where a workload goes on that
+#: long; data that is still alive there is taken to die there.
 BEYOND = 4
 
 
 class Future(NamedTuple):
-    """What becomes of the pages that the host writes; times are of the clock, in host pages.
+    """When the data of every page of a run dies, in host pages written so far.
 
-    Data dies when its page is written again or trimmed. What lives on at the end is said to die 4 logical
-    spaces behind it.
+    Data dies when its page is written again or trimmed. Data still alive 4 logical spaces
+    behind the end is taken to die there.
 
     Attributes:
         start: clock of the first page.

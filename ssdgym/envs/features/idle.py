@@ -11,7 +11,7 @@ from ssdgym.policy import move_ns
 
 @inlined
 def _in_moves(view, ns):
-    """Return a time as log2(moves + 1) / 16."""
+    """Return a time in ns, in units of the time of one page move, as log2(moves + 1) / 16."""
     return clip(log2(max(ns, 0) / max(move_ns(view), 1) + 1.0) / 16.0, 0.0, 1.0)
 
 

@@ -185,7 +185,7 @@ class CreditBuffer:
         self._open: defaultdict[int, dict[int, tuple[np.ndarray, int]]] = defaultdict(dict)
 
     def note(self, infos: Mapping[str, Any], seen: np.ndarray, actions: Any) -> None:
-        """Note what is seen and done at the decisions that are due.
+        """Store the observations and actions of the decisions that are due.
 
         Args:
             infos: of the last step or reset.

@@ -94,7 +94,7 @@ def _named(kwargs: Mapping[str, Any]) -> list[Any]:
 
 
 def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
-    """Yield a workload, what it is made of, and what that is made of."""
+    """Yield a workload and, recursively, the workloads that it consists of."""
     yield workload
     for part in workload.parts():
         yield from _with_parts(part)

@@ -85,7 +85,7 @@ class ChangeClaim(Claim):
         return float(np.sign(self.change or self.limit or 1))
 
     def find(self, compared: Compared) -> Found:
-        """Return the one number over the changes of all comparisons, and the verdict on it."""
+        """Return the statistic of the changes over all comparisons, and the verdict on it."""
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:

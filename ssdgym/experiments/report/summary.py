@@ -329,7 +329,7 @@ def _section(group: TaskGroup, heading: str, policy: str) -> Section:
 
 
 def _rank(row: PolicyRow) -> float:
-    """Return the write amplification; without one, as of runs that wrote nothing, the row comes last."""
+    """Return the write amplification, or infinity for runs that wrote nothing, so that they come last."""
     number = row.entries[0][0].number
     return math.inf if number is None else number
 

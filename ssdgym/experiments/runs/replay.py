@@ -79,7 +79,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """Return the number of the one result that is meant, the first being 1: `row`, or what fits `where`.
+    """Return the number, from 1 on, of the result chosen by `row`, or by the values in `where`.
 
     Texts of `where` are such as `policy=greedy` or `policy=greedy,seed=100`; all must hold.
     """

@@ -229,7 +229,7 @@ def read_spec(text: str, subject: str) -> Spec:
 
 
 def run_key(spec: Spec) -> str:
-    """Return a hash of all that the metrics of a run depend on: its spec but for mere names, and the code.
+    """Return a hash of all that the metrics of a run depend on: its spec without names, and the code.
 
     Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
     the engine (numba included), the workloads and the simulator, and the policy's, the agents' or

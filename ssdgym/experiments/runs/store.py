@@ -51,7 +51,7 @@ class Finished:
 
 
 class Store(AbstractContextManager["Store"]):
-    """The database of one folder, which is made, empty or holds it already; for one process at a time."""
+    """The database of finished runs in a folder, created if missing; one process at a time uses it."""
 
     def __init__(self, folder: Path) -> None:
         """Open the database, or make it."""

@@ -244,7 +244,7 @@ class LsmConfig(StructuredConfig):
 
 
 class _LsmWriter:
-    """The journal has two tables' pages at the start of the footprint; tables have places behind it."""
+    """The journal takes the space of two tables at the start of the footprint; the tables follow it."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
         self._config = config
@@ -310,7 +310,7 @@ def _capacities(config: LsmConfig, tables: int) -> list[int]:
 
 @workload_kind
 class ObjectCacheConfig(StructuredConfig):
-    """A cache as CacheLib lays it out; hints: 0 small objects, 1 large ones.
+    """A cache with the data layout of CacheLib; the hint is 0 for small objects, 1 for large ones.
 
     A small object overwrites the page that its key is hashed to; large ones fill regions one after the other,
     each of which is overwritten when all others have been.

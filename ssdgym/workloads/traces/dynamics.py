@@ -190,7 +190,7 @@ def _trailing_zeros(numbers: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of one operation among reads and writes; other requests are passed over.
+    """Runs of one operation among reads and writes; other requests are skipped.
 
     Attributes:
         mean: requests per run; `None` without reads and writes.

@@ -10,7 +10,7 @@
 | `op:rwbs` | letters of the kernel, such as WS or FWFS |
 | `volume`, `host`, `disk`, `device`, `lun`, `asu`, `file` | together they name the volume |
 | `op=write`, `size=4KiB`, `time=0` | no column: the same for every request |
-| any other word, `-` | passed over |
+| any other word, `-` | skipped |
 | `*` | any number of further columns; the last word |
 """
 
