@@ -56,11 +56,8 @@ Ftl = Annotated[
     typer.Option("--ftl", metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8; repeat for more."),
 ]
 PRECONDITIONING_HELP = (
-    "Before measuring: none; fill: every page written once; uniform or workload: that and overwrites until GC"
-    " is steady; reads: what the workload reads before it writes it; until_gc: random pages under the policy"
-    " itself until every plane has collected; until_gc_greedy: so under greedy in one stream, then the"
-    " policy's own placement starts; reads_until_gc_greedy: both of these, reads first."
-    " fill(share=0.5) writes the first half of the pages."
+    "Before measuring: none, fill (every page once; fill(share=0.5): half of them), uniform or workload"
+    " (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy; see Preconditioning."
 )
 Transforms = Annotated[
     list[str] | None,
