@@ -127,15 +127,6 @@ def least_worn(view, plane, stream, parameters):
 _follow(least_worn, _LEAST_WORN)
 
 
-@allocation_policy("most_worn", source="a bound of ours", **_records(_MOST_WORN))
-def most_worn(view, plane, stream, parameters):
-    """Open the free block that was erased most, of equals the one that was freed first."""
-    return _most_worn(view, plane)
-
-
-_follow(most_worn, _MOST_WORN)
-
-
 @kernel
 def _is_any(view, block):
     return True

@@ -68,8 +68,8 @@ def test_idle_hazard_for_thousands_of_idle_times__agrees_with_the_reference() ->
 
 
 INTERRUPTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "sepbit": ("greedy", {"idle": "rl_gc", "placement": "sepbit"}),
-    "hot_cold": ("greedy", {"idle": "rl_gc", "placement": "hot_cold"}),
+    "sepbit": ("greedy", {"idle": "idle_hazard", "placement": "sepbit"}),
+    "hot_cold": ("greedy", {"idle": "idle_hazard", "placement": "hot_cold"}),
     "several planes": ("parallel_gc", {"idle": "threshold", "multi_plane": "strict"}),
 }
 

@@ -83,7 +83,7 @@ def test_engine__spread_pages_and_rounds_between_requests__agrees_with_the_refer
 ) -> None:
     def check(data: st.DataObject) -> None:
         placement = f"spread_{data.draw(st.sampled_from(STREAMS))}"
-        idle = data.draw(st.sampled_from(["threshold", "rl_gc"]))
+        idle = data.draw(st.sampled_from(["threshold", "idle_hazard"]))
         agrees("greedy", data, placement=placement, timing="event", preemptible=preemptible, idle=idle)
 
     explore(examples, check)

@@ -91,7 +91,7 @@ class Fuzz:
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
         self.calls: Counter[str] = Counter()
-        gc = {"free_blocks": 2, "preemptible": True, "idle": "rl_gc(blocks=20)"}
+        gc = {"free_blocks": 2, "preemptible": True, "idle": "idle_hazard(blocks=20)"}
         self.devices = [
             device({"blocks_per_plane": 64}, {"timing": "none", "queue_depth": 4}),
             device({"blocks_per_plane": 64}, {"timing": "event", "queue_depth": 4, "gc": gc}),

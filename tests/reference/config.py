@@ -11,7 +11,6 @@ from math import ceil
 RULES = {
     "dac": (6, 5),
     "dogi": (8, 7),
-    "eti": (3, 1),
     "fadac": (6, 6),
     "hints": (9, 1),
     "hints_isolated": (16, 8),
@@ -20,13 +19,9 @@ RULES = {
     "midas": (13, 1),
     "multi_log": (6, 6),
     "sepbit": (6, 4),
-    "sepbit_fifo": (6, 4),
     "sfs": (6, 6),
     "td_lifetime": (8, 8),
-    "warcip": (6, 1),
     "oracle_k": (8, 8),
-    "oracle_host": (8, 4),
-    "oracle_gc": (8, 6),
     "oracle_rate": (6, 6),
 }
 #: Placements that put pages elsewhere than into streams.

@@ -33,7 +33,6 @@ ALLOCATIONS: dict[str | None, Callable[[Blocks, int], int]] = {
     None: by_order,
     "first_freed": by_order,
     "least_worn": least_worn,
-    "most_worn": most_worn,
 }
 
 

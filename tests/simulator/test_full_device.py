@@ -61,7 +61,7 @@ def test_full_device__reads_writes_trims_and_background_gc__go_on(
 
 @pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
 @pytest.mark.parametrize("placement", ["single", "sep_gc", "sepbit"])
-@pytest.mark.parametrize("idle", ["threshold(blocks=40)", "rl_gc(blocks=40)"])
+@pytest.mark.parametrize("idle", ["threshold(blocks=40)", "idle_hazard(blocks=40)"])
 def test_full_device__rounds_that_the_host_interrupts__never_out_of_space(
     idle: str, placement: str, allocation: str
 ) -> None:

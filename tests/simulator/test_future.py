@@ -107,7 +107,7 @@ def test_oracle__after_a_run_is_over__knows_nothing_of_what_follows() -> None:
     assert relocated[0] > relocated[1]
 
 
-@pytest.mark.parametrize("placement", ["oracle_k", "oracle_host", "oracle_gc", "oracle_rate"])
+@pytest.mark.parametrize("placement", ["oracle_k", "oracle_rate"])
 def test_oracle__in_time_or_in_an_environment__refused(placement: str) -> None:
     sim = Simulator(DEVICE, ftl={"timing": "event"}, policy=f"greedy+{placement}")
     with pytest.raises(SsdgymError, match=f"{placement} uses the future, which is known in untimed"):

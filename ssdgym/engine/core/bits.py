@@ -57,7 +57,7 @@ _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(
 _ONE = np.uint64(1)
 
 #: Who draws: every consumer has a stream of its own.
-POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM, IDLE_STREAM = 1, 2, 4, 5, 7
+POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM = 1, 2, 4, 5
 ENDURANCE_STREAM = 11
 #: Draws set apart for one uniform choice: tries that may fail, and the start of a scan if all do.
 DRAWS_PER_CHOICE = 65

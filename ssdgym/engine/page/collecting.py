@@ -4,7 +4,6 @@ import numpy as np
 
 from ssdgym.engine import decisions
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.core.bits import IDLE_STREAM, draw
 from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ANSWERED, IDLE, IDLE_STEPS, ORACLE, PENDING, RESUMED, TO_THE_END
@@ -137,10 +136,3 @@ def plane_to_collect(view, die_number, blocks, share):
 def move_ns(view):
     """Return the nominal time in which an idle die moves a page."""
     return np.int64(duration_of(move_phases(view.params[0], 1)))
-
-
-@helper
-def idle_draw(view, decision, k):
-    """Return a random number from 0 to below 1: draw `k` of a decision of an idle rule."""
-    bits = draw(view.params[0].seed, IDLE_STREAM, decision, k)
-    return (bits >> np.uint64(11)) * 2.0**-53

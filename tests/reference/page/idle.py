@@ -10,14 +10,12 @@ from math import inf, log2
 from ..clock import Clock
 from ..loop import Page, Steps, Work
 from ..nand import Die
-from ..randomness import draw
 from .device import Device
 
 #: More commands than any round has.
 ALL = 10**9
 #: The answers of whoever decides outside, by their number.
 OUTSIDE = (0, 1, 2, 4, 8, 16, 32, ALL)
-IDLE_STREAM = 7
 
 
 @dataclass
@@ -39,9 +37,6 @@ class IdleRule:
     def choose(self, die: Die, idle: Idle) -> int:
         """How many commands; below 0: none, and ask again after so many ns."""
         return 0
-
-    def answered(self, answer: int) -> None:
-        """Hear what has been chosen, and learn."""
 
     def resumed(self, gap: int) -> None:
         """Hear how long a die was idle that has work now."""
@@ -148,71 +143,6 @@ class IdleHazard(IdleRule):
         return ended
 
 
-class RlGc(IdleRule):
-    RATE, DISCOUNT, EXPLORE, DECAY, LEAST_EXPLORE = 0.3, 0.8, 0.8, 0.99, 0.01
-
-    def __init__(self, loop: BackgroundGc) -> None:
-        super().__init__(loop)
-        self.values: dict[tuple[int, bool, bool], list[float]] = {}
-        self.gaps = [0, 0]  # the last one first
-        self.explore = self.EXPLORE
-        self.decisions = 0
-        self.before: tuple[tuple[int, bool, bool], int] | None = None
-        self.seen = (0, 0)  # requests completed, and ns of their latencies
-        self.usual = 0.0
-        self.die: Die | None = None
-
-    def choose(self, die: Die, idle: Idle) -> int:
-        self.die = die
-        return 0 if self.plane(die) is None else OUTSIDE[self.action()]
-
-    def state(self) -> tuple[int, bool, bool]:
-        unit = max(self.move_ns, 1)
-        last = sum(self.gaps[0] >= unit << k for k in range(16))
-        acted = self.before is not None and self.before[1] > 0
-        return last, self.gaps[1] >= max(self.config.erase_ns, 1), acted
-
-    def of_state(self) -> list[float]:
-        return self.values.setdefault(self.state(), [0.0] * len(OUTSIDE))
-
-    def action(self) -> int:
-        if self.uniform(0) < self.explore:
-            return int(self.uniform(1) * len(OUTSIDE))
-        return max(range(len(OUTSIDE)), key=self.of_state().__getitem__)
-
-    def uniform(self, k: int) -> float:
-        return (draw(self.config.seed, IDLE_STREAM, self.decisions, k) >> 11) / 2**53
-
-    def answered(self, answer: int) -> None:
-        assert self.die is not None
-        if self.plane(self.die) is None:
-            return
-        action = self.action()
-        spent = sum(self.loop.latencies.values())
-        completed = self.loop.started - len(self.loop.outstanding)
-        if self.before is not None:
-            state, last = self.before
-            reward = self.reward(completed - self.seen[0], spent - self.seen[1])
-            own = self.values[state]
-            own[last] += self.RATE * (reward + self.DISCOUNT * max(self.of_state()) - own[last])
-        self.explore = max(self.explore * self.DECAY, self.LEAST_EXPLORE)
-        self.of_state()
-        self.before = self.state(), action
-        self.seen = completed, spent
-        self.decisions += 1
-
-    def reward(self, requests: int, spent: int) -> float:
-        """How much faster than usual the requests were."""
-        if requests == 0:
-            return 0.0
-        mean, before = spent / requests, self.usual
-        self.usual = before + (mean - before) / 64 if before > 0 else mean
-        return max(1.0 - mean / before, -1.0) if before > 0 else 0.0
-
-    def resumed(self, gap: int) -> None:
-        self.gaps = [gap, self.gaps[0]]
-
-
 class Scripted(IdleRule):
     """Whoever decides outside, with answers known beforehand."""
 
@@ -228,7 +158,6 @@ RULES: dict[str, type[IdleRule]] = {
     "idle_predict": IdlePredict,
     "idle_hazard": IdleHazard,
     "oracle_gap": OracleGap,
-    "rl_gc": RlGc,
     "outside": Scripted,
 }
 
@@ -278,7 +207,6 @@ class BackgroundGc(Clock):
         if idle.commands == 0:
             answer = rule.choose(die, idle)
             idle.answers += 1
-            rule.answered(answer)
             if answer < 0:
                 self.timers[die.number] = self.now - answer
             idle.commands = max(answer, 0)

@@ -2,9 +2,9 @@
 
 from .base import Placement
 from .dogi import Dogi
-from .heat import Eti, Fadac, Sfs, Warcip
+from .heat import Fadac, Sfs
 from .levels import Dac, Hints, HintsIsolated, Mida, MidaHot, MultiLog
-from .lives import OracleGc, OracleHost, OracleK, OracleRate, SepBit, SepBitFifo
+from .lives import OracleK, OracleRate, SepBit
 from .midas import Midas
 from .td_lifetime import TdLifetime
 
@@ -12,7 +12,6 @@ from .td_lifetime import TdLifetime
 PLACEMENTS: dict[str, type[Placement]] = {
     "dac": Dac,
     "dogi": Dogi,
-    "eti": Eti,
     "fadac": Fadac,
     "hints": Hints,
     "hints_isolated": HintsIsolated,
@@ -20,15 +19,11 @@ PLACEMENTS: dict[str, type[Placement]] = {
     "mida_hot": MidaHot,
     "midas": Midas,
     "multi_log": MultiLog,
-    "oracle_gc": OracleGc,
-    "oracle_host": OracleHost,
     "oracle_k": OracleK,
     "oracle_rate": OracleRate,
     "sepbit": SepBit,
-    "sepbit_fifo": SepBitFifo,
     "sfs": Sfs,
     "td_lifetime": TdLifetime,
-    "warcip": Warcip,
 }
 
 __all__ = ["PLACEMENTS", "Placement"]

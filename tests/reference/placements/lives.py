@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from math import inf
 
@@ -57,32 +56,6 @@ class SepBit(Placement):
         if len(self.lives) == self.parameters["nc"]:
             self.mean_life = sum(self.lives) / len(self.lives)
             self.lives = []
-
-
-# SepBIT as its authors' simulator has it: the times of writes are known as far back as a queue reaches.
-
-
-class SepBitFifo(SepBit):
-    """The queue holds the logical pages of the last host writes, oldest first."""
-
-    def begin(self) -> None:
-        super().begin()
-        self.queue: deque[int] = deque()
-
-    def limit(self) -> float:
-        return min(self.mean_life, len(self.queue))
-
-    def written(self, lpn: int, old: int, new: int) -> None:
-        if self.is_alive(lpn, new):
-            super().written(lpn, old, new)
-        self.queue.append(lpn)
-        if len(self.queue) > min(self.mean_life, self.device.config.logical_pages):
-            self.queue.popleft()
-            if len(self.queue) > self.mean_life:
-                self.queue.popleft()
-
-    def trimmed(self, lpn: int, old: int) -> None:
-        self.written_at.pop(lpn, None)
 
 
 # Bounds: placements that are told beforehand what the host will write and trim.
@@ -142,26 +115,6 @@ class OracleK(Oracle):
 
     def stream_of_relocated_page(self, lpn: int, source: int) -> int:
         return self.relocated_group(lpn, 8)
-
-
-class OracleHost(Oracle, SepBit):
-    """Host pages by remaining life, relocated ones as SepBIT."""
-
-    def stream_of_host_page(self, plane: int, lpn: int) -> int:
-        return self.host_group(4)
-
-    def stream_of_relocated_page(self, lpn: int, source: int) -> int:
-        return SepBit.stream_of_relocated_page(self, lpn, source) + 2
-
-
-class OracleGc(Oracle, SepBit):
-    """Relocated pages by remaining life, host pages as SepBIT."""
-
-    def stream_of_host_page(self, plane: int, lpn: int) -> int:
-        return SepBit.stream_of_host_page(self, plane, lpn)
-
-    def stream_of_relocated_page(self, lpn: int, source: int) -> int:
-        return 2 + self.relocated_group(lpn, 6)
 
 
 class OracleRate(Oracle):
