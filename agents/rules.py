@@ -43,10 +43,9 @@ from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash, refuse_special
-from ssdgym.policy import IdleRule, LevellingRule, PlacementRule, VictimRule
+from ssdgym.policy import Kind, Rule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
-from ssdgym.policy.rules import Rule
 
 #: Features that need more than a rule sees: the other candidates, or when the last decision was.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
@@ -250,8 +249,8 @@ _IN_TRAINING: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True)
-class _OfAgent(Rule):
-    """What rules of agents have beside others: the network."""
+class AgentRule(Rule):
+    """A rule that is a network; a placement notes what `page_history` does."""
 
     network: CompiledNetwork = field(kw_only=True, compare=False)
     digest: str = field(kw_only=True)
@@ -269,26 +268,6 @@ class _OfAgent(Rule):
         record = super().record.copy()
         record["constants"] = self.network.record_on(self.memory).ctypes.data
         return record
-
-
-@dataclass(frozen=True)
-class AgentVictims(_OfAgent, VictimRule):
-    """A candidate scorer that chooses victims."""
-
-
-@dataclass(frozen=True)
-class AgentPlacement(_OfAgent, PlacementRule):
-    """A network that chooses write streams; it notes what `page_history` does."""
-
-
-@dataclass(frozen=True)
-class AgentIdle(_OfAgent, IdleRule):
-    """A ordinal network that chooses how far an idle die collects."""
-
-
-@dataclass(frozen=True)
-class AgentLevelling(_OfAgent, LevellingRule):
-    """A candidate scorer that chooses which block is emptied to level wear, or none."""
 
 
 def rule_named(name: str) -> Rule:
@@ -338,19 +317,19 @@ def _loaded(name: str, path: Path, digest: str) -> Rule:
 
 
 #: The rules of what scores blocks, by the decision.
-_OF_BLOCKS: Mapping[str, tuple[type[_OfAgent], Callable[..., int]]] = {
-    "EraseVictim": (AgentVictims, score_blocks),
-    "WearLevel": (AgentLevelling, level_wear),
+_OF_BLOCKS: Mapping[str, tuple[Kind, Callable[..., int]]] = {
+    "EraseVictim": ("victim", score_blocks),
+    "WearLevel": ("levelling", level_wear),
 }
 
 
-def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAgent:
+def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> AgentRule:
     """Make a rule of an agent; `digest` is the hash of its weights."""
     network = CompiledNetwork(card, weights, f"policy {name}")
     common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
     if card.decision in _OF_BLOCKS and card.scorer:
         kind, function = _OF_BLOCKS[card.decision]
-        return kind(function=function, network=network, **common)
+        return AgentRule(kind, function=function, network=network, **common)
     if card.decision == "Placement":
         return _placement(place_page if card.ordinal else score_streams, network, name, card, digest)
     if card.decision == "BackgroundGC" and card.ordinal:
@@ -359,7 +338,7 @@ def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAge
                 f"policy {name}: has {card.ordinal.actions} actions, and an idle die has {len(IDLE_STEPS)} "
                 "answers; train one with as many."
             )
-        return AgentIdle(function=collect_idle, network=network, **common)
+        return AgentRule("idle", function=collect_idle, network=network, **common)
     raise SsdgymError(
         f"policy {name}: an agent of {card.environment} with this network is no rule; play it as --agent."
     )
@@ -367,9 +346,10 @@ def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAge
 
 def _placement(
     function: Callable[..., int], network: CompiledNetwork, name: str, card: AgentCard, digest: str
-) -> AgentPlacement:
+) -> AgentRule:
     streams = _streams_of(card, f"policy {name}")
-    return AgentPlacement(
+    return AgentRule(
+        "placement",
         name=name,
         source=f"learned: {card.how_trained}",
         digest=digest,

@@ -36,18 +36,7 @@ from ssdgym.experiments.papers.config import AnyClaim
 from ssdgym.experiments.papers.functions import FUNCTIONS
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.sweeps.config import SweepConfig
-from ssdgym.policy import (
-    AllocationRule,
-    IdleRule,
-    LevellingRule,
-    MergeRule,
-    PlacementRule,
-    Policy,
-    VictimRule,
-    available_policies,
-    available_rules,
-)
-from ssdgym.policy.rules import Rule
+from ssdgym.policy import Kind, Policy, Rule, available_policies, available_rules
 from ssdgym.simulator.cells import lifetime_metrics
 from ssdgym.simulator.families import FamilyBuilder
 from ssdgym.simulator.families.block import BlockFamily
@@ -117,7 +106,7 @@ def _section(rule: Rule) -> str:
     return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
 
 
-def _sections(kind: type[Rule]) -> Callable[[], str]:
+def _sections(kind: Kind) -> Callable[[], str]:
     """Return a function that writes the sections of all rules of a kind."""
     return lambda: "\n".join(map(_section, available_rules(kind).values()))
 
@@ -139,9 +128,9 @@ def _facts(rule: Rule) -> Iterator[str]:
     defaults = ", ".join(f"`{name}={value:g}`" for name, value in rule.parameters.items())
     if defaults:
         yield f"* Parameters: {defaults}"
-    if isinstance(rule, VictimRule) and rule.erase_unit:
+    if rule.kind == "victim" and rule.erase_unit:
         yield f"* Erases: `erase_unit: {rule.erase_unit}`"
-    if isinstance(rule, PlacementRule):
+    if rule.kind == "placement":
         yield f"* Streams: {rule.streams}"
     yield f"* Source: {rule.source}"
     yield ""
@@ -342,11 +331,11 @@ def _shown(default: Any) -> str:
 REFERENCE: dict[str, Callable[[], str]] = {
     "compositions": _compositions,
     "victim rules": _victim_rules,
-    "placements": _sections(PlacementRule),
-    "idle rules": _sections(IdleRule),
-    "allocations": _sections(AllocationRule),
-    "levelling rules": _sections(LevellingRule),
-    "merge rules": _sections(MergeRule),
+    "placements": _sections("placement"),
+    "idle rules": _sections("idle"),
+    "allocations": _sections("allocation"),
+    "levelling rules": _sections("levelling"),
+    "merge rules": _sections("merge"),
     "midas": _definition("midas"),
     "dogi": _definition("dogi"),
     "features": _features,

@@ -41,16 +41,9 @@ def list_names(
 def _policies() -> Iterator[Row]:
     from ssdgym import policy
 
-    kinds: dict[str, Any] = {
-        "victim": policy.VictimRule,
-        "placement": policy.PlacementRule,
-        "idle": policy.IdleRule,
-        "allocation": policy.AllocationRule,
-        "levelling": policy.LevellingRule,
-        "merge": policy.MergeRule,
-    }
-    for kind, rules in kinds.items():
-        for rule in policy.available_rules(rules).values():
+    kinds: tuple[policy.Kind, ...] = ("victim", "placement", "idle", "allocation", "levelling", "merge")
+    for kind in kinds:
+        for rule in policy.available_rules(kind).values():
             parameters = ", ".join(f"{key}={value:g}" for key, value in rule.parameters.items())
             yield {"name": rule.name, "kind": kind, "parameters or parts": parameters, "source": rule.source}
     for one in policy.available_policies().values():

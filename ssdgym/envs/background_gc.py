@@ -15,7 +15,7 @@ from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.policy import idle_of
+from ssdgym.policy.on_device import beside_on
 
 #: The label of the device's own idle rule, which proposes.
 IDLE_RULE = "idle_rule"
@@ -43,7 +43,7 @@ class IdleDecision(DescribedDecision):
         """
         if device.ftl.timing == "none":
             raise SsdgymError(f"device {device.name} has no idle time; set ftl.timing to event.")
-        rule, share = idle_of(device), PageFtl.of(device.ftl).gc.background_fraction
+        rule, share = beside_on(device).get("idle"), PageFtl.of(device.ftl).gc.background_fraction
         if rule is not None and rule.oracle:
             raise SsdgymError(
                 f"device {device.name}: idle rule {rule.name} uses the future, which environments do not "

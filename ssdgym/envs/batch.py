@@ -23,9 +23,8 @@ from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
 from ssdgym.policy.failures import rule_error
-from ssdgym.policy.policy import idle_of, wear_rules_on
-from ssdgym.policy.registry import placement_of, rules_on
-from ssdgym.policy.rules import PlacementRule, Rule
+from ssdgym.policy.on_device import BESIDE, ROLES, beside_on, placement_of, rules_on
+from ssdgym.policy.rules import Rule
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.cells import begin_life
@@ -254,9 +253,7 @@ class Batch:
         """Let the placement begin its period on some devices, and go on; return as `step`."""
         try:
             for k in np.searchsorted(self.numbers, due):
-                placement = rules_on(self.devices[k])[0]
-                assert isinstance(placement, PlacementRule), "the first is"
-                begin_period(self.state, int(k), placement)
+                begin_period(self.state, int(k), rules_on(self.devices[k])[0])
         except SsdgymError:
             self._broken.update(due.tolist())
             raise
@@ -273,10 +270,9 @@ class Batch:
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes, decides, places, idles or tracks."""
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
-        idle = idle_of(self.devices[0])
         proposers = [policy.main for policy in self.decision.proposers]
-        beside = [*([] if idle is None else [idle]), *wear_rules_on(self.devices[0])]
-        return [*proposers, *inside, *rules_on(self.devices[0]), *beside]
+        beside = [rule for role in ROLES for rule in rules_on(self.devices[0], role)]
+        return [*proposers, *inside, *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of some devices need input, and which have reached their horizon or end of life.
@@ -340,7 +336,7 @@ def kind_of(device: DeviceConfig) -> tuple[str, ...]:
 
     Equal ones share a batch.
     """
-    by_rule, idle = rules_for(device, None)[PLACE]["choose"] != 0, idle_of(device)
+    by_rule, beside = rules_for(device, None)[PLACE]["choose"] != 0, beside_on(device)
     placement = getattr(device.ftl, "placement", "") if by_rule else ""
-    wear = (rule.label for rule in wear_rules_on(device))
-    return device.ftl.mapping, placement, "" if idle is None else idle.label, *wear
+    others = (beside[kind].label if kind in beside else "" for kind in BESIDE if kind != "placement")
+    return device.ftl.mapping, placement, *others

@@ -24,8 +24,7 @@ from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
 from ssdgym.policy.names import hint
-from ssdgym.policy.policy import with_rules
-from ssdgym.policy.registry import rules_on
+from ssdgym.policy.on_device import rules_on, with_rules
 from ssdgym.simulator.families import family_of, mappings_that_ask
 
 

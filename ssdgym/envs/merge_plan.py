@@ -16,7 +16,7 @@ from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import MergeRule, Policy, get_policy
+from ssdgym.policy import Policy, get_policy
 
 #: Candidates beside M-Merges at each level below the block: Merge, M-Merge at level 0, that of least cost.
 _OTHERS = 3
@@ -50,7 +50,7 @@ class MergeDecision(DescribedDecision):
 
 def _proposer(name: str) -> Policy:
     policy = get_policy(name)
-    if not isinstance(policy.main, MergeRule) or not policy.main.compiled:
+    if policy.main.kind != "merge" or not policy.main.compiled:
         raise SsdgymError(f"proposers name {policy.label}; give compiled merge rules, such as 'mmerge'.")
     return policy
 

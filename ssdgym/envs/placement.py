@@ -18,8 +18,8 @@ from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
-from ssdgym.policy.registry import placement_of, tracking
-from ssdgym.policy.rules import PlacementRule
+from ssdgym.policy.on_device import placement_of, tracking
+from ssdgym.policy.rules import Rule
 
 #: Whose streams the agent chooses, by the value of the argument `pages`.
 PAGES = {"host": (PLACE,), "relocated": (RELOCATE,), "both": (PLACE, RELOCATE)}
@@ -139,9 +139,9 @@ class StreamDecision(DescribedDecision):
         return spec_without_sets(self.external, stream_describer())
 
 
-def _placement(name: str) -> PlacementRule:
+def _placement(name: str) -> Rule:
     rule = tracking(name, "proposers:")
-    if not isinstance(rule, PlacementRule):
+    if rule.kind != "placement":
         raise SsdgymError(f"proposers name {name}, which places nothing; leave it out.")
     return rule
 

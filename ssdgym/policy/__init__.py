@@ -149,7 +149,7 @@ from ssdgym.engine.erase.legality import (
     whole_mask,
 )
 from ssdgym.engine.flash import valid_in
-from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
+from ssdgym.engine.page.collecting import move_ns, pages_to_move, plane_to_collect
 from ssdgym.policy.block_order import best_by, block_order, stream_to_fill
 from ssdgym.policy.decorators import (
     allocation_policy,
@@ -172,16 +172,7 @@ from ssdgym.policy.lookup import (
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import (
-    AllocationRule,
-    IdleRule,
-    LevellingRule,
-    MergeRule,
-    PlacementRule,
-    Tracker,
-    VictimRule,
-    new_choice,
-)
+from ssdgym.policy.rules import Kind, Rule, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",
@@ -207,15 +198,10 @@ __all__ = [
     "SUB_BLOCK_SET",
     "TO_THE_END",
     "WHOLE_BLOCK",
-    "AllocationRule",
-    "IdleRule",
-    "LevellingRule",
+    "Kind",
     "Memory",
-    "MergeRule",
-    "PlacementRule",
     "Policy",
-    "Tracker",
-    "VictimRule",
+    "Rule",
     "allocation_policy",
     "available_policies",
     "available_rules",
@@ -236,7 +222,6 @@ __all__ = [
     "first_writable",
     "get_policy",
     "has",
-    "idle_draw",
     "idle_policy",
     "is_closed",
     "kernel",

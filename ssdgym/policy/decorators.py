@@ -1,87 +1,45 @@
-"""Register functions as rules: decorators for each kind of decision."""
+"""Register functions as rules: a decorator for each kind of decision."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
-from typing import Any, Protocol, TypedDict, Unpack, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import STREAMS
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import (
-    AllocationRule,
-    HookT,
-    IdleRule,
-    LevellingRule,
-    MergeRule,
-    PlacementRule,
-    Rule,
-    RuleT,
-    Tracker,
-    VictimRule,
-    choice_of,
-)
+from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
-#: A default, alone or before the smallest and the largest value allowed.
-Parameter = float | tuple[float, ...]
-
-
-class RuleOptions(TypedDict, total=False):
-    """What rules declare; those of a kind alone are described there, such as `streams` in `PlacementRule`.
-
-    Attributes:
-        parameters: names and defaults, in the order in which the function finds them in `parameters`; with
-            bounds as `(default, least)` or `(default, least, most)`.
-        trusted: compile the rule without checks: an index out of range then ends the process, or is not
-            noticed.
-        compiled: compile a victim or merge rule into the engine, or call it in Python at every decision.
-        page: fields of a record per logical page, zero at the start.
-        block: fields of a record per block.
-        stream: fields of a record per plane and stream.
-        memory: fields of one record.
-        table: on a device, how many words (u4, zero at the start) `view.table` has.
-        controller_bytes: on a device, the bytes that a controller would need for all that, for the metrics;
-            by default as many as it has.
-        erase_unit: what a victim rule has one erase take, if that is not whole blocks on any device: a device
-            of another erase unit is run with this one, and with `isolation`.
-        isolation: see `erase_unit`.
-    """
-
-    parameters: Mapping[str, Parameter]
-    trusted: bool
-    compiled: bool
-    page: Fields
-    block: Fields
-    stream: Fields
-    memory: Fields
-    table: Callable[[DeviceConfig], int]
-    controller_bytes: Callable[[DeviceConfig], int]
-    erase_unit: str | None
-    isolation: str
-    multi_plane: str | None
-    shares_memory_with: str | Sequence[str]
-    equivalent: Callable[..., int] | None
-    streams: int
-    relocation_streams: int
-    relocated_to: int | None
-    targets: bool
-    counted: Sequence[str]
-    oracle: bool
-    online: bool
-
-
 #: Options that are records, as the parts of a `Memory` are called.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
-#: Those that all rules but merge rules have.
-_KEPT = {*_RECORDS, "table", "controller_bytes"}
+_KEPT = {"parameters", "trusted", *_RECORDS, "table", "controller_bytes"}
+#: The options of each kind.
+_OPTIONS: dict[Kind, set[str]] = {
+    "victim": _KEPT
+    | {"compiled", "erase_unit", "isolation", "multi_plane", "shares_memory_with", "equivalent"},
+    "placement": _KEPT
+    | {
+        "streams",
+        "relocation_streams",
+        "relocated_to",
+        "targets",
+        "counted",
+        "oracle",
+        "online",
+        "equivalent",
+    },
+    "idle": _KEPT | {"oracle"},
+    "allocation": _KEPT,
+    "levelling": _KEPT | {"oracle"},
+    "merge": {"parameters", "trusted", "compiled"},
+    "tracker": _KEPT,
+}
 _CHOICES = {"erase_unit": EraseUnit, "isolation": Isolation, "multi_plane": MultiPlane}
 
 
@@ -95,20 +53,9 @@ class RuleFunction(Protocol):
         """Register the decorated function as the rule's hook of an event."""
 
 
-#: What registers the function below it.
-Decorator = Callable[[Callable[..., int]], RuleFunction]
-
-
-def _options_of(kind: type[Rule]) -> set[str]:
-    """Return the options that rules of a kind take."""
-    own = {one.name for one in fields(kind)} & set(RuleOptions.__annotations__) | _KEPT
-    own -= set() if kind in (VictimRule, MergeRule) else {"compiled"}
-    return own - (_KEPT if kind is MergeRule else set())
-
-
-def _rule(kind: type[RuleT], name: str, source: str, function: Any, options: Mapping[str, Any]) -> RuleT:
+def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
     """Make a rule of what it declares, and register it."""
-    unknown = set(options) - _options_of(kind)
+    unknown = set(options) - _OPTIONS[kind]
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in _RECORDS}
@@ -126,19 +73,24 @@ def _rule(kind: type[RuleT], name: str, source: str, function: Any, options: Map
     for key in ("shares_memory_with", "counted"):
         if key in own:
             own[key] = (own[key],) if isinstance(own[key], str) else tuple(own[key])
-    made = kind(name, function, source, memory=Memory(**records, table=table), **own)
+    made = Rule(kind, name, function, source, memory=Memory(**records, table=table), **own)
     register(made)
     return made
 
 
-def rule(kind: type[Rule], name: str, *, source: str, **options: Unpack[RuleOptions]) -> Decorator:
+def rule(
+    kind: Kind, name: str, *, source: str, **options: Any
+) -> Callable[[Callable[..., int]], RuleFunction]:
     """Register the decorated function as a rule, with hooks by `function.on`.
 
     Args:
         kind: of the rule; `victim_policy` and its like fill it in.
         name: by which it is looked up.
         source: names the paper or book it is from.
-        options: what it declares.
+        options: fields of `Rule`, as far as the kind has them. `parameters` are names and defaults, in the
+            order in which the function finds them; with bounds as `(default, least)` or `(default, least,
+            most)`. `page`, `block`, `stream` (each of a plane) and `memory` (one) are the fields of records
+            that the rule keeps, zero at the start.
     """
 
     def decorate(function: Callable[..., int]) -> RuleFunction:
@@ -149,22 +101,19 @@ def rule(kind: type[Rule], name: str, *, source: str, **options: Unpack[RuleOpti
     return decorate
 
 
-victim_policy = partial(rule, VictimRule)
-placement_policy = partial(rule, PlacementRule)
-idle_policy = partial(rule, IdleRule)
-allocation_policy = partial(rule, AllocationRule)
-levelling_policy = partial(rule, LevellingRule)
-merge_policy = partial(rule, MergeRule)
+victim_policy = partial(rule, "victim")
+placement_policy = partial(rule, "placement")
+idle_policy = partial(rule, "idle")
+allocation_policy = partial(rule, "allocation")
+levelling_policy = partial(rule, "levelling")
+merge_policy = partial(rule, "merge")
 
 
-def tracker(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Tracker:
+def tracker(name: str, *, source: str, **options: Any) -> Rule:
     """Register a rule that decides nothing, and follows a device in hooks: `rule.on(event)` decorates one."""
-    return _rule(Tracker, name, source, None, options)
+    return _rule("tracker", name, source, None, options)
 
 
 def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]) -> None:
-    """Register a placement that is a part of the engine, with a function that chooses the same.
-
-    That shows its choices where another one places.
-    """
-    _rule(PlacementRule, name, source, None, {"streams": STREAMS.get(name, 1), "equivalent": equivalent})
+    """Register a placement that is a part of the engine, with a function that chooses the same."""
+    _rule("placement", name, source, None, {"streams": STREAMS.get(name, 1), "equivalent": equivalent})

@@ -3,31 +3,18 @@
 import linecache
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from types import CodeType
-from typing import Any
-
-import numpy as np
 
 from ssdgym.engine.compiler.checking import MOST_ROUNDS, EndlessLoop
-from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import is_own
-from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.rules import MergeRule, Rule, VictimRule, merge_arguments, new_choice
-
-#: Planes in which a decision is looked for that fails in plain Python as it has failed inside the engine.
-_MOST_PLANES = 64
+from ssdgym.policy.rules import Rule
 
 
-def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = None) -> Exception:
-    """Return the error for what was raised while rules ran: a sentence that names the policy, or itself.
+def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
+    """Return the error for what was raised while some rules ran: a sentence that names the policy, or itself.
 
-    Args:
-        error: what was raised.
-        rules: that may have raised it.
-        device: a copy of the device, as a batch of one. A victim or merge rule that read out of range is
-            called again on it in plain Python, which names the index.
+    Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
     """
     suspects = _suspects(error, [rule for rule in rules if rule.function is not None])
     if isinstance(error, SsdgymError) or not suspects:
@@ -35,20 +22,13 @@ def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = N
     if isinstance(error, EndlessLoop):
         reason = f"its loops go round more than {MOST_ROUNDS:,} times in one call"
         return SsdgymError(f"policy {_names(suspects)} does not end: {reason}; correct it.")
-    for rule in suspects:
-        if isinstance(error, IndexError) and isinstance(rule, (VictimRule, MergeRule)) and device is not None:
-            error = _play_again(rule, device, IndexError) or error
     reason = f"{type(error).__name__}, {error}" if str(error) else type(error).__name__
-    return SsdgymError(f"policy {_names(suspects)} failed: {reason}{_place(error, suspects)}; correct it.")
-
-
-def divides_by_zero(rule: Rule, device: State) -> str:
-    """Return what to say of a compiled rule that divides by zero on a copy of the device; else nothing."""
-    if not isinstance(rule, (VictimRule, MergeRule)) or is_own(rule.function):
-        return ""
-    with np.errstate(divide="raise", invalid="raise"):
-        error = _play_again(rule, device, ArithmeticError)
-    return "" if error is None else f": it divides by zero{_place(error, [rule])}"
+    place = _place(error, suspects)
+    plain = not place and any(rule.kind in ("victim", "merge") for rule in suspects)
+    remedy = (
+        "correct it; registered with compiled=False it fails with index and line" if plain else "correct it"
+    )
+    return SsdgymError(f"policy {_names(suspects)} failed: {reason}{place}; {remedy}.")
 
 
 def _codes(rule: Rule) -> Iterator[CodeType]:
@@ -79,26 +59,3 @@ def _place(error: Exception, rules: list[Rule]) -> str:
     file, number = frames[-1].filename, frames[-1].lineno or 0
     text = linecache.getline(file, number).strip()
     return f" ({file.rpartition('/')[2]}, line {number}{f': `{text:.60}`' if text else ''})"
-
-
-def _play_again(rule: Rule, device: State, kind: type[Exception]) -> Exception | None:
-    """Call a rule in plain Python as the engine may have called it; return the first error of a kind."""
-    function: Any = getattr(rule.function, "py_func", rule.function)
-    for arguments in _calls(rule, device):
-        with suppress(Exception):  # of another kind: not what has happened inside the engine
-            try:
-                function(*arguments)
-            except kind as error:
-                return error
-    return None
-
-
-def _calls(rule: Rule, device: State) -> Iterator[tuple[Any, ...]]:
-    """Yield arguments: those of a merge rule's last call, and those of a victim rule plane by plane."""
-    if isinstance(rule, MergeRule):
-        yield (*merge_arguments(device, 0), rule.values)
-        return
-    collecting = int(device.control["gc_plane"][0, 0])
-    planes = range(min(int(device.params["planes"][0, 0]), _MOST_PLANES))
-    for plane in sorted(planes, key=lambda number: number != collecting):
-        yield view_arrays(device, 0, rule.memory), plane, rule.values, new_choice().view(np.recarray)

@@ -16,11 +16,11 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import Tracker
+from ssdgym.policy.rules import Rule
 
 
 @dataclass(frozen=True)
-class CreditTracker(Tracker):
+class CreditTracker(Rule):
     """A tracker whose records are as large as a device needs, which its parameters say."""
 
     def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
@@ -47,6 +47,7 @@ class CreditTracker(Tracker):
 #: `host` and `relocated` say whose pages the agent places, 1 for yes. A step settles at most one row for each
 #: of the physical `pages`, since no more copies have accounts at a time.
 page_credit = CreditTracker(
+    "tracker",
     "page_credit",
     None,
     "Q-learning along the life of a page: a copy pays for its move, or for the room it holds once it is dead",

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
-from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.config.ftl import MemoryBytes, RuleNeeds
+from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import PageFtl
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
-from ssdgym.policy.registry import Alias, registered, rule_of_kind, side_by_side, trackers_of
-from ssdgym.policy.rules import (
-    AllocationRule,
-    IdleRule,
-    LevellingRule,
-    MergeRule,
-    PlacementRule,
-    Rule,
-    VictimRule,
-)
-
-#: The rules that a policy may have beside its main one, by its attribute: their kinds.
-BESIDE: Mapping[str, type[Rule]] = {
-    "placement": PlacementRule,
-    "idle": IdleRule,
-    "allocation": AllocationRule,
-    "levelling": LevellingRule,
-}
-#: The fields in which the FTL of a device names them.
-_FIELDS = {
-    "placement": "placement",
-    "idle": "gc.idle",
-    "allocation": "block_allocation",
-    "levelling": "levelling",
-}
+from ssdgym.policy.on_device import BESIDE, beside_on, with_rules
+from ssdgym.policy.registry import Alias, registered, rule_of_kind
+from ssdgym.policy.rules import Kind, Rule, called
 
 
 @dataclass(frozen=True)
@@ -55,21 +31,21 @@ class Policy:
         levelling: chooses which block is emptied to level wear; `None`: as the FTL of the device says.
     """
 
-    main: VictimRule | MergeRule
-    placement: PlacementRule | None = None
+    main: Rule
+    placement: Rule | None = None
     alias: Alias | None = None
-    idle: IdleRule | None = None
-    allocation: AllocationRule | None = None
-    levelling: LevellingRule | None = None
+    idle: Rule | None = None
+    allocation: Rule | None = None
+    levelling: Rule | None = None
 
     @property
-    def victim(self) -> VictimRule:
+    def victim(self) -> Rule:
         """The rule that chooses what is erased.
 
         Raises:
             SsdgymError: the policy chooses how blocks are merged.
         """
-        if isinstance(self.main, MergeRule):
+        if self.main.kind == "merge":
             raise SsdgymError(
                 f"policy {self.label} chooses {self.main.chooses}, and a victim rule is needed here; name "
                 f"one, such as {PageFtl.usual_policy}."
@@ -117,8 +93,8 @@ class Policy:
         return self.main, *self.beside.values()
 
     @property
-    def beside(self) -> Mapping[str, Rule]:
-        """Those beside the main one, by the name of the attribute."""
+    def beside(self) -> Mapping[Kind, Rule]:
+        """Those beside the main one, by their kinds."""
         return {part: rule for part in BESIDE if (rule := getattr(self, part)) is not None}
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
@@ -143,39 +119,36 @@ class Policy:
         rules = {part: getattr(self, part).with_parameters(own) for part, own in changed.items() if own}
         return replace(self, **rules)
 
-    def with_rule(self, part: str, rule: str | Rule) -> Policy:
+    def with_rule(self, kind: Kind, rule: str | Rule) -> Policy:
         """Return the same policy with a rule beside its main one.
 
         Args:
-            part: the attribute that it becomes, such as `placement`.
+            kind: of the rule, such as `placement`.
             rule: by what it is written as, or itself.
 
         Raises:
             SsdgymError: it has one already or can have none, or there is no such rule.
         """
-        kind = BESIDE[part]
-        called, known = kind.called, getattr(self, part)
-        if isinstance(self.main, MergeRule):
+        known = getattr(self, kind)
+        if self.main.kind == "merge":
             label = rule if isinstance(rule, str) else rule.label
             raise SsdgymError(
                 f"policy {self.label} chooses {self.main.chooses} and stands alone; "
-                f"leave the {called} {label} out."
+                f"leave the {called(kind)} {label} out."
             )
-        found = rule_of_kind(kind, rule, f"policy {self.label}: {called}") if isinstance(rule, str) else rule
+        found = (
+            rule_of_kind(kind, rule, f"policy {self.label}: {called(kind)}")
+            if isinstance(rule, str)
+            else rule
+        )
         if known is not None:
             own = f"{self.name} ({self.alias_of})" if self.alias else self.name
             raise SsdgymError(
-                f"policy {own} has the {called} {known.label} and cannot be given {found.label}, too; leave "
-                "one of them out."
+                f"policy {own} has the {called(kind)} {known.label} and cannot be given {found.label}, too; "
+                "leave one of them out."
             )
-        joined: Any = {part: found}
+        joined: Any = {kind: found}
         return replace(self, **joined)
-
-    def with_checks(self) -> Policy:
-        """Return the same policy, whose rules are compiled with checks whatever package they are of."""
-        rules = {"main": self.main, **self.beside}
-        checked: Any = {part: replace(rule, always_checked=True) for part, rule in rules.items()}
-        return replace(self, **checked)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
@@ -204,18 +177,17 @@ class Policy:
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
-        victim = self.main if isinstance(self.main, VictimRule) else None
+        victim = self.main if self.main.kind == "victim" else None
         return with_rules(device, self.beside, victim, where, **changes)
 
     def _check_decision(self, device: DeviceConfig) -> None:
         """Raise if a device has other decisions than the policy takes."""
         ftl = device.ftl
         usual = registered(ftl.usual_policy)
-        if isinstance(usual, Rule) and usual.decision != self.main.decision:
-            kind = "merge rule" if isinstance(usual, MergeRule) else "victim rule"
+        if isinstance(usual, Rule) and usual.kind != self.main.kind:
             raise SsdgymError(
                 f"policy {self.label} chooses {self.main.chooses}, which device {device.name} of ftl.mapping "
-                f"{ftl.mapping} does not ask for; name a {kind}, such as {ftl.usual_policy}."
+                f"{ftl.mapping} does not ask for; name a {called(usual.kind)}, such as {ftl.usual_policy}."
             )
 
     @property
@@ -240,133 +212,3 @@ class Policy:
     def source_digest(self) -> str:
         """Return a hash of the code of its rules and their hooks."""
         return hashlib.sha256(b"".join(rule.code for rule in self.parts)).hexdigest()
-
-
-def beside_on(device: DeviceConfig) -> dict[str, Any]:
-    """Return the rules that the FTL of a device names, by the attribute of a policy that has such a rule."""
-    if not isinstance(device.ftl, PageFtl):
-        return {}
-    return {
-        part: rule_of_kind(BESIDE[part], text, f"device {device.name}: ftl.{_FIELDS[part]}")
-        for part, text in _named_by(device.ftl).items()
-        if text is not None
-    }
-
-
-def _named_by(ftl: PageFtl) -> dict[str, str | None]:
-    return {part: attrgetter(field)(ftl) for part, field in _FIELDS.items()}
-
-
-def idle_of(device: DeviceConfig) -> IdleRule | None:
-    """Return the rule for idle dies of a device; `None` if it has none."""
-    return beside_on(device).get("idle")
-
-
-def wear_rules_on(device: DeviceConfig) -> list[Rule]:
-    """Return the rules of a device that level wear, as they keep their records side by side."""
-    rules = [rule for part, rule in beside_on(device).items() if part in _WEAR]
-    memories = side_by_side([rule.memory for rule in rules])
-    return [replace(rule, memory=memory) for rule, memory in zip(rules, memories, strict=True)]
-
-
-#: Those of the rules beside the main one that level wear.
-_WEAR = ("allocation", "levelling")
-
-
-def with_rules(
-    device: DeviceConfig,
-    beside: Mapping[str, Rule] | None = None,
-    victim: VictimRule | None = None,
-    where: str | None = None,
-    **changes: Any,
-) -> DeviceConfig:
-    """Return the device with rules, and with other values in some fields, checked as a whole.
-
-    Args:
-        device: to change; it is returned itself if it has all that.
-        beside: rules by the attribute of a policy that has them, in place of those that the FTL of the device
-            names; an idle rule also in place of `gc.background_fraction`.
-        victim: chooses victims; the memory it needs is added, and that of another rule is kept.
-        where: what errors start with, by default the name of the device.
-        changes: values by the name of the field.
-
-    Raises:
-        SsdgymError: there is no such rule, or the values do not fit each other.
-    """
-    ftl = device.ftl
-    if isinstance(ftl, PageFtl):
-        rules = {**beside_on(device), **(beside or {})}
-        try:
-            needs = _needs_of(device.model_copy(update=changes), rules, victim)
-        except ValueError:  # a shape that cannot be; the device is refused below
-            needs = ftl.needs
-        labels = {part: rules[part].label if part in rules else None for part in BESIDE}
-        if (labels, needs) != (_named_by(ftl), ftl.needs):
-            values = {field: labels[part] for part, field in _FIELDS.items() if part != "idle"}
-            bare = ftl.model_copy(update={**values, "rules": None})
-            filled: dict[str, Any] = {} if needs == bare.needs else {"rules": needs}
-            if labels["idle"] is not None:
-                gc = {"idle": labels["idle"], "background_fraction": None}
-                filled["gc"] = ftl.gc.model_copy(update=gc)
-            changes["ftl"] = bare.model_copy(update=filled)
-    else:
-        _check_without_rules(beside or {}, victim, f"{where or device.name}: ftl.mapping {ftl.mapping}")
-    return changed_device(device, where, **changes) if changes else device
-
-
-def _check_without_rules(beside: Mapping[str, Rule], victim: VictimRule | None, where: str) -> None:
-    """Raise if a policy has rules that only the page family has a place for."""
-    for rule in beside.values():
-        raise SsdgymError(f"{where} takes no {rule.called}; name a victim rule alone, such as greedy.")
-    if victim is not None and victim.keeps_memory:
-        raise SsdgymError(
-            f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "
-            "another one, such as greedy."
-        )
-
-
-def _needs_of(device: DeviceConfig, beside: Mapping[str, Any], victim: VictimRule | None) -> RuleNeeds:
-    """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
-    ftl, placement, idle = PageFtl.of(device.ftl), beside["placement"], beside.get("idle")
-    wear = [rule for part, rule in beside.items() if part in _WEAR]
-    needs = RuleNeeds(
-        streams=max(placement.streams, ftl.min_streams),
-        relocation_streams=max(placement.relocation_streams, ftl.min_streams),
-        targets=placement.targets,
-        place=_bytes_of(device, [placement, *trackers_of(device)]),
-        victim=ftl.needs.victim,
-        shared=ftl.needs.shared and placement.label == ftl.placement,
-        idle=_bytes_of(device, [] if idle is None else [idle]),
-        wear=_bytes_of(device, wear),
-    )
-    if victim is None:
-        return needs
-    if placement.name in victim.shares_memory_with:
-        return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
-    if victim.needs_placement:
-        shared = victim.shares_memory_with[0]
-        raise SsdgymError(
-            f"policy {victim.name} uses the memory of the placement {shared} and cannot run with "
-            f"{placement.name}; write {victim.label}+{shared}."
-        )
-    own = _bytes_of(device, [victim])
-    return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own, "shared": False})
-
-
-def _bytes_of(device: DeviceConfig, rules: Sequence[Rule]) -> MemoryBytes:
-    """Return the sizes of the records, and of the table, of rules that lie side by side on a device."""
-    sizes = {
-        part: record.itemsize
-        for memory in side_by_side([rule.memory for rule in rules])
-        for part, record in vars(memory).items()
-        if record is not None
-    }
-    words = [rule.table(device) for rule in rules if rule.table is not None]
-    stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
-    tables = [rule.name for rule in rules if rule.table is not None]
-    if len(tables) > 1:
-        raise SsdgymError(
-            f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
-        )
-    sizes["table"] = 4 * sum(words)
-    return MemoryBytes(**sizes, controller=sum(stated) if stated else None)

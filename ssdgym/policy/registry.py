@@ -3,22 +3,16 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
-
-from ssdgym.config.device import DeviceConfig
-from ssdgym.config.page import PageFtl
-from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.enums import EraseUnit, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
-from ssdgym.policy.rules import MergeRule, PlacementRule, Rule, RuleT, Tracker, VictimRule, choice_of
+from ssdgym.policy.rules import Kind, Rule, choice_of
 
 ENTRY_POINT_GROUP = "ssdgym.policies"
 
@@ -109,7 +103,7 @@ def register(rule: Rule) -> None:
 def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
     """Return whether an alias has the name of the placement in it: alone the name means the alias."""
     written = {part.name for part in parse_policy(alias.composition)}
-    return alias.name in written and isinstance(rule or _RULES[alias.name], PlacementRule)
+    return alias.name in written and (rule or _RULES[alias.name]).kind == "placement"
 
 
 def _home(rule: Rule) -> str:
@@ -173,106 +167,31 @@ def registered_alias(name: str) -> Alias | None:
     return _ALIASES.get(name)
 
 
-def registered_rules(kind: type[Rule] | tuple[type[Rule], ...]) -> list[str]:
-    """Return the names of all rules of a kind, sorted."""
+def registered_rules(*kinds: Kind) -> list[str]:
+    """Return the names of all rules of some kinds, sorted."""
     load_plugins()
-    return sorted(name for name, rule in _RULES.items() if isinstance(rule, kind))
+    return sorted(name for name, rule in _RULES.items() if rule.kind in kinds)
 
 
 def registered_policies() -> list[str]:
     """Return the names of all victim rules, merge rules and aliases, sorted."""
-    return sorted({*registered_rules(VictimRule), *registered_rules(MergeRule), *_ALIASES})
+    return sorted({*registered_rules("victim", "merge"), *_ALIASES})
 
 
-def rule_of_kind(kind: type[RuleT] | tuple[type[RuleT], ...], text: str, where: str) -> RuleT:
+def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
     """Return a rule of a kind by what it is written as, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
-        kind: such as `PlacementRule`.
+        kind: such as `placement`; or several that it may be of.
         text: name and parameters.
         where: what errors start with.
 
     Raises:
         SsdgymError: there is no such rule or parameter.
     """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
     written = parse_policy(text)
     rule = registered(written[0].name) if len(written) == 1 else None
-    if not isinstance(rule, kind):
-        raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(kind))}")
+    if not isinstance(rule, Rule) or rule.kind not in kinds:
+        raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(*kinds))}")
     return rule.with_parameters(written[0].parameters)
-
-
-# Rules that run beside each other on a device: its placement, and trackers.
-#
-# The records that they keep lie side by side: what one rule notes of a page stands beside what the others
-# note.
-
-#: The records of each rule begin at multiples of so many bytes in the common ones.
-_ALIGNED = 8
-
-
-def placement_of(device: DeviceConfig) -> PlacementRule | None:
-    """Return the placement of a device; `None` for an FTL without placements."""
-    if not isinstance(device.ftl, PageFtl):
-        return None
-    return rule_of_kind(PlacementRule, device.ftl.placement, f"device {device.name}: ftl.placement")
-
-
-def trackers_of(device: DeviceConfig) -> list[Rule]:
-    """Return the trackers of a device."""
-    if not isinstance(device.ftl, PageFtl):
-        return []
-    return [tracking(text, f"device {device.name}: ftl.trackers") for text in device.ftl.trackers]
-
-
-def rules_on(device: DeviceConfig) -> list[Rule]:
-    """Return the placement of a device and its trackers, as they keep their records side by side."""
-    placement = placement_of(device)
-    rules = [] if placement is None else [placement, *trackers_of(device)]
-    memories = side_by_side([rule.memory for rule in rules])
-    return [replace(rule, memory=memory) for rule, memory in zip(rules, memories, strict=True)]
-
-
-def tracking(text: str, where: str) -> Rule:
-    """Return a rule that can track by what it is written as: a placement, or one that decides nothing.
-
-    Raises:
-        SsdgymError: there is no such rule or parameter, or it cannot track.
-    """
-    rule: Rule = rule_of_kind((PlacementRule, Tracker), text, where)
-    if rule.periods:
-        raise SsdgymError(f"{where} {text} has a function for periods, which only the placement can have.")
-    if isinstance(rule, PlacementRule) and rule.function is None:
-        return replace(rule, function=rule.equivalent)
-    return rule
-
-
-def side_by_side(memories: Sequence[Memory]) -> list[Memory]:
-    """Return the records of several rules at their places in common ones, of whose size all are."""
-    parts = {
-        part.name: _within_one([getattr(memory, part.name) for memory in memories]) for part in fields(Memory)
-    }
-    return [Memory(**{name: records[k] for name, records in parts.items()}) for k in range(len(memories))]
-
-
-def _within_one(records: Sequence[np.dtype | None]) -> list[np.dtype | None]:
-    kept = [record for record in records if record is not None]
-    if len(kept) < 2:
-        return list(records)
-    sizes = [-(-record.itemsize // _ALIGNED) * _ALIGNED for record in kept]
-    starts = iter(np.cumsum([0, *sizes]).tolist())
-    return [None if record is None else _shifted(record, next(starts), sum(sizes)) for record in records]
-
-
-def _shifted(record: np.dtype, start: int, size: int) -> np.dtype:
-    names: tuple[str, ...] = record.names or ()
-    places: Any = record.fields
-    return np.dtype(
-        {
-            "names": list(names),
-            "formats": [places[name][0] for name in names],
-            "offsets": [places[name][1] + start for name in names],
-            "itemsize": size,
-        },
-        align=True,
-    )

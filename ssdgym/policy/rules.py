@@ -8,12 +8,11 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
@@ -26,8 +25,35 @@ from ssdgym.policy.names import files_of, hint, label_of
 RuleT = TypeVar("RuleT", bound="Rule")
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 HookT = TypeVar("HookT", bound=Callable[..., Any])
-#: The event of time passing, for plain Python: see `PlacementRule.periodic`.
-_PERIOD = "period"
+#: The event of time passing: a placement may have a function in plain Python for it.
+PERIODIC = "period"
+
+#: What a rule decides; a tracker follows a device in hooks and decides nothing.
+Kind = Literal["victim", "placement", "idle", "allocation", "levelling", "merge", "tracker"]
+
+
+class _About(NamedTuple):
+    """What is known of a kind of rules."""
+
+    shape: str  # the decision, by the name that the engine has for the function's shape
+    called: str  # by errors
+    chooses: str  # as errors say it
+    arguments: tuple[str, ...]  # of the function
+
+
+_ABOUT: dict[Kind, _About] = {
+    "victim": _About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
+    "placement": _About(
+        "place", "placement", "where pages go", ("view", "plane", "lpn", "source", "parameters")
+    ),
+    "idle": _About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
+    "allocation": _About(
+        "allocate", "allocation", "what is opened", ("view", "plane", "stream", "parameters")
+    ),
+    "levelling": _About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
+    "merge": _About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
+    "tracker": _About("", "tracker", "nothing", ()),
+}
 
 
 def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
@@ -47,23 +73,48 @@ def new_choice() -> np.ndarray:
 class Rule:
     """A function that takes one kind of decision, and its parameters.
 
+    What functions of each kind are called with and return is described in `ssdgym.policy`.
+
     Attributes:
+        kind: of the decision.
         name: by which it is looked up; unique over all kinds of rules.
-        function: the rule; `None` for one that is a part of the engine.
+        function: the rule; `None` for a tracker, and for a placement that is a part of the engine.
         source: the paper or book it is from.
-        compiled: whether it runs inside the engine.
+        compiled: whether it runs inside the engine; plain Python, of victim and merge rules alone, is called
+            at every decision.
         parameters: values by name, in the order in which they are declared.
         bounds: the smallest and the largest value allowed, by name; without an entry, any is.
         memory: records that the rule keeps, part of the state of every device it runs on.
-        hooks: functions called for what happens to pages and blocks, by the name of the event.
-        periods: the function called between two steps of the engine, if there is one, by the name `period`.
-        table: on a device, the words (u4) of `view.table`; `None` for no table.
+        table: on a device, the words (u4) of `view.table`, zero at the start; `None` for no table.
         controller_bytes: on a device, the bytes that a controller would need for the records and the table;
             `None`: as many as they have.
-        trusted: leave the checks out that rules of other packages are compiled with.
-        always_checked: compile it with these checks whatever package it is of.
+        hooks: functions called for what happens to pages and blocks, by the name of the event.
+        trusted: leave out the checks that rules of other packages are compiled with: an index out of range
+            then ends the process, or is not noticed.
+        erase_unit: what a victim rule has one erase take; `None`: whole blocks, which every device can. A
+            device of another erase unit is run with this one, and with `isolation`.
+        isolation: see `erase_unit`.
+        multi_plane: which planes of a die take part in one erase; `None`: those the device says.
+        shares_memory_with: placements whose memory a victim rule uses where it runs with one of them. It then
+            hooks nothing: the placement keeps the records. One without memory of its own runs with no other.
+        equivalent: a function that chooses the same, to show its choices where another one decides: without
+            the memory of a victim rule, or as a placement that the engine has code for.
+        streams: write streams of a placement in a plane, each with an open block of its own.
+        relocation_streams: how many of them relocated pages of a round can go to; with several, a plane keeps
+            three free blocks in place of two; 0: they go to sub-blocks of the pool.
+        relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
+            `None`: it names it.
+        targets: whether a placement names sub-blocks of the pool, too. The data that a host page replaces is
+            then invalid before the function is called.
+        counted: fields of the one record of a placement that are metrics, cleared by the rule where
+            `view.counters[0]` is.
+        oracle: whether a placement gets the future of the run in its function for periods, which only
+            `Simulator.run` carries out, untimed; an idle rule the time to the next arrival, which is -1 for
+            others; a levelling rule the limits of cells: pages move to the block with least erases left.
+        online: whether tables list a placement as a learned policy, one that learns on the device it runs on.
     """
 
+    kind: Kind
     name: str
     function: Callable[..., int] | None
     source: str
@@ -73,22 +124,60 @@ class Rule:
     memory: Memory = field(default_factory=Memory)
     table: Callable[[DeviceConfig], int] | None = None
     controller_bytes: Callable[[DeviceConfig], int] | None = None
-    hooks: dict[str, Callable[..., None]] = field(default_factory=dict)
-    periods: dict[str, Callable[..., int]] = field(default_factory=dict)
+    hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
     trusted: bool = False
-    always_checked: bool = field(default=False, compare=False)
+    erase_unit: EraseUnit | None = None
+    isolation: Isolation = Isolation.NONE
+    multi_plane: MultiPlane | None = None
+    shares_memory_with: tuple[str, ...] = ()
+    equivalent: Callable[..., int] | None = None
+    streams: int = 1
+    relocation_streams: int = 1
+    relocated_to: int | None = None
+    targets: bool = False
+    counted: tuple[str, ...] = ()
+    oracle: bool = False
+    online: bool = False
 
-    #: The decision, by the name that the engine has for the function's shape.
-    decision: ClassVar[str]
-    #: What errors call it, in policies that name it beside their main rule.
-    called: ClassVar[str] = "rule"
-    #: The arguments of the function, as errors name them.
-    arguments: ClassVar[tuple[str, ...]]
+    def __post_init__(self) -> None:
+        """Raise if there are no streams to place pages in, or too many."""
+        if not (0 if self.targets else 1) <= self.relocation_streams <= self.streams <= MAX_STREAMS:
+            raise SsdgymError(
+                f"policy {self.name} declares {self.streams} streams, {self.relocation_streams} of them for "
+                f"relocated pages; at least 1 of these and at most {MAX_STREAMS} in all are possible."
+            )
 
     @property
-    def kind(self) -> int:
+    def decision(self) -> int:
         """Number of the decision, of `ssdgym.engine.decisions`."""
-        return KINDS.index(self.decision.upper())
+        return KINDS.index(_ABOUT[self.kind].shape.upper())
+
+    @property
+    def chooses(self) -> str:
+        """What the rule chooses, as errors say it."""
+        return _ABOUT[self.kind].chooses
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of the function, as errors name them."""
+        return _ABOUT[self.kind].arguments
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether the rule has to follow what happens on a device."""
+        return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
+
+    @property
+    def needs_placement(self) -> bool:
+        """Whether the rule runs with the placements whose memory it uses only."""
+        return bool(self.shares_memory_with) and self.memory == Memory()
+
+    @property
+    def proposing(self) -> Rule:
+        """The rule as it proposes where another one decides: by its equivalent, if it has one."""
+        if self.equivalent is None:
+            return self
+        return replace(self, function=self.equivalent, memory=Memory(), hooks={}, shares_memory_with=())
 
     def with_parameters(self: RuleT, given: Mapping[str, float]) -> RuleT:
         """Return the same rule with other parameters.
@@ -127,8 +216,7 @@ class Rule:
 
         It is the code itself of those typed at a prompt.
         """
-        hooks = (*self.hooks.values(), *self.periods.values())
-        functions = [function for function in (self.function, *hooks) if function is not None]
+        functions = [one for one in (self.function, *self.hooks.values()) if one is not None]
         files = files_of(functions)
         if all(file.is_file() for file in files):
             return b"".join(file.read_bytes() for file in files)
@@ -156,7 +244,7 @@ class Rule:
 
         Rules of other packages are, unless they are trusted; with `SSDGYM_CHECKED=1` all are.
         """
-        if self.always_checked or os.environ.get("SSDGYM_CHECKED", "0") not in ("", "0"):
+        if os.environ.get("SSDGYM_CHECKED", "0") not in ("", "0"):
             return True
         return not self.trusted and self.function is not None and not is_own(self.function)
 
@@ -166,7 +254,7 @@ class Rule:
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         assert self.function is not None, "the engine has the code of this rule"
-        return self._address(self.function, self.decision)
+        return self._address(self.function, _ABOUT[self.kind].shape)
 
     def _address(self, function: Callable[..., Any], shape: str) -> int:
         try:
@@ -183,10 +271,13 @@ class Rule:
         record = np.zeros((), RULE)
         record["choose"] = self.address if self.function else 0
         record["parameters"] = self.vector
+        record["hooks"] = ORACLE if self.oracle and self.kind == "idle" else 0
         for event, hook in self.hooks.items():
-            record["hook"][[*EVENTS].index(event)] = self._address(hook, event)
-            record["hooks"] |= EVENTS[event]
-        record["hooks"] |= PERIOD if self.periods else 0
+            if event == PERIODIC:
+                record["hooks"] |= PERIOD
+            else:
+                record["hook"][[*EVENTS].index(event)] = self._address(hook, event)
+                record["hooks"] |= EVENTS[event]
         return record
 
     def on(self, event: str) -> Callable[[HookT], HookT]:
@@ -195,193 +286,28 @@ class Rule:
         Raises:
             SsdgymError: there is no such event, or the rule can have no such hook.
         """
-        if event == _PERIOD and not isinstance(self, PlacementRule):
+        if self.kind == "merge":
+            raise SsdgymError(
+                f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
+            )
+        if event == PERIODIC and self.kind != "placement":
             raise SsdgymError(f"policy {self.name}: only placements have periods; give one to a placement.")
-        if event not in (*EVENTS, _PERIOD):
-            known = (*EVENTS, _PERIOD)
+        if event not in (*EVENTS, PERIODIC):
+            known = (*EVENTS, PERIODIC)
             raise SsdgymError(f"policy {self.name}: event {event} does not exist; {hint(event, known)}")
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and can have no hooks; compile it.")
 
         def hook(listener: HookT) -> HookT:
-            (self.periods if event == _PERIOD else self.hooks)[event] = listener
+            self.hooks[event] = listener
             return listener
 
         return hook
 
 
-@dataclass(frozen=True)
-class VictimRule(Rule):
-    """A rule that chooses what is erased.
-
-    `function(view, plane, parameters, choice)` looks at one device, writes an erase set of `plane` to
-    `choice` and returns the number of pairs (0: no victim).
-
-    Attributes:
-        erase_unit: what the rule has one erase take; `None`: whole blocks, which every device can.
-        isolation: what keeps such erases from their neighbours, for devices of another erase unit.
-        multi_plane: which planes of a die take part in one erase; `None`: those the device says.
-        shares_memory_with: placements whose memory the rule uses where it runs with one of them. It then
-            hooks nothing: the placement keeps the records. One without memory of its own runs with no other.
-        equivalent: of a rule that keeps memory, a function that chooses the same without it, to show its
-            choices where another one decides.
-    """
-
-    function: Callable[..., int]
-    erase_unit: EraseUnit | None = None
-    isolation: Isolation = Isolation.NONE
-    multi_plane: MultiPlane | None = None
-    shares_memory_with: tuple[str, ...] = ()
-    equivalent: Callable[..., int] | None = None
-
-    decision: ClassVar[str] = "erase"
-    chooses: ClassVar[str] = "what is erased"
-    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters", "choice")
-
-    @property
-    def keeps_memory(self) -> bool:
-        """Whether the rule has to follow what happens on a device."""
-        return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
-
-    @property
-    def needs_placement(self) -> bool:
-        """Whether the rule runs with the placements whose memory it uses only."""
-        return bool(self.shares_memory_with) and self.memory == Memory()
-
-    @property
-    def proposing(self) -> VictimRule:
-        """The rule as it proposes where another one decides: by its equivalent, if it has one."""
-        if self.equivalent is None:
-            return self
-        return VictimRule(
-            self.name,
-            self.equivalent,
-            self.source,
-            parameters=self.parameters,
-            trusted=self.trusted,
-            always_checked=self.always_checked,
-            erase_unit=self.erase_unit,
-            isolation=self.isolation,
-            multi_plane=self.multi_plane,
-        )
-
-
-@dataclass(frozen=True)
-class PlacementRule(Rule):
-    """A rule that chooses where pages are written.
-
-    `function(view, plane, lpn, source, parameters)` returns the target that logical page `lpn` goes to in
-    `plane`: a stream or, of a rule with `targets`, `MAX_STREAMS` + a sub-block of the pool. `source` is -1
-    for a page of the host, else the physical page it is relocated from. It changes nothing: it may be called
-    several times for one page, and learns in hooks. `None` is a placement that the engine has code for.
-
-    Attributes:
-        streams: write streams of a plane, each with an open block of its own.
-        relocation_streams: how many of them relocated pages of a round can go to; with several, a plane keeps
-            three free blocks in place of two; 0: they go to sub-blocks of the pool.
-        relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
-            `None`: it names it.
-        targets: whether it names sub-blocks of the pool, too. The data that a host page replaces is then
-            invalid before the function is called.
-        counted: fields of its one record that are metrics, cleared by the rule where `view.counters[0]` is.
-        oracle: whether its function for periods gets the future of the run; such a placement is a bound,
-            which only `Simulator.run` carries out, untimed.
-        online: whether tables list it as a learned policy, one that learns on the device it runs on.
-        equivalent: of a placement that the engine has code for, a function that chooses the same.
-    """
-
-    streams: int = 1
-    relocation_streams: int = 1
-    relocated_to: int | None = None
-    targets: bool = False
-    counted: tuple[str, ...] = ()
-    oracle: bool = False
-    online: bool = False
-    equivalent: Callable[..., int] | None = None
-
-    decision: ClassVar[str] = "place"
-    called: ClassVar[str] = "placement"
-    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
-
-    def __post_init__(self) -> None:
-        """Raise if there are no streams to place pages in, or too many."""
-        if not (0 if self.targets else 1) <= self.relocation_streams <= self.streams <= MAX_STREAMS:
-            raise SsdgymError(
-                f"policy {self.name} declares {self.streams} streams, {self.relocation_streams} of them for "
-                f"relocated pages; at least 1 of these and at most {MAX_STREAMS} in all are possible."
-            )
-
-    @property
-    def periodic(self) -> Callable[..., int]:
-        """The function for periods, called with the view, the parameters and, for an oracle, the future.
-
-        The future is a `ssdgym.simulator.future.Future`, or `None` where none is known. It returns
-        after how many host pages it is called again.
-        """
-        return self.periods["period"]
-
-
-@dataclass(frozen=True)
-class IdleRule(Rule):
-    """A rule that chooses how many commands of background GC an idle die carries out.
-
-    `function(view, die, gap_ns, parameters)` returns the number of commands, moves and at last the erase, of
-    the round that goes on or starts; the erase ends them in any case, and a negative number lets the die wait
-    for so many ns until the next call. It changes nothing and learns in hooks.
-
-    Attributes:
-        oracle: whether it gets the time to the next arrival, which is -1 for other rules.
-    """
-
-    oracle: bool = False
-
-    decision: ClassVar[str] = "idle"
-    called: ClassVar[str] = "idle rule"
-    arguments: ClassVar[tuple[str, ...]] = ("view", "die", "gap_ns", "parameters")
-
-    @cached_property
-    def record(self) -> np.ndarray:
-        """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
-        record = super().record.copy()
-        record["hooks"] |= ORACLE if self.oracle else 0
-        return record
-
-
-@dataclass(frozen=True)
-class AllocationRule(Rule):
-    """A rule that chooses which free block a stream goes on in.
-
-    `function(view, plane, stream, parameters)` returns a block of the pool of `plane`, which has one. It
-    changes nothing: it may be called several times for one block, and learns in hooks.
-    """
-
-    decision: ClassVar[str] = "allocate"
-    called: ClassVar[str] = "allocation"
-    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "stream", "parameters")
-
-
-@dataclass(frozen=True)
-class LevellingRule(Rule):
-    """A rule that levels wear: it chooses which block is emptied although nothing is to be won by that.
-
-    `function(view, plane, parameters)` returns a closed block of `plane`, one in its index, whose valid pages
-    move to a worn block, or -1. It is called where the collection of a plane has ended, changes nothing, and
-    learns in hooks: `view.plane[plane].levelling` is `LEVELLING_RUNS` in those of its own rounds.
-
-    Attributes:
-        oracle: whether it has the limits of cells; pages then move to the block with least erases left.
-    """
-
-    oracle: bool = False
-
-    decision: ClassVar[str] = "level"
-    called: ClassVar[str] = "levelling rule"
-    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters")
-
-
-@dataclass(frozen=True)
-class Tracker(Rule):
-    """A rule that decides nothing: it follows what happens on a device and keeps records of it."""
+def called(kind: Kind) -> str:
+    """Return what errors call rules of a kind."""
+    return _ABOUT[kind].called
 
 
 @cache
@@ -396,39 +322,3 @@ def _compile(
 ) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
-
-
-@dataclass(frozen=True)
-class MergeRule(Rule):
-    """A rule that chooses how the blocks of a bundle are merged.
-
-    `function(plans, case, parameters)` returns the number of a candidate: 0 is a Merge, `1 + l` an M-Merge
-    with partial blocks of level `l`, and the last one the M-Merge by Algorithm 1. `plans[k]` has the figures
-    of candidate `k`, and `case[0]` what is merged (PLAN and CASE of `ssdgym.engine.core.records`). It sees
-    nothing else of the device, and keeps no records.
-    """
-
-    function: Callable[..., int]
-
-    decision: ClassVar[str] = "merge"
-    chooses: ClassVar[str] = "how blocks are merged"
-    arguments: ClassVar[tuple[str, ...]] = ("plans", "case", "parameters")
-    #: It needs nothing of a device, where victim rules may.
-    erase_unit: ClassVar[EraseUnit | None] = None
-    isolation: ClassVar[Isolation] = Isolation.NONE
-    multi_plane: ClassVar[MultiPlane | None] = None
-    shares_memory_with: ClassVar[tuple[str, ...]] = ()
-
-    def on(self, event: str) -> Callable[[HookT], HookT]:
-        """Refuse a hook."""
-        raise SsdgymError(
-            f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
-        )
-
-
-def merge_arguments(state: State, i: int) -> tuple[Any, Any]:
-    """Return copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE, for plain Python."""
-    arrays: Any = state
-    case = arrays.case[i].copy()
-    plans = arrays.figure[i, : int(case["candidates"][0])].copy()
-    return plans.view(np.recarray), case.view(np.recarray)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.core.records import CASE, PLAN
-from ssdgym.policy import MergeRule, available_rules, get_policy
+from ssdgym.policy import available_rules, get_policy
 
 LEVELS = 3
 
@@ -26,7 +26,7 @@ def choice(policy: str, costs: list[int], forbidden: tuple[int, ...] = ()) -> in
 def test_bundled_merge_rules__all_with_their_source() -> None:
     rules = {
         name: rule
-        for name, rule in available_rules(MergeRule).items()
+        for name, rule in available_rules("merge").items()
         if rule.function.__module__.startswith("ssdgym.baselines.")
     }
     assert list(rules) == ["cheapest_plan", "merge", "mmerge", "mmerge_fixed"]

@@ -15,7 +15,7 @@ from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory
 from ssdgym.engine.core.records import INDEXED, OPEN, POOLED, SOFTWARE, SUB_BLOCK_RUN
 from ssdgym.engine.decisions import ERASE, PLACE
 from ssdgym.engine.view import PolicyView, memory_start, view_arrays
-from ssdgym.policy.registry import rules_on
+from ssdgym.policy.on_device import rules_on
 from ssdgym.simulator import Simulator
 from tests.engine.audit import Device
 

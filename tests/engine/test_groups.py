@@ -15,7 +15,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.view import PolicyView
-from ssdgym.policy import PlacementRule, device_for
+from ssdgym.policy import Rule, device_for
 from ssdgym.policy.registry import registered
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.audit import NO_FAULT, Device
@@ -27,7 +27,7 @@ PER_SUB_BLOCK = 3
 
 
 RULE = registered("hotness_groups")
-assert isinstance(RULE, PlacementRule)
+assert isinstance(RULE, Rule)
 _attached, _recycled, _collected = (
     helper(RULE.hooks[name]) for name in ("attached", "recycled", "collected")
 )

@@ -11,7 +11,7 @@ import pytest
 
 from ssdgym.baselines.midas.records import STREAMS
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy.registry import placement_of
+from ssdgym.policy.on_device import placement_of
 from ssdgym.requests import TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.comparing import run_both

@@ -12,7 +12,7 @@ from ssdgym.engine.decisions import LEVEL
 from ssdgym.engine.view import view_arrays
 from ssdgym.envs import DecisionEnv, WearLevelEnv, WearLevelVectorEnv
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.policy import wear_rules_on
+from ssdgym.policy.on_device import rules_on
 from tests.engine.devices import device, differences
 from tests.envs.cases import MIXED, RUNS, compiled_run, play, playing, proposal, spacious
 
@@ -34,7 +34,7 @@ def assert_same_device(env: DecisionEnv) -> dict[str, Any]:
     assert sim.metrics()["relocated_pages"] > 50
     assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED | {"block_memory", "stream_memory"}
     # Orders of blocks are repaired where they are looked at, which a question more does, too; but for them:
-    for rule in wear_rules_on(sim.device):
+    for rule in rules_on(sim.device, "wear"):
         played, compiled = (
             view_arrays(state, 0, rule.memory, "wear") for state in (env.episodes.state, sim.state)
         )

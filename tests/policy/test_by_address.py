@@ -13,7 +13,6 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     MAX_STREAMS,
-    PlacementRule,
     available_rules,
     choose_block,
     device_for,
@@ -136,7 +135,7 @@ def test_hooks__are_called_once_for_everything_that_happens(timing: str) -> None
     register_counting()
     sim = Simulator(roomy(timing), policy="greedy+counting")
     metrics = sim.run(mixed_requests(6000, sim.logical_pages))
-    view = view_arrays(sim.state, 0, available_rules(PlacementRule)["counting"].memory, "place")
+    view = view_arrays(sim.state, 0, available_rules("placement")["counting"].memory, "place")
     told = view.memory[0]
     assert told.written == metrics["host_pages_written"]
     assert told.relocated == metrics["relocated_pages"] > 100
@@ -181,7 +180,7 @@ def test_victim_rule__with_memory_and_a_hook__beside_that_of_a_placement() -> No
     sim = Simulator(roomy(), policy="least_erased+counting")
     metrics = sim.run(random_writes(6000, sim.logical_pages))
     own = view_arrays(sim.state, 0, get_policy("least_erased").victim.memory)
-    other = view_arrays(sim.state, 0, available_rules(PlacementRule)["counting"].memory, "place")
+    other = view_arrays(sim.state, 0, available_rules("placement")["counting"].memory, "place")
     assert own.memory[0].erases == other.memory[0].erased == metrics["erases"] > 50
 
 

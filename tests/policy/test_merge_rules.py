@@ -18,7 +18,6 @@ from ssdgym.engine.core.status import MERGE_DECISION
 from ssdgym.engine.decisions import MERGE, MERGE_SHAPE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
-    MergeRule,
     available_policies,
     available_rules,
     device_for,
@@ -62,7 +61,7 @@ def figures(*costs: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_get__a_merge_rule__is_a_policy_of_its_own() -> None:
     policy = get_policy("mmerge_fixed(depth=2)")
-    assert isinstance(policy.main, MergeRule)
+    assert policy.main.kind == "merge"
     assert (policy.name, policy.label, policy.parts) == (
         "mmerge_fixed",
         "mmerge_fixed(depth=2)",
@@ -71,7 +70,7 @@ def test_get__a_merge_rule__is_a_policy_of_its_own() -> None:
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
     assert policy.source_digest() != get_policy("greedy").source_digest()
-    assert "mmerge" in available_rules(MergeRule)
+    assert "mmerge" in available_rules("merge")
     assert "mmerge" not in available_policies(), "those choose victims"
 
 
@@ -227,11 +226,13 @@ def test_simulator__a_candidate_that_there_is_not__refused(compiled: bool) -> No
     )
 
 
-def test_simulator__a_rule_that_fails__is_named_with_its_line() -> None:
-    merge_policy("reads_far", source="a test")(reads_far)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_simulator__a_rule_that_fails__is_named_with_its_line_in_plain_python(compiled: bool) -> None:
+    merge_policy("reads_far", source="a test", compiled=compiled)(reads_far)
     said = refusal(played, "reads_far")
-    assert said.startswith("policy reads_far failed: IndexError, index 1006 is out of bounds for axis 0 with")
-    assert "test_merge_rules.py, line" in said
+    assert said.startswith("policy reads_far failed: IndexError, ")
+    assert ("test_merge_rules.py, line" in said) is not compiled
+    assert said.endswith("registered with compiled=False it fails with index and line.") is compiled
 
 
 def test_simulator__without_a_policy__its_caller_decides() -> None:

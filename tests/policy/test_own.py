@@ -29,7 +29,7 @@ def test_modules_of__a_policy(policy: str, modules: list[str]) -> None:
 def test_import_rules__then_the_rule_is_found_with_its_parameters(own_rules: str) -> None:
     import_rules(f"{own_rules}:last", trust=True)
     policy = get_policy(f"{own_rules}:last(most=3)")
-    assert policy.label == "last(most=3)" and policy.main.decision == "merge"
+    assert policy.label == "last(most=3)" and policy.main.kind == "merge"
 
 
 def test_import_rules__without_trust__is_not_even_imported(own_rules: str) -> None:

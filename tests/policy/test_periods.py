@@ -51,7 +51,7 @@ def register(name: str, period: Callable[..., Any] | None = None) -> None:
 def memory_of(sim: Simulator) -> Any:
     """The record that the placement of a simulator keeps."""
     from ssdgym.engine.view import view_arrays
-    from ssdgym.policy.registry import placement_of
+    from ssdgym.policy.on_device import placement_of
 
     rule = placement_of(sim.device)
     assert rule is not None

@@ -12,7 +12,6 @@ from ssdgym import baselines
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.page import PageFtl
 from ssdgym.policy import (
-    PlacementRule,
     available_policies,
     available_rules,
     choose_block,
@@ -39,7 +38,6 @@ def layered(placement: str = "single", **fields: Any) -> DeviceConfig:
 PLACEMENTS = [
     "dac",
     "dogi",
-    "eti(extents=1024, period=4096)",
     "fadac(inclusive=0)",
     "hints",
     "hints_isolated",
@@ -50,17 +48,13 @@ PLACEMENTS = [
     "mida_hot",
     "midas",
     "multi_log",
-    "oracle_gc(nc=16, first=0.02, ratio=3)",
-    "oracle_host(nc=16, first=0.02, ratio=3)",
     "oracle_k(k=8, first=0.02, ratio=3)",
     "oracle_rate(k=6, first=0.03125, ratio=4)",
     "sep_gc",
     "sepbit(nc=16)",
-    "sepbit_fifo(nc=16)",
     "sfs(period=16)",
     "single",
     "td_lifetime(rate=0.01, apart=0.05, bootstrap=1, planned=1)",
-    "warcip(period=256)",
 ]
 
 
@@ -68,7 +62,7 @@ def test_bundled_placements__all_with_their_source() -> None:
     folder = Path(baselines.__file__).parent
     rules = [
         rule
-        for rule in available_rules(PlacementRule).values()
+        for rule in available_rules("placement").values()
         if rule.function is None or folder in Path(rule.function.__code__.co_filename).parents
     ]
     assert [rule.label for rule in rules] == PLACEMENTS
@@ -101,7 +95,7 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
 def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: str, placement: str) -> None:
     policy = get_policy(name)
     assert policy.victim.function is get_policy(rule).victim.function
-    assert policy.placement == available_rules(PlacementRule)[placement]
+    assert policy.placement == available_rules("placement")[placement]
     assert policy.label == policy.name == name
     assert policy.composition == f"{rule}+{placement}"
     assert "SpeedupGC" in policy.source
@@ -154,7 +148,7 @@ def test_named__with_the_name_of_its_placement__alone_means_the_composition() ->
     midas = get_policy("midas")
     assert midas.composition == "chain+midas"
     assert (midas.label, midas.victim.name) == ("midas", "chain")
-    assert midas.placement == available_rules(PlacementRule)["midas"]
+    assert midas.placement == available_rules("placement")["midas"]
     assert pickle.loads(pickle.dumps(midas)) == midas
     assert available_policies()["midas"] == midas
     assert "write chain+midas" in refusal(Simulator, layered(), policy="chain+sep_gc")

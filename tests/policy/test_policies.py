@@ -14,7 +14,7 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     MAX_PARAMETERS,
-    VictimRule,
+    Rule,
     available_policies,
     blocks_of,
     choose_block,
@@ -152,7 +152,7 @@ def test_decorator__returns_the_function_unchanged() -> None:
 
 def test_plain_python_policy__has_no_compiled_code() -> None:
     with pytest.raises(SsdgymError, match="policy plain is plain Python and cannot run inside the engine"):
-        _ = VictimRule("plain", last_block, "a test", compiled=False).address
+        _ = Rule("victim", "plain", last_block, "a test", compiled=False).address
 
 
 def elsewhere(view, plane, parameters, choice):

@@ -13,9 +13,7 @@ from ssdgym.policy.names import files_of
 
 def names_of(policy: str) -> set[str]:
     rules = get_policy(policy).parts
-    functions = [
-        f for rule in rules for f in (rule.function, *rule.hooks.values(), *rule.periods.values()) if f
-    ]
+    functions = [f for rule in rules for f in (rule.function, *rule.hooks.values()) if f]
     return {file.name for file in files_of(functions)}
 
 

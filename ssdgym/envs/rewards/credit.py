@@ -16,8 +16,8 @@ from ssdgym.engine.decisions import PLACE, RELOCATE
 from ssdgym.engine.view import memory_start
 from ssdgym.envs.batch import Batch
 from ssdgym.errors import SsdgymError, shown
+from ssdgym.policy.on_device import rules_on
 from ssdgym.policy.page_credit import page_credit
-from ssdgym.policy.registry import rules_on
 
 
 class Credit(NamedTuple):

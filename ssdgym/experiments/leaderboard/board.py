@@ -16,7 +16,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import LearnedEntry, Split, SuiteConfig
 from ssdgym.experiments.runs.config import agent_labels
 from ssdgym.experiments.statistics import Estimate
-from ssdgym.policy import PlacementRule, get_policy
+from ssdgym.policy import get_policy
 
 Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
 #: Kinds of what has learned: before it is measured, or on the measured device.
@@ -252,7 +252,7 @@ def named_policy(policy: str) -> Entry:
 
 def learns_online(policy: str) -> bool:
     """Return whether a policy has a rule that learns on the device it runs on."""
-    return any(isinstance(rule, PlacementRule) and rule.online for rule in get_policy(policy).parts)
+    return any(rule.online for rule in get_policy(policy).parts)
 
 
 def is_classic(policy: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.baselines.midas import epochs as groups
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy.registry import placement_of
+from ssdgym.policy.on_device import placement_of
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, random_writes, writes
 
