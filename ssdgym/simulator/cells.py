@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import STATIC
 from ssdgym.enums import Capacity, Distribution
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
@@ -105,67 +103,6 @@ def note_programmed(state: State, i: int) -> None:
         state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
 
 
-def _whole_life(state: State, i: int, device: DeviceConfig) -> int:
-    """Return the erases of blocks that level wear does in a whole life."""
-    endurance = state.endurance[i, : sub_blocks_of(device)]
-    none = np.zeros(_blocks_of(device), bool), np.zeros(device.geometry.planes, np.int64)
-    return level_life(state.params[i, 0], endurance["last"] - endurance["first"], *none)
-
-
-def _level_share(state: State, i: int, device: DeviceConfig, limits: int) -> dict[str, float]:
-    """Return the share of the sum of the limits of sub-blocks that level wear uses; of mapping page alone."""
-    if device.cells is None or not isinstance(device.ftl, PageFtl):
-        return {}
-    erases = _whole_life(state, i, device) * device.geometry.sub_blocks_per_block
-    return {"endurance_if_level": erases / limits}
-
-
-def _blocks_of(device: DeviceConfig) -> int:
-    return device.geometry.planes * device.geometry.blocks_per_plane
-
-
-def level_life(
-    params: np.void, left: npt.NDArray[np.int64], retired: npt.NDArray[np.bool_], gone: npt.NDArray[np.int64]
-) -> int:
-    """Return the erases of blocks until a device is at its end, as all blocks are erased by turns.
-
-    Args:
-        params: PARAMS of the device.
-        left: erases that sub-blocks have left.
-        retired: whether blocks are, bool (blocks,).
-        gone: pages that planes have lost, (planes,).
-    """
-    each = np.maximum(left.reshape(len(retired), -1).min(axis=1), 0)
-    each[retired] = 0
-    losses = np.where(retired, _MOST_ERASES, each).reshape(len(gone), -1)
-    losses.sort(axis=1)
-    turns = np.unique(np.append(losses[losses < _MOST_ERASES], 0))
-    low, high = 0, len(turns) - 1
-    while low < high:
-        middle = (low + high) // 2
-        lost = np.array([np.searchsorted(row, turns[middle], side="right") for row in losses])
-        if _can_go_on(params, gone + lost * int(params["pages_per_block"])):
-            low = middle + 1
-        else:
-            high = middle
-    return int(np.minimum(each, turns[low]).sum())
-
-
-def _can_go_on(params: np.void, gone: npt.NDArray[np.int64]) -> bool:
-    """Return whether planes that have lost so many pages hold the logical pages that have to be left."""
-    planes, logical = len(gone), int(params["logical_pages"])
-    limits = np.maximum(int(params["valid_limit"]) - gone, 0)
-    held = limits
-    if params["shrinks"]:
-        pages = int(params["blocks"]) * int(params["pages_per_block"])
-        held = np.minimum(limits, -(-logical * (pages - gone) // (pages * planes)))
-    if params["allocation"] == STATIC:
-        supported = int((held * planes + np.arange(planes)).min())
-    else:
-        supported = int(min(limits.sum() - 1, held.sum()))
-    return supported >= (int(params["least_capacity"]) if params["shrinks"] else logical)
-
-
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return how far the life of a device whose cells wear out has come; nothing for others.
 
@@ -175,8 +112,6 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     |---|---|
     | `host_pages_written`, `pages_programmed` | by the host, and in all |
     | `endurance_used` | erases by the sum of all limits |
-    | `endurance_if_level` | what that is at the end if all blocks are erased by turns, from the limits \
-    alone; of mapping page |
     | `endurance_per_host_page` | pages that all limits allow to be programmed, by host pages written, None \
     without any: at the end, write amplification over `endurance_used` |
     | `max_erases`, `mean_erases`, `erases_cv` | of sub-blocks: most, mean, standard deviation by mean |
@@ -197,7 +132,6 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "host_pages_written": written,
             "pages_programmed": int(life["programmed"]) + family_of(device).pages_programmed(state, i),
             "endurance_used": int(np.minimum(erases, limits).sum()) / int(limits.sum()),
-            **_level_share(state, i, device, int(limits.sum())),
             "endurance_per_host_page": ratio(int(limits.sum()) * pages_each, written),
             "max_erases": int(erases.max()),
             "mean_erases": float(erases.mean()),

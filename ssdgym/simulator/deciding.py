@@ -18,15 +18,17 @@ from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import MergeRule, Policy, device_for, new_choice, policy_for, rules_for
-from ssdgym.policy.failures import divides_by_zero, rule_error
-from ssdgym.policy.policy import idle_of, wear_rules_on
-from ssdgym.policy.registry import placement_of, rules_on
-from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, merge_arguments
-from ssdgym.simulator.build import Recording, copy_device, make_state, read_only
+from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rules_for
+from ssdgym.policy.failures import rule_error
+from ssdgym.policy.on_device import ROLES, placement_of, rules_on
+from ssdgym.policy.rules import PERIODIC
+from ssdgym.requests import REQUEST
+from ssdgym.simulator.build import Recording, make_state, read_only
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.threads import OneThread
+from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, pages_not_admitted, start_input
+from ssdgym.simulator.metrics import metrics_of, reset_metrics
+from ssdgym.threads import OneThread, exclusive
 
 
 def erase_choice(
@@ -96,7 +98,7 @@ def chosen_by(policy: str, choice: np.ndarray) -> str:
     return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"
 
 
-def begin_period(state: State, i: int, rule: PlacementRule, future: Future | None = None) -> None:
+def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:
     """Call the function of a placement whose period is due, and note when it is due next.
 
     Raises:
@@ -105,7 +107,7 @@ def begin_period(state: State, i: int, rule: PlacementRule, future: Future | Non
     control = state.control[i, 0]
     known = (future,) if rule.oracle else ()
     try:
-        pages = rule.periodic(view_arrays(state, i, rule.memory, "place"), rule.values, *known)
+        pages = rule.hooks[PERIODIC](view_arrays(state, i, rule.memory, "place"), rule.values, *known)
     except Exception as error:  # whatever a rule of a user raises
         raise rule_error(error, [rule]) from error
     if not is_whole(pages) or not 1 <= pages < 2**62:
@@ -116,6 +118,8 @@ def begin_period(state: State, i: int, rule: PlacementRule, future: Future | Non
     control["period_at"] = control["clock"] + int(pages)
 
 
+#: An input without requests.
+NO_REQUESTS = np.zeros(0, REQUEST)
 #: What is made anew where it is needed.
 _NOT_COPIED = ("state", "_rules")
 
@@ -148,6 +152,7 @@ class DecidedDevice(OneThread):
         self._choice = new_choice()
         self._broken = False
         self._future: Future | None = None
+        self._input = NO_REQUESTS
 
     @property
     def device(self) -> DeviceConfig:
@@ -174,23 +179,83 @@ class DecidedDevice(OneThread):
         """The device: views of its arrays that cannot be written to, with one device as their first axis."""
         return read_only(self.arrays)
 
-    def _advance(self, requests: np.ndarray, last: bool) -> int:
-        """Run to the end of some requests or the horizon, or to a decision that is not taken inside."""
+    @exclusive
+    def feed(self, requests: np.ndarray) -> None:
+        """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
+        copied = own_requests(requests, self.device)
+        start_input(self.arrays, 0, pages_not_admitted(self.arrays, 0, self._input))
+        self._input = copied
+
+    @exclusive
+    def set_horizon(self, host_pages: int | None) -> None:
+        """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
+        control = self.arrays.control[0, 0]
+        check_horizon(host_pages)
+        control["horizon"] = NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
+
+    @exclusive
+    def proceed(
+        self,
+        chunks: Iterator[np.ndarray],
+        host_pages: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Go on with the present input and then with chunks of requests.
+
+        Args:
+            chunks: arrays of REQUEST.
+            host_pages: after which to stop; None: at the end of the chunks.
+            progress: called after each chunk with the host pages written so far by this call.
+
+        Raises:
+            SsdgymError: they end before `host_pages` have been written.
+        """
+        self.set_horizon(host_pages)
+        before = int(self.arrays.counters["host_pages_written"][0, 0])
+        kind = self._finish(last=False)
+        while kind not in (codes.HORIZON, codes.END_OF_LIFE):
+            chunk = next(chunks, None)
+            self.feed(NO_REQUESTS if chunk is None else chunk)
+            kind = self._finish(last=chunk is None)
+            if progress is not None:
+                progress(int(self.arrays.counters["host_pages_written"][0, 0]) - before)
+            if chunk is None:
+                break
+        self.set_horizon(None)
+        if host_pages is not None and kind not in (codes.HORIZON, codes.END_OF_LIFE):
+            written = int(self.arrays.counters["host_pages_written"][0, 0]) - before
+            raise SsdgymError(
+                f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
+                "loops, or ask for fewer host pages."
+            )
+
+    @exclusive
+    def metrics(self) -> dict[str, Any]:
+        """Return what the device has done since the metrics were reset."""
+        return metrics_of(self.arrays, 0, self.device)
+
+    @exclusive
+    def reset_metrics(self) -> None:
+        """Start counting again; the device itself, its wear included, stays as it is."""
+        reset_metrics(self.arrays, 0)
+
+    def _advance(self, last: bool) -> int:
+        """Run to the end of the input or horizon, or to a decision that is not taken inside."""
         inside = self._policy is not None and self._policy.main.compiled
         external = 0 if inside else 1 << family_of(self._device).policy_decision
         self._choice[:] = 0
-        kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
+        kind = self._call(advance, self._input, bool(last), self._rules, external, self._choice)
         while kind == codes.PERIOD_DUE:
-            begin_period(self.arrays, 0, self._placement(), self._future)
-            kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
+            begin_period(self.arrays, 0, rules_on(self._device)[0], self._future)
+            kind = self._call(advance, self._input, bool(last), self._rules, external, self._choice)
         if kind < 0:
             self._fail(kind)
         return kind
 
-    def _finish(self, requests: np.ndarray, last: bool) -> int:
-        """Run to the end of some requests or the horizon; a policy that is not compiled decides in Python."""
+    def _finish(self, last: bool) -> int:
+        """Run to the end of the input or horizon; a policy that is not compiled decides in Python."""
         while True:
-            kind = self._advance(requests, last)
+            kind = self._advance(last)
             if kind != codes.FIRST_DECISION + family_of(self._device).policy_decision:
                 return kind
             if self._policy is None:
@@ -210,8 +275,8 @@ class DecidedDevice(OneThread):
     def _decide_in_python(self, policy: Policy) -> None:
         """Take the decision that is due by a rule that is not compiled."""
         rule = policy.main
-        if isinstance(rule, MergeRule):
-            self._merge(_answer(rule, *merge_arguments(self.arrays, 0), rule.values))
+        if rule.kind == "merge":
+            self._merge(_answer(rule, *_merge_arguments(self.arrays), rule.values))
             return
         plane = int(self.arrays.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
@@ -253,7 +318,7 @@ class DecidedDevice(OneThread):
             return int(entry(self.arrays, 0, *arguments))
         except Exception as error:  # whatever a rule of a user raises
             self._broken = True
-            raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
+            raise rule_error(error, self._parts()) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
         """Return the chunks, of which an oracle placement gets `host_pages` pages."""
@@ -268,33 +333,32 @@ class DecidedDevice(OneThread):
         self.arrays.control["period_at"][0, 0] = clock
         return iter(drawn)
 
-    def _placement(self) -> PlacementRule:
-        placement = rules_on(self._device)[0]
-        assert isinstance(placement, PlacementRule), "the first is"
-        return placement
-
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""
-        main = None if self._policy is None else self._policy.main
-        rules = (main, *rules_on(self._device), idle_of(self._device), *wear_rules_on(self._device))
-        return [rule for rule in rules if rule is not None]
+        beside = [rule for role in ROLES for rule in rules_on(self._device, role)]
+        return beside if self._policy is None else [self._policy.main, *beside]
 
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
         """Raise for a negative code of the engine."""
         policy, more = self._policy, ""
         label = "none" if policy is None else policy.label
-        main = None if policy is None else policy.main
-        senseless = codes.ILLEGAL_ANSWER if isinstance(main, MergeRule) else codes.NO_VICTIM
-        if main is not None and main.compiled and status == senseless:
-            more = divides_by_zero(main, copy_device(self.arrays, 0))
-        elif policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
+        if policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
             more = chosen_by(label, self._choice if choice is None else choice)
         raise failure(status, self._device, label, more)
 
 
-def _answer(rule: VictimRule | MergeRule, *arguments: Any) -> Any:
+def _merge_arguments(state: State) -> tuple[Any, Any]:
+    """Return copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE, for plain Python."""
+    arrays: Any = state
+    case = arrays.case[0].copy()
+    plans = arrays.figure[0, : int(case["candidates"][0])].copy()
+    return plans.view(np.recarray), case.view(np.recarray)
+
+
+def _answer(rule: Rule, *arguments: Any) -> Any:
     """Return what a rule in plain Python answers."""
+    function: Any = rule.function
     try:
-        return rule.function(*arguments)
+        return function(*arguments)
     except Exception as error:  # whatever a rule of a user raises
         raise rule_error(error, [rule]) from error

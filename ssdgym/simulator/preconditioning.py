@@ -18,8 +18,9 @@ from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
-from ssdgym.requests import REQUEST, WRITE
+from ssdgym.requests import WRITE
 from ssdgym.simulator.cells import ageless, begin_life
+from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice
 from ssdgym.simulator.families import erases_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
@@ -27,7 +28,7 @@ from ssdgym.simulator.steady_states import (
     load_preconditioned,
     save_preconditioned,
 )
-from ssdgym.simulator.untimed import Runnable, in_no_time, in_one_stream, seed_of
+from ssdgym.simulator.untimed import in_no_time, in_one_stream, seed_of
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kept import pages_read_first
 from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
@@ -37,7 +38,6 @@ _CHUNK = 1 << 16
 #: Prints every `SAY_EVERY_S` seconds how far a device is; None is silent.
 say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
 SAY_EVERY_S = 10.0
-_EMPTY = np.zeros(0, REQUEST)
 #: Requests without a write, one after the other, after which a workload counts as one that does not write.
 _MOST_WITHOUT_WRITE = 1 << 20
 
@@ -61,7 +61,7 @@ class Preconditioning:
     share: float = 1.0
 
 
-def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
+def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
     """Precondition a new device in one of the ways that experiments name.
 
     Args:
@@ -91,7 +91,7 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
 
 
-def fill(sim: Runnable, share: float = 1.0) -> None:
+def fill(sim: DecidedDevice, share: float = 1.0) -> None:
     """Write the first logical pages of a new device once, in order, under its own or the usual policy."""
     require_new(sim, "fill")
     policy = sim.policy or get_policy(sim.device.ftl.usual_policy)
@@ -101,7 +101,7 @@ def fill(sim: Runnable, share: float = 1.0) -> None:
 
 
 def make_steady(
-    sim: Runnable,
+    sim: DecidedDevice,
     workload: Source | WorkloadConfig | PythonSource | None,
     *,
     seed: int,
@@ -134,11 +134,11 @@ def make_steady(
         if cache:
             save_preconditioned(sim.arrays, 0, key, report)
     begin_life(sim.arrays, 0, device)
-    sim.feed(_EMPTY)
+    sim.feed(NO_REQUESTS)
     return report
 
 
-def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> int:
+def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> int:
     """Write the pages that a workload reads before it writes or trims them; return how many.
 
     They are written once each, in the order in which they are read first, under the simulator's policy or,
@@ -153,7 +153,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
 
 
 def write_until_collecting(
-    sim: Runnable, seed: int, *, greedily: bool = False, after: WorkloadConfig | None = None
+    sim: DecidedDevice, seed: int, *, greedily: bool = False, after: WorkloadConfig | None = None
 ) -> int:
     """Write uniformly random single pages to a new device until every plane has collected; return how many.
 
@@ -183,7 +183,7 @@ def write_until_collecting(
     return written
 
 
-def require_new(sim: Runnable, verb: str) -> None:
+def require_new(sim: DecidedDevice, verb: str) -> None:
     """Raise if a device has data of its own, or commands under way; the verb says what was to be done."""
     control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
@@ -191,19 +191,21 @@ def require_new(sim: Runnable, verb: str) -> None:
 
 
 @contextmanager
-def _beforehand(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None]:
+def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int) -> Iterator[None]:
     """Let a device run without time, under another policy and seed, before its cells begin to wear out."""
     with ageless(sim.arrays, 0, sim.device), in_no_time(sim, policy, seed):
         yield
 
 
-def _fill(sim: Runnable, share: float) -> None:
+def _fill(sim: DecidedDevice, share: float) -> None:
     pages = np.arange(round(share * sim.device.logical_pages))
     chunks = (page_writes(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
     sim.proceed(_followed(sim, chunks, "every page is written once", len(pages)))
 
 
-def _followed(sim: Runnable, chunks: Iterator[np.ndarray], what: str, *ends: int) -> Iterator[np.ndarray]:
+def _followed(
+    sim: DecidedDevice, chunks: Iterator[np.ndarray], what: str, *ends: int
+) -> Iterator[np.ndarray]:
     """Yield writes, and say now and then what is done, how far it is, and how long it takes to each end."""
     began = noted = time.monotonic()
     pages = 0
@@ -221,7 +223,7 @@ def _followed(sim: Runnable, chunks: Iterator[np.ndarray], what: str, *ends: int
         yield chunk
 
 
-def _of_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
+def _of_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
     """Return writes of the pages that a workload reads before it writes or trims them."""
     if workload.is_endless:
         raise SsdgymError(
@@ -234,7 +236,7 @@ def _of_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> Iter
     return map(page_writes, pages)
 
 
-def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
+def _uniform_until_collecting(sim: DecidedDevice, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     portion = max(sim.device.logical_pages // 256, 1)
     planes = sim.device.geometry.planes
@@ -243,7 +245,7 @@ def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
 
 
 def _overwrite(
-    sim: Runnable, workload: WorkloadConfig, seed: int, settings: Preconditioning
+    sim: DecidedDevice, workload: WorkloadConfig, seed: int, settings: Preconditioning
 ) -> PreconditioningReport:
     """Overwrite until steady, with the writes of a workload that begins again if it ends."""
     pages = sim.device.logical_pages
@@ -251,7 +253,7 @@ def _overwrite(
     least, most = int(settings.least_overwrites * pages), int(settings.most_overwrites * pages)
     what = "it is overwritten until its write amplification is steady"
     stream = _followed(sim, _endless_writes(sim.device, workload, seed), what, least, most)
-    sim.feed(_EMPTY)
+    sim.feed(NO_REQUESTS)
     written, before = 0, 0.0
     while True:
         sim.reset_metrics()
@@ -260,7 +262,7 @@ def _overwrite(
         now = sim.metrics()["write_amplification"]
         steady = abs(now - before) < settings.tolerance * before
         if (steady and written >= least) or written >= most:
-            sim.feed(_EMPTY)
+            sim.feed(NO_REQUESTS)
             sim.proceed(iter(()))  # what is left of the last write's garbage collection
             return PreconditioningReport(written, now, steady)
         before = now

@@ -11,13 +11,12 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import seed_number
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
-from ssdgym.engine.core import status as codes
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
 from ssdgym.policy.names import DEFAULT
-from ssdgym.requests import REQUEST
+from ssdgym.policy.on_device import ROLES
 from ssdgym.simulator.build import (
     Recording,
     Snapshot,
@@ -26,25 +25,14 @@ from ssdgym.simulator.build import (
     restore_device,
     same_device,
 )
-from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
+from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice, erase_choice, failure
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.input import (
-    NO_HORIZON,
-    check_horizon,
-    chunks_of,
-    own_requests,
-    pages_not_admitted,
-    portions_of,
-    start_input,
-)
-from ssdgym.simulator.metrics import metrics_of, reset_metrics
+from ssdgym.simulator.input import check_horizon, chunks_of, portions_of
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import PythonSource
-
-_EMPTY = np.zeros(0, REQUEST)
 
 
 class Simulator(DecidedDevice):
@@ -75,7 +63,6 @@ class Simulator(DecidedDevice):
     ) -> None:
         number = seed_number(seed, "the seed of a Simulator")
         super().__init__(device, ftl, policy, number, recording or Recording())
-        self._input = _EMPTY
 
     @property
     def logical_pages(self) -> int:
@@ -124,7 +111,7 @@ class Simulator(DecidedDevice):
         """
         number = seed_number(seed, "the seed of a workload")
         chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
-        self.feed(_EMPTY)
+        self.feed(NO_REQUESTS)
         check_horizon(host_pages)
         check_horizon(warmup or None, "warmup")
         check_horizon(progress_every, "progress_every")
@@ -139,42 +126,6 @@ class Simulator(DecidedDevice):
         self.proceed(chunks, host_pages, progress)
         self._future = None
         return self.metrics()
-
-    @exclusive
-    def proceed(
-        self,
-        chunks: Iterator[np.ndarray],
-        host_pages: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Go on with the present input and then with chunks of requests.
-
-        Args:
-            chunks: arrays of REQUEST.
-            host_pages: after which to stop; None: at the end of the chunks.
-            progress: called after each chunk with the host pages written so far by this call.
-
-        Raises:
-            SsdgymError: they end before `host_pages` have been written.
-        """
-        self.set_horizon(host_pages)
-        before = int(self.arrays.counters["host_pages_written"][0, 0])
-        kind = self._finish(self._input, last=False)
-        while kind not in (codes.HORIZON, codes.END_OF_LIFE):
-            chunk = next(chunks, None)
-            self.feed(_EMPTY if chunk is None else chunk)
-            kind = self._finish(self._input, last=chunk is None)
-            if progress is not None:
-                progress(int(self.arrays.counters["host_pages_written"][0, 0]) - before)
-            if chunk is None:
-                break
-        self.set_horizon(None)
-        if host_pages is not None and kind not in (codes.HORIZON, codes.END_OF_LIFE):
-            written = int(self.arrays.counters["host_pages_written"][0, 0]) - before
-            raise SsdgymError(
-                f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
-                "loops, or ask for fewer host pages."
-            )
 
     @exclusive
     def precondition(
@@ -237,20 +188,6 @@ class Simulator(DecidedDevice):
         self.feed(rest)
 
     @exclusive
-    def set_horizon(self, host_pages: int | None) -> None:
-        """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
-        control = self.arrays.control[0, 0]
-        check_horizon(host_pages)
-        control["horizon"] = NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
-
-    @exclusive
-    def feed(self, requests: np.ndarray) -> None:
-        """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
-        copied = own_requests(requests, self.device)
-        start_input(self.arrays, 0, pages_not_admitted(self.arrays, 0, self._input))
-        self._input = copied
-
-    @exclusive
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
@@ -258,7 +195,7 @@ class Simulator(DecidedDevice):
         block, `MERGE_DECISION` of `ssdgym.engine.core.status`. With `last` false more input is to follow, and
         the device stops the moment the input ends.
         """
-        return self._advance(self._input, last)
+        return self._advance(last)
 
     @exclusive
     def apply(self, block: int | list[tuple[int, int]], mask: int | None = None) -> None:
@@ -281,17 +218,7 @@ class Simulator(DecidedDevice):
             raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
         self._apply(choice)
 
-    # -- metrics and copies
-
-    @exclusive
-    def metrics(self) -> dict[str, Any]:
-        """Return what the device has done since the metrics were reset."""
-        return metrics_of(self.arrays, 0, self.device)
-
-    @exclusive
-    def reset_metrics(self) -> None:
-        """Start counting again; the device itself, its wear included, stays as it is."""
-        reset_metrics(self.arrays, 0)
+    # -- copies
 
     @exclusive
     def snapshot(self) -> Snapshot:
@@ -330,22 +257,15 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: the policy has no such rule, or the rule declares no `memory`.
         """
-        parts = {
-            "victim": ("main", "victim"),
-            "placement": ("placement", "place"),
-            "idle": ("idle", "idle"),
-            "allocation": ("allocation", "wear"),
-            "levelling": ("levelling", "wear"),
-        }
-        part, role = parts.get(kind, ("", ""))
-        rule = getattr(self.policy, part, None)
-        if rule is None or rule.memory.device is None:
+        roles: dict[str, str] = {kind: role for role, kinds in ROLES.items() for kind in kinds}
+        rule = getattr(self.policy, "main" if kind == "victim" else kind, None)
+        if kind not in ("victim", *roles) or rule is None or rule.memory.device is None:
             label = "none" if self.policy is None else self.policy.label
             raise SsdgymError(
                 f"rule_memory: policy {label} has no rule {kind!r} that declares a memory; name another kind "
-                f"({', '.join(parts)}) or run a policy that has one, such as greedy+td_lifetime."
+                f"(victim, {', '.join(roles)}) or run a policy that has one, such as greedy+td_lifetime."
             )
-        return view_arrays(self.arrays, 0, rule.memory, role).memory
+        return view_arrays(self.arrays, 0, rule.memory, roles.get(kind, "victim")).memory
 
     @exclusive
     def same_as(self, other: Simulator) -> bool:

@@ -17,7 +17,7 @@ from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, cache_folder, write_atomically
 from ssdgym.policy import get_policy
-from ssdgym.policy.registry import rules_on
+from ssdgym.policy.on_device import rules_on
 from ssdgym.simulator.build import content
 from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.workloads.base import WorkloadConfig

@@ -1,60 +1,22 @@
 """What a device does without time: preconditioning, days that pass, reads beforehand."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
 
-import numpy as np
-
-from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
-from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import IN_STREAMS
 from ssdgym.engine.decisions import ERASE, PLACE
 from ssdgym.engine.entries import attach
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
-from ssdgym.policy.registry import placement_of
-from ssdgym.requests import REQUEST
+from ssdgym.policy.on_device import placement_of
 from ssdgym.simulator.cells import is_over
+from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice
 from ssdgym.simulator.families import family_of
 
 
-class Runnable(Protocol):
-    """What is needed of a simulator that runs without time.
-
-    Attributes:
-        policy: takes its decisions.
-        arrays: the device.
-    """
-
-    policy: Policy | None
-    arrays: State
-
-    @property
-    def device(self) -> DeviceConfig:
-        """Its configuration."""
-
-    def feed(self, requests: np.ndarray) -> None:
-        """Make requests its input."""
-
-    def proceed(
-        self,
-        chunks: Iterator[np.ndarray],
-        host_pages: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Go on with its input and then with the chunks."""
-
-    def metrics(self) -> dict[str, Any]:
-        """Return what it has done since the metrics were reset."""
-
-    def reset_metrics(self) -> None:
-        """Clear the metrics."""
-
-
 @contextmanager
-def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None]:
+def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int) -> Iterator[None]:
     """Let a device without transactions under way run without time, under another policy and seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
@@ -70,7 +32,7 @@ def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None
 
 
 @contextmanager
-def in_one_stream(sim: Runnable) -> Iterator[None]:
+def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
     """Let a device put all pages in stream 0, and start its own placement afterwards.
 
     Of those that are rules, ones that can be attached to a device with data are not refused.
@@ -92,17 +54,16 @@ def in_one_stream(sim: Runnable) -> Iterator[None]:
     attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
 
 
-def seed_of(sim: Runnable) -> int:
+def seed_of(sim: DecidedDevice) -> int:
     """Return the seed of the draws of a simulator's device."""
     return int(sim.arrays.params["seed"][0, 0])
 
 
-_EMPTY = np.zeros(0, REQUEST)
 #: A hundred years: each day is looked at by itself.
 _MOST_DAYS = 36_500
 
 
-def pass_days(sim: Runnable, days: int) -> None:
+def pass_days(sim: DecidedDevice, days: int) -> None:
     """Let the data on a device grow older by whole days, as `Simulator.pass_days`; its input is used up."""
     if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
         raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
@@ -110,7 +71,7 @@ def pass_days(sim: Runnable, days: int) -> None:
         raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
     family = family_of(sim.device)
     family.check_ages(sim.device)
-    sim.feed(_EMPTY)
+    sim.feed(NO_REQUESTS)
     if is_over(sim.arrays, 0):
         return
     control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]

@@ -8,7 +8,7 @@ import pytest
 
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
-from ssdgym.enums import Allocation, BlockKind, MergePace, Striping, UBlockSearch
+from ssdgym.enums import BlockKind
 from ssdgym.errors import SsdgymError
 
 GEOMETRY = {
@@ -51,20 +51,6 @@ def refusal(**fields: Any) -> str:
     text = str(caught.value)
     assert "\n" not in text and text.startswith("device blocks: ") and text.endswith(".")
     return text
-
-
-def test_mapping_block__by_default_is_nftl_with_addresses_in_blocks_and_searches_that_take_time() -> None:
-    ftl = block_ftl_of(blocks())
-    assert ftl.kind == BlockKind.NFTL and ftl.allocation == Allocation.STATIC and ftl.bundle_blocks == 1
-    assert ftl.striping == Striping.BLOCKS and ftl.u_block_search == UBlockSearch.TIMED
-    assert ftl.disturb_tolerance == 1 and ftl.disturb_care
-    assert (ftl.gc.free_share, ftl.gc.mmerge_limit, ftl.gc.merges) == (0.08, 16, MergePace.AT_ONCE)
-    assert ftl.keeps_addresses
-
-
-def test_superblock__by_default_has_4_logical_blocks_in_5() -> None:
-    ftl = block_ftl_of(of_kind("superblock"))
-    assert ftl.bundle_blocks == ftl.logical_blocks == 4 and ftl.physical_blocks == 5
 
 
 @pytest.mark.parametrize(("share", "kept"), [(0.08, 1), (0.0, 1), (0.12, 1), (0.125, 2), (0.3, 4)])
@@ -136,17 +122,6 @@ def test_sized_to__keeps_the_over_provisioning_and_fills_whole_blocks(name: str,
     step, _ = device.ftl.capacity_step(device.geometry)
     assert sized.logical_pages == 1_000_001 + -1_000_001 % step and sized.ftl == device.ftl
     assert sized.spare_ratio >= device.spare_ratio
-
-
-def test_partial_erases__sizes_by_halving_a_block() -> None:
-    assert blocks().geometry.partial_sizes == (4, 2)
-    timed = blocks(timing={**TIMING, "partial_erase_ns": {"4": 2900, 2: 2800, 100: 1}})
-    assert timed.timing.partial_erase_ns == {4: 2900, 2: 2800, 100: 1}
-
-
-def test_blocks_without_parts__are_erased_whole() -> None:
-    whole = blocks(geometry={**GEOMETRY, "sub_blocks_per_block": 1}, erase_unit="block")
-    assert whole.geometry.partial_sizes == ()
 
 
 def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:

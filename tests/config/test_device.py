@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import load_device, with_ftl
 from ssdgym.config.loading import available
-from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families.page import thresholds_of
@@ -103,14 +102,6 @@ def test_sized_to__too_few_blocks_for_the_groups__refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("placement", "streams"),
-    [("single", 1), ("sep_gc", 2), ("hot_cold", 2), ("hot_to_victims", 1), ("hotness_groups", 1)],
-)
-def test_streams__a_second_one_for_relocated_pages_or_for_hot_ones(placement: str, streams: int) -> None:
-    assert load_device(layered(**placed(placement))).ftl.streams == streams
-
-
 def test_with_ftl__hotness_fields__change_only_those() -> None:
     config = load_device(layered(**placed("hotness_groups", counters=512, thresholds=[1, 2, 3])))
     merged = with_ftl(config, {"hotness": {"hashes": 3}}).ftl
@@ -118,35 +109,6 @@ def test_with_ftl__hotness_fields__change_only_those() -> None:
     assert merged.hotness == config.ftl.hotness.model_copy(update={"hashes": 3})
     assert merged.hotness.period_of(9) == 512
     assert with_ftl(config, {"hotness": {"counters": 9}}).ftl.hotness.period_of(1) == 9
-
-
-def test_hotness__halved_after_as_many_writes_as_counters_unless_told() -> None:
-    assert PageFtl().hotness.period_of(9) == PageFtl().hotness.counters == 65536
-    assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period_of(9) == 512
-    hotness = load_device(layered(**placed("single", decay_period=100, thresholds=[1, 15]))).ftl.hotness
-    assert (hotness.period_of(9), hotness.groups) == (100, 2)
-
-
-def several_planes(multi_plane: str, placement: str = "single", planes: int = 2) -> dict[str, Any]:
-    """A device that programs waiting writes together in the planes of a die."""
-    ftl = {**placed(placement)["ftl"], "multi_plane_writes": True}
-    return layered({"planes_per_die": planes}, multi_plane=multi_plane, ftl=ftl)
-
-
-@pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
-@pytest.mark.parametrize("placement", ["single", "sep_gc", "hot_cold"])
-def test_several_planes__with_a_placement_in_streams__fit(multi_plane: str, placement: str) -> None:
-    assert load_device(several_planes(multi_plane, placement)).ftl.multi_plane_writes
-
-
-def test_several_planes__none_together_and_no_copyback_unless_asked_for() -> None:
-    config = load_device(PLAIN)
-    assert config.multi_plane == "none"
-    assert not config.ftl.multi_plane_writes
-    assert not config.ftl.gc.copyback
-    merged = with_ftl(config, {"gc": {"copyback": True}, "allocation": "late"}).ftl
-    assert merged.gc == config.ftl.gc.model_copy(update={"copyback": True})
-    assert merged.allocation == "late"
 
 
 @pytest.mark.parametrize("name", available("devices"))

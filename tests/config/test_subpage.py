@@ -8,7 +8,7 @@ import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.subpage import SubpageFtl
-from ssdgym.enums import Allocation, SubpageKind
+from ssdgym.enums import SubpageKind
 from ssdgym.errors import SsdgymError
 
 GEOMETRY = {"blocks_per_plane": 16, "pages_per_block": 8, "page_size_bytes": 16384, "subpages_per_page": 4}
@@ -27,14 +27,6 @@ def parts(**fields: Any) -> DeviceConfig:
 
 def of_kind(kind: str, **ftl: Any) -> DeviceConfig:
     return parts(ftl={"mapping": "subpage", "kind": kind, **ftl})
-
-
-def test_mapping_subpage__by_default_is_subftl_with_a_fifth_of_the_blocks_as_region() -> None:
-    ftl = parts().ftl
-    assert isinstance(ftl, SubpageFtl) and ftl.kind == SubpageKind.SUBFTL
-    assert ftl.allocation == Allocation.DYNAMIC and ftl.window_pages == 1024 and ftl.gc.free_blocks == 2
-    assert ftl.region_blocks_of(parts().geometry) == round(16 * 26 / 128) == 3
-    assert ftl.retention_of(parts().geometry) == (30, 30, 30, 30)
 
 
 def test_logical_pages__count_subpages_and_fill_whole_pages() -> None:
@@ -67,20 +59,6 @@ def test_sized_to__too_few_blocks_for_a_region__named() -> None:
         SsdgymError, match="device subftl-tiny cannot be made to hold 8 pages: ftl.kind subftl n"
     ):
         load_device("subftl-tiny").sized_to(8)
-
-
-@pytest.mark.parametrize("kind", [kind for kind in SubpageKind if kind in ("cgm", "fgm")])
-def test_kinds_without_a_region__have_no_blocks_for_it(kind: str) -> None:
-    device = of_kind(kind)
-    assert isinstance(device.ftl, SubpageFtl) and not device.ftl.has_region
-    assert device.ftl.region_blocks_of(device.geometry) == 0
-
-
-def test_device__of_16_gib__fits() -> None:
-    geometry = {**GEOMETRY, "channels": 8, "chips_per_channel": 4, "blocks_per_plane": 128}
-    device = parts(geometry={**geometry, "pages_per_block": 256})
-    assert device.geometry.physical_pages * device.geometry.page_size_bytes == 2**34
-    assert device.physical_units == 2**22
 
 
 def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:

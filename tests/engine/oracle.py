@@ -15,11 +15,9 @@ from ssdgym.engine.entries import attach
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy import rules_for
 from ssdgym.policy.names import label_of
-from ssdgym.policy.registry import rules_on
+from ssdgym.policy.on_device import rules_on
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.cells import is_over, level_life
-from ssdgym.simulator.families import erases_of, sub_blocks_of
 from ssdgym.simulator.metrics import metrics_of
 from tests.engine.audit_tables import kept_by, tables_fault
 from tests.reference import Reference, ReferenceConfig, erase_sets
@@ -66,7 +64,6 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
     "dogi": {},
-    "eti": {"extents": 7, "period": 50},
     "fadac": {"inclusive": 1},
     "hints": {},
     "hints_isolated": {},
@@ -75,15 +72,13 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "midas": {},
     "multi_log": {},
     "sepbit": {"nc": 3},
-    "sepbit_fifo": {"nc": 3},
     "sfs": {"period": 3},
     "td_lifetime": {"bootstrap": 1, "planned": 1},
-    "warcip": {"period": 9},
 }
 #: Rules for idle dies.
-IDLE_RULES = ("blocking", "threshold", "idle_predict", "idle_hazard", "oracle_gap", "rl_gc")
+IDLE_RULES = ("blocking", "threshold", "idle_predict", "idle_hazard", "oracle_gap")
 #: Rules for free blocks.
-ALLOCATIONS = ("first_freed", "least_worn", "most_worn")
+ALLOCATIONS = ("first_freed", "least_worn")
 #: Rules that level wear, and their parameters with the largest values that small devices have a use for.
 LEVELLINGS: dict[str, dict[str, int]] = {
     "dual_pool": {"threshold": 4},
@@ -268,7 +263,6 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "leaders": state.plane[0]["round_leader"].tolist(),
         "indexed": np.flatnonzero(block["status"] & INDEXED).tolist(),
         **export_of_life(sim),
-        **export_of_level_life(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
     }
@@ -289,22 +283,6 @@ def export_of_life(sim: Simulator) -> dict[str, Any]:
         "first_lost_at": int(life["first_lost_at"]),
         "over": bool(life["over"]),
     }
-
-
-def remaining_life(sim: Simulator) -> int:
-    """Erases of blocks that a device of mapping page has left if its wear is level from now on (L8, L12)."""
-    state, g = sim.state, sim.device.geometry
-    if is_over(state, 0):
-        return 0
-    left = state.endurance["last"][0, : sub_blocks_of(sim.device)] - erases_of(state, 0, sim.device)
-    retired = state.block["status"][0, : g.planes * g.blocks_per_plane] & RETIRED != 0
-    gone = state.plane["gone_pages"][0, : g.planes].astype(np.int64)
-    return level_life(state.params[0, 0], left, retired, gone)
-
-
-def export_of_level_life(sim: Simulator) -> dict[str, Any]:
-    """What is left of the life if wear is level, where cells wear out; of mapping page only."""
-    return {} if sim.device.cells is None else {"left_if_level": remaining_life(sim)}
 
 
 def pairs_of(sim: Simulator, plane: int) -> list[Pair]:

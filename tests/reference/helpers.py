@@ -11,7 +11,6 @@ from tests.engine.comparing import run_both
 from tests.engine.oracle import POLICIES, assert_same
 
 from . import FLUSH, READ, TRIM, WRITE, Device, Reference, ReferenceConfig
-from .erase_sets import Pair
 from .page.policies import Policy, greedy
 
 # tR, tPROG, tBERS, tX: a lone read takes 60 ns, a write 210 ns, a move 270 ns, an erase 1000 ns.
@@ -71,12 +70,6 @@ def ran(
 
 def plane_of(reference: Reference, lpn: int) -> int:
     return reference.device.plane_of_page(reference.device.logical[lpn].ppn)
-
-
-def chosen(*sets: list[Pair]) -> Policy:
-    """A policy that plays the sets in order."""
-    left = iter(sets)
-    return lambda device, plane: next(left)
 
 
 def random_requests(pages: int, count: int, seed: int) -> list[Row]:

@@ -182,28 +182,6 @@ class Life:
             self.device.forget(lpn)
         self.capacity = pages
 
-    def left_if_level(self) -> int:
-        """Erases of blocks to the end, each of which is erased once by turns."""
-        if self.over:
-            return 0
-        device, gone, before = self.device, list(self.gone), self.gone
-        blocks = [block for block in range(len(device.closed_at)) if block not in self.retired]
-        left = {
-            block: min(self.limits[sub] - device.erases[sub] for sub in device.sub_blocks_of_block(block))
-            for block in blocks
-        }
-        least = self.config.logical_pages if self.config.capacity == "fixed" else self.config.least_capacity
-        self.gone, total = gone, 0
-        while True:
-            for block in [block for block, erases in left.items() if erases <= 0]:
-                del left[block]
-                gone[device.plane_of_block(block)] += self.config.pages_per_block
-            if self.supported() < least or not left:
-                self.gone = before
-                return total
-            total += len(left)
-            left = {block: erases - 1 for block, erases in left.items()}
-
     def give_up(self, plane: int) -> None:
         self.gone[plane] = max(self.gone[plane], self.most)
         self.device.foreground[plane] = False

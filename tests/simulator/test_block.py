@@ -13,7 +13,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies, merge_policy, registry
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.families import INVALID, VALID, family_of
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import writes
 
@@ -69,52 +68,7 @@ def sound(sim: Simulator) -> bool:
     return first_fault(sim.arrays, 0) == NO_FAULT and sim.metrics()["lost_pages"] == 0
 
 
-def map_of(sim: Simulator) -> np.ndarray:
-    return family_of(sim.device).page_map(sim.arrays, 0, sim.device).pages
-
-
 # -- what single writes cost
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_pages_written_for_the_first_time__take_blocks_and_merge_none(kind: str, timing: str) -> None:
-    sim = Simulator(tiny(kind, timing))
-    sim.fill()
-    metrics = sim.run(writes([0]))
-    assert metrics["gc_invocations"] == metrics["relocated_pages"] == metrics["erases"] == 0
-    pages = map_of(sim)
-    assert (pages == VALID).sum() == 192 and (pages == INVALID).sum() == 1
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_striping__blocks_or_pages_follow_each_other_over_planes(kind: str) -> None:
-    ppns = {}
-    for striping in ("blocks", "pages"):
-        sim = Simulator(tiny(kind, striping=striping))
-        sim.run(writes(range(4)))
-        ppns[striping] = sim.state.logical[0]["ppn"][:4].tolist()
-    assert ppns == {"blocks": [0, 1, 2, 3], "pages": [0, 128, 1, 129]}
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_nftl__a_full_update_block__is_merged(timing: str) -> None:
-    """Page 0 fills the update block; the ninth write finds no page, and all eight valid ones are copied."""
-    sim = filled(timing=timing, queue_depth=1)
-    metrics = sim.run(writes([0] * 9))
-    assert metrics["merges"] == metrics["full_jobs"] == 1 and metrics["m_merges"] == metrics["pool_jobs"] == 0
-    assert metrics["relocated_pages"] == 8 and metrics["erases"] == 2 and metrics["spare_reads"] == 16
-    assert metrics["erased_sub_blocks"] == 16 and metrics["partial_erases"] == metrics["out_copies"] == 0
-    assert metrics["gc_spare_ns"] == 16 * (READ_NS + SPARE_NS)
-    assert metrics["gc_read_ns"] == 8 * (READ_NS + PAGE_NS)
-    assert metrics["gc_write_ns"] == 8 * (PAGE_NS + PROGRAM_NS)
-    assert metrics["gc_erase_ns"] == 2 * ERASE_NS
-    assert metrics["copy_share"] == pytest.approx(
-        8 * COPY_NS / (9 * (PAGE_NS + PROGRAM_NS) + 16 * (READ_NS + SPARE_NS) + 8 * COPY_NS + 2 * ERASE_NS)
-    )
-    assert metrics["write_amplification"] == 17 / 9 and metrics["aep"] == 16 / 256
-    assert sound(sim)
 
 
 # -- disturbance

@@ -12,7 +12,6 @@ from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE, MERGE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import registered_rules
-from ssdgym.policy.rules import MergeRule
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.devices import mixed_requests, random_writes, writes
@@ -113,7 +112,7 @@ def test_variant_capacity__lives_longer_and_gives_up_the_last_bundles(kind: str,
 
 
 @OF_KINDS
-@pytest.mark.parametrize("policy", registered_rules(MergeRule))
+@pytest.mark.parametrize("policy", registered_rules("merge"))
 def test_every_rule__twenty_device_writes_after_the_first_retired_block(policy: str, kind: str) -> None:
     cells = VARIANT | {"endurance": {"mean": 60, "spread": 0.3}, "least_capacity": 0.05}
     sim = Simulator(device(cells, kind), policy=policy, recording=Recording(1, 1))

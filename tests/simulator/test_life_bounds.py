@@ -9,8 +9,6 @@ import pytest
 
 from ssdgym.simulator import Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import device
-from tests.engine.oracle import remaining_life
 
 HOT: dict[str, Any] = {"kind": "hot_cold", "hot_fraction": 0.1, "hot_access": 0.9}
 SPREADS = pytest.mark.parametrize("spread", [0.1, 0.2, 0.3])
@@ -53,13 +51,11 @@ def test_level_wear__dies_with_the_weakest_blocks_that_it_cannot_lose(
     workload: Any, distribution: str, spread: float
 ) -> None:
     sim = lived("wear_threshold(threshold=4)", workload, spread, distribution=distribution)
-    life, limits = sim.metrics()["lifetime"], np.sort(limits_of(sim))
-    valid = sim.logical_pages
+    limits, valid = np.sort(limits_of(sim)), sim.logical_pages
     most_valid = int(sim.state.params["valid_limit"][0, 0])
     spare = (most_valid - valid) // sim.device.geometry.pages_per_block
     level = int(np.minimum(limits, limits[spare]).sum())
-    assert life["endurance_if_level"] == level / limits.sum() < 1
-    assert life["host_pages_written"] == pytest.approx(expected(sim, level), rel=0.03)
+    assert sim.metrics()["lifetime"]["host_pages_written"] == pytest.approx(expected(sim, level), rel=0.03)
 
 
 @SPREADS
@@ -68,13 +64,13 @@ def test_known_limits__all_that_they_allow_is_written__where_data_rests(workload
     sim = lived("known_limits", workload, spread)
     life, limits = sim.metrics()["lifetime"], limits_of(sim)
     assert expected(sim, limits.sum()) * 0.97 < life["host_pages_written"] <= expected(sim, limits.sum())
-    assert life["endurance_used"] > 0.97 > life["endurance_if_level"]
+    assert life["endurance_used"] > 0.97
     assert first_fault(sim.arrays, 0) == NO_FAULT
 
 
 def test_known_limits__without_a_spread__levels_as_the_most_worn_block_would() -> None:
     used = lived("known_limits", HOT, 0.0).metrics()["lifetime"]
-    assert used["endurance_used"] > 0.97 and used["endurance_if_level"] == 1
+    assert used["endurance_used"] > 0.97
 
 
 def test_cells_that_do_not_wear_out__known_limits_levels_erases() -> None:
@@ -84,23 +80,3 @@ def test_cells_that_do_not_wear_out__known_limits_levels_erases() -> None:
         sim.fill()
         spreads.append(sim.run(HOT | {"hot_access": 0.99}, host_pages=100_000, seed=1)["wear"]["std_erases"])
     assert spreads[1] < 0.5 * spreads[0]
-
-
-@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
-@pytest.mark.parametrize("capacity", ["fixed", "variant"])
-def test_remaining_life__is_less_by_what_level_wear_does__until_none_is_left(
-    allocation: str, capacity: str
-) -> None:
-    """Whatever wears it, each erase of a block takes one or, of the weakest one, that of every other, too."""
-    cells = {"endurance": {"mean": 30, "spread": 0.3}, "capacity": capacity}
-    shape = {"planes_per_die": 2, "blocks_per_plane": 32, "sub_blocks_per_block": 2}
-    sim = Simulator(device(shape, {"allocation": allocation}, cells=cells), policy="greedy")
-    sim.fill()
-    whole = remaining_life(sim)
-    share = sim.metrics()["lifetime"]["endurance_if_level"]
-    assert share < 1 and whole == pytest.approx(share * limits_of(sim).sum() / 2)
-    rng, left = np.random.default_rng(0), [whole]
-    while not sim.metrics()["end_of_life"]:
-        sim.run({"kind": "uniform"}, host_pages=200, seed=int(rng.integers(1 << 30)))
-        left.append(remaining_life(sim))
-    assert (np.diff(left) <= 0).all() and left[-1] == 0

@@ -12,7 +12,6 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import RETIRED
 from ssdgym.engine.core.status import END_OF_LIFE, ERASE_DECISION
 from ssdgym.policy.registry import registered_rules
-from ssdgym.policy.rules import AllocationRule, IdleRule, LevellingRule, PlacementRule, VictimRule
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.cells import drawn_limits
 from tests.engine.audit import NO_FAULT, first_fault
@@ -101,19 +100,19 @@ EAGER = {"progressive": "progressive(endurance=60)", "rejuvenator": "rejuvenator
 
 def every_policy() -> list[tuple[str, str]]:
     """Every rule, with the timing that it runs in; those that level wear beside others, by turns."""
-    opening, levelling = (itertools.cycle(registered_rules(kind)) for kind in (AllocationRule, LevellingRule))
+    opening, levelling = (itertools.cycle(registered_rules(kind)) for kind in ("allocation", "levelling"))
 
     def levelled(policy: str) -> str:
         rule = next(levelling)
         return f"{policy}+{next(opening)}+{EAGER.get(rule, f'{rule}(threshold=2)')}"
 
-    victims = [f"{rule}+{PLACEMENTS.get(rule, 'sep_gc')}" for rule in registered_rules(VictimRule)]
-    placements = set(registered_rules(PlacementRule)) - set(PLACEMENTS.values()) - {*SCATTER, MOST_STREAMS}
+    victims = [f"{rule}+{PLACEMENTS.get(rule, 'sep_gc')}" for rule in registered_rules("victim")]
+    placements = set(registered_rules("placement")) - set(PLACEMENTS.values()) - {*SCATTER, MOST_STREAMS}
     return [
         *((policy, "none") for policy in [*victims, f"greedy+{MOST_STREAMS}"]),
         *((f"gsm+{rule}", "none") for rule in SCATTER),
         *((levelled(f"greedy+{rule}"), "none") for rule in sorted(placements)),
-        *((levelled(f"cost_benefit+sep_gc+{rule}"), "event") for rule in registered_rules(IdleRule)),
+        *((levelled(f"cost_benefit+sep_gc+{rule}"), "event") for rule in registered_rules("idle")),
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ssdgym.engine.core.status import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, VictimRule, get_policy
+from ssdgym.policy import Policy, Rule, get_policy
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.workloads import page_writes
@@ -245,7 +245,7 @@ def test_policy__plain_python__does_what_its_compiled_twin_does(policy: str, tim
 
 
 def test_policy__names_no_victim__is_an_error() -> None:
-    lazy = Policy(VictimRule("lazy", lambda *_: 0, "a test", compiled=False))
+    lazy = Policy(Rule("victim", "lazy", lambda *_: 0, "a test", compiled=False))
     with pytest.raises(SsdgymError) as caught:
         Simulator(device(), policy=lazy).run(random_writes(900, device().logical_pages))
     assert "needs a victim, and the policy lazy named no erase set" in sentence(caught)

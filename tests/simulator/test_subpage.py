@@ -66,85 +66,11 @@ def sound(sim: Simulator) -> bool:
 # -- what single writes cost
 
 
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize(
-    ("kind", "amplification", "rmws"), [("cgm", 4, 20), ("fgm", 4, 0), ("sector_log", 4, 0), ("subftl", 1, 0)]
-)
-def test_sync_small_writes__cost_a_page_or_a_subpage_each(
-    kind: str, amplification: int, rmws: int, timing: str
-) -> None:
-    sim = filled(kind, timing)
-    metrics = sim.run(small_writes(20, SYNC))
-    assert metrics["host_pages_written"] == 20 and metrics["gc_invocations"] == 0
-    assert metrics["write_amplification"] == metrics["request_waf"] == amplification
-    assert metrics["rmw_count"] == metrics["rmw_reads"] == metrics["flash_reads"] == rmws
-    assert metrics["full_programs"] == (20 if kind != "subftl" else 0)
-    assert metrics["subpage_programs"] == (20 if kind == "subftl" else 0)
-    assert metrics["wasted_slots"] == {"fgm": 60, "sector_log": 60}.get(kind, 0)
-    assert metrics["small_write_bytes"] == 20 * 4096
-    assert sound(sim)
-
-
 def test_rmw_share__is_that_of_the_page_writes_of_cgm__others_have_none() -> None:
     """Two whole pages, of which none is read first, and six parts, which take a page each."""
     rows = [(WRITE, 4 * group, 4, 0) for group in (50, 51)] + [(WRITE, 4 * k, 1, SYNC) for k in range(6)]
     shares = {kind: filled(kind, "none").run(requests(*rows))["rmw_share"] for kind in KINDS}
     assert shares == {**dict.fromkeys(KINDS, 0.0), "cgm": 6 / 8}
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", ["fgm", "sector_log"])
-def test_async_small_writes__of_several_groups_share_a_page(kind: str, timing: str) -> None:
-    """The buffer holds four groups: where the next one finds no place, the four oldest go together."""
-    sim = filled(kind, timing)
-    metrics = sim.run(small_writes(20))
-    assert metrics["full_programs"] == 4 and metrics["wasted_slots"] == 0
-    assert metrics["small_write_bytes"] == 0 and metrics["request_waf"] is None
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_whole_groups__are_programmed_as_they_are(kind: str, timing: str) -> None:
-    sim = filled(kind, timing)
-    metrics = sim.run(requests(*((WRITE, 4 * k, 8, 0) for k in range(0, 20, 2))))
-    assert metrics["host_pages_written"] == 80 and metrics["full_programs"] == 20
-    assert metrics["write_amplification"] == 1.0
-    assert metrics["wasted_slots"] == metrics["rmw_count"] == metrics["subpage_programs"] == 0
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_buffer__merges_and_serves_what_waits(kind: str, timing: str) -> None:
-    sim = filled(kind, timing)
-    again = requests((WRITE, 4, 1, 0), (WRITE, 4, 2, 0), (READ, 4, 1, 0), (READ, 6, 1, 0))
-    metrics = sim.run(again)
-    assert metrics["buffer_merges"] == metrics["buffer_hits"] == metrics["flash_reads"] == 1
-    assert metrics["full_programs"] == metrics["subpage_programs"] == 0 and metrics["host_pages_written"] == 3
-    rest = sim.run(requests((WRITE, 6, 2, 0)))
-    assert rest["full_programs"] == 1 and rest["write_amplification"] == 4 / 5
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_flush__empties_the_buffer(kind: str, timing: str) -> None:
-    sim = filled(kind, timing)
-    metrics = sim.run(np.concatenate([small_writes(3), requests((FLUSH, 0, 0, 0), (READ, 0, 1, 0))]))
-    assert sim.state.buffer["count"][0, 0] == 0 and metrics["buffer_hits"] == 0
-    programs = {"cgm": 3, "fgm": 1, "sector_log": 1, "subftl": 0}
-    assert metrics["full_programs"] == programs[kind]
-    assert metrics["subpage_programs"] == (3 if kind == "subftl" else 0)
-    assert sound(sim)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_trim__takes_what_waits_out_of_the_buffer(kind: str) -> None:
-    sim = Simulator(tiny(kind))
-    metrics = sim.run(requests((WRITE, 0, 2, 0), (TRIM, 0, 4, 0), (READ, 0, 2, 0), (FLUSH, 0, 0, 0)))
-    assert metrics["unmapped_reads"] == 2 and metrics["full_programs"] == metrics["subpage_programs"] == 0
-    assert sound(sim)
 
 
 def test_page_map__a_page_is_valid_with_a_valid_subpage() -> None:
@@ -161,25 +87,6 @@ def test_page_map__a_page_is_valid_with_a_valid_subpage() -> None:
 
 
 # -- what they take in time
-
-
-@pytest.mark.parametrize(
-    ("kind", "ns"),
-    [
-        ("cgm", READ_NS + PAGE_NS + PAGE_NS + PROGRAM_NS),
-        ("fgm", PAGE_NS + PROGRAM_NS),
-        ("sector_log", PAGE_NS + PROGRAM_NS),
-        ("subftl", SUBPAGE_NS + SUBPROGRAM_NS),
-    ],
-)
-def test_latency__of_a_sync_small_write_and_of_one_nobody_waits_for(kind: str, ns: int) -> None:
-    sim = filled(kind, "event", queue_depth=1)
-    assert sim.run(small_writes(1, SYNC))["write_latency_ns"]["max"] == ns
-    sim.reset_metrics()
-    metrics = sim.run(small_writes(3, first=9))
-    assert metrics["write_latency_ns"] == {**metrics["write_latency_ns"], "count": 3, "max": 0}
-    sim.reset_metrics()
-    assert sim.run(requests((READ, 200, 3, 0)))["read_latency_ns"]["max"] == READ_NS + PAGE_NS
 
 
 def test_rates__are_of_simulated_time() -> None:
@@ -273,46 +180,12 @@ def stored(**ftl: Any) -> Simulator:
     return sim
 
 
-def reads_of_all(sim: Simulator) -> int:
-    uncorrectable: int = sim.run(requests(*((READ, 4 * k, 1, 0) for k in range(40))))["uncorrectable_reads"]
-    return uncorrectable
-
-
-@pytest.mark.parametrize(("days", "uncorrectable"), [(1, 0), (30, 0), (31, 40)])
-def test_pass_days__subpages_keep_their_data_for_a_month(days: int, uncorrectable: int) -> None:
-    sim = stored(evict_after_days=0)
-    sim.pass_days(days)
-    assert reads_of_all(sim) == uncorrectable
-    assert sim.metrics()["evictions"] == 0 and sound(sim)
-
-
-def test_pass_days__what_is_older_than_15_days_goes_to_whole_pages_in_no_time() -> None:
-    sim = stored()
-    now = sim.now_ns
-    sim.pass_days(15)
-    assert sim.metrics()["retention_evictions"] == 0
-    sim.pass_days(1)
-    metrics = sim.metrics()
-    assert metrics["retention_evictions"] == metrics["evictions"] == 40 and sim.now_ns == now
-    sim.pass_days(15)
-    assert reads_of_all(sim) == 0 and sound(sim)
-
-
 def test_pass_days__one_by_one__is_the_same_as_together() -> None:
     together, one_by_one = stored(), stored()
     together.pass_days(20)
     for _ in range(20):
         one_by_one.pass_days(1)
     assert together.same_as(one_by_one)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pass_days__whole_pages_keep_their_data_for_a_year(kind: str) -> None:
-    sim = filled(kind, full_retention_days=40)
-    sim.pass_days(40)
-    assert sim.run(requests((READ, 0, 4, 0)))["uncorrectable_reads"] == 0
-    sim.pass_days(1)
-    assert sim.run(requests((READ, 0, 4, 0)))["uncorrectable_reads"] == 4
 
 
 def test_pass_days__other_limits_by_the_programs_before() -> None:

@@ -16,10 +16,8 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import LevellingRule, get_policy
-from ssdgym.policy.policy import wear_rules_on
-from ssdgym.policy.registry import placement_of, rules_on, trackers_of
-from ssdgym.policy.rules import PlacementRule
+from ssdgym.policy import Rule, get_policy
+from ssdgym.policy.on_device import beside_on, rules_on, trackers_of
 from ssdgym.simulator import families
 from ssdgym.simulator.memory import constants_of, controller_bytes, memory_at, memory_bytes, memory_sizes
 
@@ -84,18 +82,11 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
 
 
 def _rounds_beside_collection(device: DeviceConfig) -> int:
-    rules = [rule for rule in wear_rules_on(device) if isinstance(rule, LevellingRule)]
-    by_limits = any(rule.oracle for rule in rules)
-    return records.LEVELS * len(rules) | records.BY_LIMITS * by_limits
+    rule = beside_on(device).get("levelling")
+    return 0 if rule is None else records.LEVELS | records.BY_LIMITS * rule.oracle
 
 
-def _placement_of(device: DeviceConfig) -> PlacementRule:
-    rule = placement_of(device)
-    assert rule is not None, "this FTL has one"
-    return rule
-
-
-def _placed_by(rule: PlacementRule) -> int:
+def _placed_by(rule: Rule) -> int:
     """Return who says where pages go, as the engine has it."""
     if rule.function is None:
         return records.IN_STREAMS
@@ -116,7 +107,7 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
 def _counted_by_rule(state: State, i: int, device: DeviceConfig) -> dict[str, int]:
     """Return the metrics that the placement of a device counts, since the last reset."""
     rule = rules_on(device)[0]
-    if not isinstance(rule, PlacementRule) or not rule.counted:
+    if not rule.counted:
         return {}
     memory = view_arrays(state, i, rule.memory, "place").memory[0]
     written = bool(state.counters["host_pages_written"][i, 0])
@@ -164,7 +155,7 @@ class PageFamily(families.FamilyBuilder):
 
     def params(self, device: DeviceConfig) -> dict[str, Any]:
         """Return thresholds, streams, placement, and what rules find there."""
-        ftl, rule = PageFtl.of(device.ftl), _placement_of(device)
+        ftl, rule = PageFtl.of(device.ftl), beside_on(device)["placement"]
         last = STREAMS.get(ftl.placement, ftl.streams) - 1
         return {
             "streams": ftl.streams,
@@ -256,9 +247,9 @@ class PageFamily(families.FamilyBuilder):
         """
         placement = PageFtl.of(device.ftl).placement
         source = get_policy(f"greedy+{placement}").source_digest()
-        others = [*trackers_of(device), *wear_rules_on(device)]
+        others = [*trackers_of(device), *rules_on(device, "wear")]
         source += "".join(sorted(rule.source_digest() for rule in others))
-        if _placement_of(device).function is not None:
+        if beside_on(device)["placement"].function is not None:
             return {**super().weighed(device), "placement": source}
         return {"times": constants_of(device) if device.erase_unit != "block" else {}, "placement": source}
 

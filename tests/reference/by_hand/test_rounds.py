@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from .. import Device, IllegalEraseSet, ReferenceConfig
-from ..blocks import OpenBlock, Stream
+from .. import Device, ReferenceConfig
+from ..blocks import OpenBlock
 from ..erase_sets import Pair
 from ..page.policies import greedy, ippbe, parallel_gc
 
@@ -63,61 +63,6 @@ def run_round(device: Device, plane: int, pairs: list[Pair]) -> list[int]:
 # What is legal
 
 
-TWO = {0: "xvvx", 1: "vxxx", 8: "vxvx", 9: "vvxv", 10: "xxxx"}
-
-
-@pytest.mark.parametrize("mode", ["none", "strict", "relaxed"])
-def test_blocks_of_one_plane_can_be_erased_together_on_any_device(mode: str) -> None:
-    device = filled(replace(PLANES, multi_plane=mode), TWO)
-    assert device.objection(0, [(0, 1), (1, 1)]) is None
-    assert device.objection(0, [(1, 1), (0, 1)]) is None
-
-
-@pytest.mark.parametrize(
-    ("pairs", "reason"),
-    [
-        ([], "0 pairs are not 1 to 8"),
-        ([(0, 1)] * 9, "9 pairs are not 1 to 8"),
-        ([(0, 1), (0, 1)], "not all different"),
-        ([(8, 1)], "none of blocks .* is in plane 0"),
-        ([(0, 1), (16, 1)], "block 16 cannot be erased in a round led by plane 0"),
-        ([(0, 1), (-1, 1)], "block -1 cannot be erased in a round led by plane 0"),
-        ([(0, 1), (11, 1)], "block 11 is open, being collected or empty"),
-        ([(0, 1), (8, 0)], "non-empty subset"),
-    ],
-)
-def test_a_set_is_refused_as_a_whole_and_nothing_changes(pairs: list[Pair], reason: str) -> None:
-    device = filled(PLANES, TWO)
-    before = (dict(device.counters), [list(ages) for ages in device.ages], [list(p) for p in device.pools])
-    with pytest.raises(IllegalEraseSet, match=reason):
-        device.start_round(0, pairs)
-    assert before == (device.counters, device.ages, [list(p) for p in device.pools])
-    assert device.rounds == {}
-
-
-def test_planes_of_another_die_take_no_part() -> None:
-    device = filled(replace(PLANES, planes_per_die=1, channels=2), TWO)
-    assert "cannot be erased in a round led" in str(device.objection(0, [(0, 1), (8, 1)]))
-    device = filled(replace(PLANES, multi_plane="none"), TWO)
-    assert "cannot be erased in a round led" in str(device.objection(0, [(0, 1), (8, 1)]))
-
-
-def test_strict_sets_have_a_block_of_the_leading_plane_for_every_block_number() -> None:
-    strict = filled(replace(PLANES, multi_plane="strict"), TWO)
-    assert strict.objection(0, [(0, 1), (8, 1)]) is None
-    assert "another number" in str(strict.objection(0, [(0, 1), (9, 1)]))
-    assert strict.objection(0, [(0, 1), (9, 1), (1, 1)]) is None
-    assert "another number" in str(strict.objection(1, [(0, 1), (1, 1), (8, 1)]))  # plane 1 leads
-    assert filled(PLANES, TWO).objection(0, [(0, 1), (9, 1)]) is None
-
-
-def test_a_sibling_with_a_running_round_takes_no_part() -> None:
-    device = filled(PLANES, TWO)
-    device.start_round(1, [(8, 1)])
-    assert "a round is running in plane 1" in str(device.objection(0, [(0, 1), (9, 1)]))
-    assert device.objection(0, [(0, 1)]) is None
-
-
 def test_moves_of_a_plane_are_at_most_a_block_or_leave_a_block_of_the_pool() -> None:
     config = replace(PLANES, logical_pages=36, blocks_per_plane=9)
     blocks = {0: "vvvx", 1: "vvvx", 2: "vvvx", 9: "vvvx"}
@@ -137,14 +82,6 @@ def test_moves_of_a_plane_are_at_most_a_block_or_leave_a_block_of_the_pool() -> 
     assert device.objection(0, [(0, 1), (9, 1)]) is None  # three in each plane
     pool()
     assert device.objection(0, [(0, 1)]) is None
-
-
-def test_unwritten_pages_of_the_victims_themselves_are_no_room() -> None:
-    device = filled(replace(PLANES, pages_per_block=6, logical_pages=50), {0: "vvvvx.", 1: "vvvvx."})
-    device.pools[0] = deque([2, 3, 0, 1])  # 14 pages: 8 may be taken, not 8 by moves and 2 with the victims
-    assert "8 moves are too many for the 14 pages" in str(device.objection(0, [(0, 1), (1, 1)]))
-    device.pools[0] = deque([2, 3, 4, 0, 1])
-    assert device.objection(0, [(0, 1), (1, 1)]) is None
 
 
 # Rounds
@@ -179,88 +116,6 @@ def test_the_lowest_page_number_is_moved_first_and_of_equals_the_lowest_plane() 
     assert device.move_next(0) == 2  # page 3 of both, to page 1 of both
     assert device.logical[0].ppn == 5 and device.logical[2].ppn == 37
     assert device.move_next(0) == 0
-
-
-def test_moves_to_other_rows_do_not_join() -> None:
-    device = filled(PLANES, {0: "xvvx", 8: "xvvx", 1: "v..."}, open_blocks=[1])
-    assert run_round(device, 0, [(0, 1), (8, 1)]) == [1, 1, 1, 1]  # rows 1 and 0, 2 and 1
-    assert device.counters["joined_moves"] == 0
-
-
-def test_four_planes_move_together() -> None:
-    config = replace(PLANES, planes_per_die=4, multi_plane="strict", logical_pages=70)
-    device = filled(config, {0: "xvxx", 8: "xvxx", 16: "vxxx", 24: "xvxx"})
-    assert run_round(device, 1, [(8, 1), (0, 1), (16, 1), (24, 1)]) == [1, 3]
-    # page 0 of plane 2 goes alone, then page 1 of the others
-    assert device.counters["joined_moves"] == 2
-
-
-def test_scattered_pages_have_no_row_and_nothing_joins_them() -> None:
-    config = replace(
-        PLANES,
-        sub_blocks_per_block=2,
-        erase_unit="sub_block_set",
-        placement="hotness_groups",
-        thresholds=(1, 2),
-    )
-    device = filled(config, {0: "xvxx", 8: "xvxx"})
-    assert run_round(device, 0, [(0, 0b11), (8, 0b11)]) == [1, 1]
-
-
-def test_a_round_occupies_its_planes_until_its_erase() -> None:
-    device = filled(PLANES, {0: "xxxx", 8: "xxxx"})
-    assert [device.leader_of(plane) for plane in (0, 1)] == [None, None]
-    device.foreground = [True, True]
-    device.start_round(1, [(8, 1), (0, 1)])
-    assert [device.leader_of(plane) for plane in (0, 1)] == [1, 1]
-    device.erase(0)
-    assert [device.leader_of(plane) for plane in (0, 1)] == [None, None]
-    assert device.foreground == [False, False]  # one round each
-
-
-# Clustering
-
-
-def program(device: Device, lpn: int, *, relocated: bool) -> None:
-    device.logical[lpn].ppn = device.program(0, Stream(0), lpn, 0, relocated)
-    device.programmed(0, Stream(0))
-
-
-@pytest.mark.parametrize(
-    ("programs", "clustered"), [("g", 0), ("gg", 2), ("ghg", 0), ("hggg", 3), ("gghg", 2), ("gghhgg", 4)]
-)
-def test_relocated_pages_next_to_each_other_in_time_are_clustered(programs: str, clustered: int) -> None:
-    device = Device(replace(PLANES, pages_per_block=8, logical_pages=30))
-    for lpn, origin in enumerate(programs):
-        program(device, lpn, relocated=origin == "g")
-    assert device.counters["clustered_pages"] == clustered
-
-
-def test_the_last_page_of_a_block_and_the_first_of_the_next_are_not_clustered() -> None:
-    device = Device(PLANES)
-    for lpn in range(5):
-        program(device, lpn, relocated=lpn in (3, 4))
-    assert device.counters["clustered_pages"] == 0
-
-
-@pytest.mark.parametrize(("erased", "clustered"), [(False, 2), (True, 0)])
-def test_an_erase_in_the_block_parts_relocated_pages(erased: bool, clustered: int) -> None:
-    config = replace(PLANES, sub_blocks_per_block=2, erase_unit="sub_block_set")
-    device = filled(config, {0: "xx.."}, open_blocks=[0])
-    device.open[0, 0] = OpenBlock(0, 1)
-    program(device, 0, relocated=False)
-    program(device, 1, relocated=True)
-    device.pools[0].clear()
-    if erased:
-        run_round(device, 0, [(0, 0b01)])
-    else:  # as if the first sub-block had never been written
-        device.written[0] = 0
-        device.leave_index(0)
-        device.pools[0].append(0)
-        device.enter_index(0)
-    program(device, 2, relocated=True)
-    assert device.logical[2].ppn == 0
-    assert device.counters["clustered_pages"] == clustered
 
 
 # Policies

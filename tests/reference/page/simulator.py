@@ -121,7 +121,6 @@ class Reference:
             ],
             "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
             **self.export_of_life(),
-            **({"left_if_level": device.life.left_if_level()} if device.life.wears else {}),
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
             "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
         }

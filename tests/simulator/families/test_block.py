@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
-from ssdgym.enums import BlockKind
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import fits, make_state, params_record
@@ -31,32 +30,6 @@ def constants_of(device: DeviceConfig) -> Any:
     return make_state([device], [1], RECORDING).merging[0, 0]
 
 
-def test_params__time_of_a_relocation() -> None:
-    params = params_record(tiny(gc={"priority": "after_reads"}), 0)[0]
-    assert params["copy_cost"] == READ_NS + 2 * PAGE_NS + PROGRAM_NS and params["reads_first"] == 1
-    assert (params["sub_blocks"], params["pages_per_sub_block"]) == (8, 1) and not params["copyback"]
-    params = params_record(tiny(gc={"copyback": True}), 0)[0]
-    assert params["copy_cost"] == READ_NS + PROGRAM_NS and params["copyback"] and not params["reads_first"]
-
-
-def test_constants__of_nftl() -> None:
-    constants = constants_of(tiny())
-    assert constants["kind"] == BlockKind.NFTL.code and constants["search_timed"] and constants["care"]
-    assert not constants["by_pages"] and not constants["spread"]
-    assert (constants["logical_blocks"], constants["physical_blocks"], constants["slots"]) == (1, 2, 3)
-    assert (constants["levels"], constants["span"], constants["bundles"]) == (3, 8, 24)
-    assert (constants["kept_free"], constants["most_m_merges"], constants["tolerance"]) == (1, 16, 1)
-    assert constants["buckets"] == 2 * 8 + 1 and constants["spare_ns"] == SPARE_NS
-    assert constants["erase_ns"].tolist()[:4] == [ERASE_NS, 9_950_000, 9_790_000, 9_620_000]
-
-
-def test_constants__of_superblock() -> None:
-    constants = constants_of(tiny("superblock", logical_blocks=3))
-    assert constants["kind"] == BlockKind.SUPERBLOCK.code and not constants["search_timed"]
-    assert (constants["logical_blocks"], constants["physical_blocks"], constants["slots"]) == (3, 5, 8)
-    assert (constants["span"], constants["bundles"], constants["buckets"]) == (24, 8, 5 * 8 + 1)
-
-
 @pytest.mark.parametrize(
     ("ftl", "field", "value"),
     [
@@ -73,11 +46,6 @@ def test_constants__of_superblock() -> None:
 )
 def test_constants__by_fields_of_the_ftl(ftl: dict[str, Any], field: str, value: int) -> None:
     assert constants_of(tiny(**ftl))[field] == value
-
-
-def test_constants__without_times_of_partial_erases__parts_take_as_long_as_blocks() -> None:
-    config = load_device({"base": "pen-tiny", "timing.partial_erase_ns": {}})
-    assert set(constants_of(config)["erase_ns"].tolist()) == {ERASE_NS}
 
 
 @pytest.mark.parametrize(
@@ -111,17 +79,6 @@ def test_params__commands_that_read_all_spare_areas_too_slowly_to_be_timed__refu
     slow = load_device({"base": "pen-tiny", "timing.read_ns": 2**57})
     with pytest.raises(SsdgymError, match="shorten the times"):
         params_record(slow, 0)
-
-
-def test_make_state__sizes() -> None:
-    state = make_state([tiny()], [1], RECORDING)
-    assert state.physical.shape == (1, 256) and state.logical.shape == (1, 192)
-    assert state.block.shape == (1, 32) and state.sub_block.shape == state.disturbed.shape == (1, 256)
-    assert state.bundle.shape == (1, 24) and state.member.shape == (1, 72)
-    assert state.bundle_bucket.shape == (1, 2 * 17) and state.transaction.shape == (1, 64)
-    superblock = make_state([tiny("superblock", timing="none")], [1], RECORDING)
-    assert superblock.bundle.shape == (1, 6) and superblock.member.shape == (1, 6 * 9)
-    assert superblock.bundle_bucket.shape == (1, 2 * 41) and superblock.transaction.shape == (1, 1)
 
 
 @pytest.mark.parametrize(("kind", "bytes_"), [("nftl", 4 * 2 * 24), ("superblock", 4 * 5 * 6 + 2 * 192)])

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
-from ssdgym.engine.core.records import PARAMS
 from ssdgym.enums import SubpageKind
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.build import fits, make_state, params_record
+from ssdgym.simulator.build import fits, make_state
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.families.subpage import mapping_table_bytes
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
@@ -26,37 +25,6 @@ RECORDING = Recording(latencies=4, slowest=1)
 def tiny(kind: str = "subftl", **ftl: Any) -> DeviceConfig:
     """Two planes of 32 blocks of 16 pages of 4 subpages, with 6 blocks for a region."""
     return with_ftl(load_device("subftl-tiny"), {"kind": kind, **ftl})
-
-
-@pytest.mark.parametrize(
-    ("kind", "units", "limit"),
-    [
-        ("cgm", 16, (32 - 2 - 1) * 16),
-        ("sector_log", 16, (32 - 6 - 2 - 1) * 16),
-        ("subftl", 16, (32 - 6 - 2 - 1) * 16),
-        # Every closed block may have 3 invalid subpages of which none can be won, and a page has 4.
-        ("fgm", 64, min((32 - 2 - 1) * 64, (32 - 2) * (64 - 3) - 1) - 3),
-    ],
-)
-def test_params__thresholds_are_in_units_of_the_blocks_outside_the_region(
-    kind: str, units: int, limit: int
-) -> None:
-    params = params_record(tiny(kind), 0)[0]
-    assert params["pages_per_block"] == params["pages_per_sub_block"] == units
-    assert params["valid_limit"] == limit
-    assert params["low_pool"] == params["stop_pool"] == 2 * units
-    assert params["low_free"] == params["stop_free"] == params["background_free"] == 0
-    assert params["streams"] == 1 and params["gc_stream"] == params["overflows"] == 0
-    assert params["logical_pages"] == 2816 and params["must_gain"] == 1
-
-
-def test_params__thresholds_and_modes_of_gc() -> None:
-    wide = tiny("cgm", gc={"free_blocks": 4, "priority": "after_reads"})
-    params = params_record(wide, 0)[0]
-    assert (params["low_pool"], params["stop_pool"]) == (4 * 16, 4 * 16)
-    assert params["valid_limit"] == (32 - 4 - 1) * 16 and params["reads_first"] == 1
-    params = params_record(tiny("cgm", gc={"free_blocks": 3, "mode": "per_write"}), 0)[0]
-    assert (params["low_pool"], params["stop_pool"], params["must_gain"]) == (3 * 16, 2 * 16, 0)
 
 
 @pytest.mark.parametrize(
@@ -91,40 +59,6 @@ def test_check__a_full_device_has_no_room__says_what_to_change(
 def test_check__as_full_as_can_be__passes(kind: str, pages: int) -> None:
     full = load_device({"base": "subftl-tiny", "ftl.kind": kind, "capacity.logical_pages": pages})
     family_of(full).check(full)
-
-
-def test_make_state__fills_the_constants_beside_params() -> None:
-    one = tiny(advance="never", wear_gap=4, retention_days=[40, 30, 20, 10])
-    other = tiny("cgm")
-    state = make_state([one, other], [1, 2], RECORDING)
-    constants = state.subpage[0, 0]
-    assert constants["kind"] == SubpageKind.SUBFTL.code and constants["passes"] == 4
-    assert constants["slots"] == constants["unit_slots"] == 4 and constants["block_pages"] == 16
-    assert constants["region_blocks"] == 6 and constants["wear_gap"] == 4
-    assert constants["collect_blocks"] == 5 and constants["never_advance"] == 1
-    assert constants["retention_h"].tolist() == [960, 720, 480, 240, 0, 0, 0, 0]
-    assert constants["full_retention_h"] == 365 * 24 and constants["evict_after_h"] == 15 * 24
-    assert (constants["program_ns"], constants["transfer_ns"]) == (1_300_000, 10_240)
-    assert constants["subpage_bytes"] == 4096 and constants["buffer_groups"] == 4
-    constants = state.subpage[1, 0]
-    assert constants["kind"] == SubpageKind.CGM.code and constants["region_blocks"] == 0
-    assert constants["evict_after_h"] == 0 and constants["passes"] == 1
-
-
-def test_make_state__a_unit_of_fgm_is_a_subpage_and_the_program_time_that_of_a_page_by_default() -> None:
-    config = load_device({"base": "subftl-tiny", "ftl.kind": "fgm", "timing.subpage_program_ns": 0})
-    constants = make_state([config], [1], RECORDING).subpage[0, 0]
-    assert constants["unit_slots"] == 1 and constants["program_ns"] == 1_600_000
-
-
-def test_make_state__sizes() -> None:
-    state = make_state([tiny()], [1], RECORDING)
-    assert state.physical.shape == (1, 4096) and state.page_use.shape == (1, 1024)
-    assert state.logical.shape == (1, 2816) and state.entry_of.shape == (1, 704)
-    assert state.entry.shape == (1, 4) and state.member.shape == (1, 12) and state.region.shape == (1, 2)
-    assert state.transaction.shape == (1, 64) and state.carried.shape == (1, 256)
-    untimed = make_state([tiny(timing="none")], [1], RECORDING)
-    assert untimed.transaction.shape == (1, 2) and untimed.carried.shape == (1, 8)
 
 
 def test_subftl_tlc__is_a_drive_of_16_gib_of_which_the_host_has_11() -> None:
@@ -249,14 +183,3 @@ def test_pass_days__nobody_to_take_decisions__refused_with_the_device_as_it_was(
     with pytest.raises(SsdgymError, match="without a policy stops at decisions; give it one"):
         sim.pass_days(1)
     assert sim.same_as(other)
-
-
-def test_page_family__has_the_parameters_it_had() -> None:
-    """A page is one unit there: nothing of a device changes with what the sub-page family needs."""
-    config = page_device()
-    assert config.units_per_page == 1 and config.physical_units == config.geometry.physical_pages == 256
-    assert family_of(config).constants(config) == {}
-    assert family_of(config).fixed == ("params",)
-    params = params_record(config, 3)[0]
-    assert params["pages_per_block"] == 8 and params["logical_pages"] == 160
-    assert params["valid_limit"] == (16 - 2 - 2) * 8 and set(params.dtype.names) == set(PARAMS.names or ())
