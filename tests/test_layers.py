@@ -285,11 +285,11 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 12_999,
-    "ssdgym.simulator": 3_434,
-    "ssdgym.policy": 2_397,
+    "ssdgym.engine": 12_991,
+    "ssdgym.simulator": 3_306,
+    "ssdgym.policy": 2_150,
     "ssdgym.config": 2_126,
-    "ssdgym.baselines": 5_932,
+    "ssdgym.baselines": 5_379,
     "ssdgym.agents": 5_335,
     "ssdgym.experiments": 9_502,
     "ssdgym.workloads": 8_512,
