@@ -212,10 +212,9 @@ def _bytes_of(device: DeviceConfig, rules: Sequence[Rule]) -> MemoryBytes:
         if record is not None
     }
     stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
-    tables = {rule.name: rule.table(device) for rule in rules if rule.table is not None}
+    tables = [(rule.name, rule.table(device)) for rule in rules if rule.table is not None]
     if len(tables) > 1:
-        raise SsdgymError(
-            f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
-        )
-    sizes["table"] = 4 * sum(tables.values())
+        names = ", ".join(name for name, _ in tables)
+        raise SsdgymError(f"device {device.name}: {names} have tables, and one can; leave the others out.")
+    sizes["table"] = 4 * sum(words for _, words in tables)
     return MemoryBytes(**sizes, controller=sum(stated) if stated else None)
