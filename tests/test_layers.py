@@ -293,7 +293,7 @@ MOST_LINES = {
     "ssdgym.agents": 5_335,
     "ssdgym.experiments": 9_502,
     "ssdgym.workloads": 8_512,
-    "ssdgym.envs": 6_168,
+    "ssdgym.envs": 6_163,
     "ssdgym.cli": 2_796,
     "ssdgym": 1_164,  # the modules beside the packages
 }

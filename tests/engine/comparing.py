@@ -32,11 +32,9 @@ PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 QUICK = settings(max_examples=50, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def with_examples(quick: int = 30, thorough: int | None = 1500) -> pytest.MarkDecorator:
-    """Run a test with a few `examples`, and among the slow tests with many."""
-    efforts = [pytest.param(quick, id="quick")]
-    if thorough:
-        efforts.append(pytest.param(thorough, id="thorough", marks=pytest.mark.slow))
+def with_examples(quick: int = 12, thorough: int = 1500) -> pytest.MarkDecorator:
+    """Run a test with a few `examples`, others each time, and among the slow tests with many."""
+    efforts = [pytest.param(quick, id="quick"), pytest.param(thorough, id="thorough", marks=pytest.mark.slow)]
     return pytest.mark.parametrize("examples", efforts)
 
 

@@ -55,7 +55,7 @@ def test_engine__parallel_gc__agrees_with_the_reference(multi_plane: str, exampl
 
 @pytest.mark.parametrize("multi_plane", ["none", "strict", "relaxed"])
 @pytest.mark.parametrize("unit", ["sub_block_set", "block"])
-@with_examples(50)
+@with_examples()
 def test_engine__ippbe__agrees_with_the_reference(unit: str, multi_plane: str, examples: int) -> None:
     def check(data: st.DataObject) -> None:
         policy = data.draw(st.sampled_from(sorted(IPPBE)))

@@ -41,7 +41,7 @@ def test_engine__agrees_with_the_reference(
 @pytest.mark.parametrize("rules", [tuple(RULES), (OUTSIDE,)], ids=["rules", "answers from outside"])
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("kind", KINDS)
-@with_examples(quick=20, thorough=500)
+@with_examples(quick=10, thorough=500)
 def test_engine__cells_wear_out__agrees_with_the_reference(
     kind: str, timing: str, rules: tuple[str, ...], examples: int
 ) -> None:

@@ -75,7 +75,7 @@ INTERRUPTED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", INTERRUPTED)
-@with_examples(40, thorough=None)
+@with_examples(20, thorough=500)
 def test_interrupted_rounds__agree_with_the_reference(kind: str, examples: int) -> None:
     policy, how = INTERRUPTED[kind]
     explore(examples, lambda data: agrees(policy, data, timing="event", preemptible=True, **how))

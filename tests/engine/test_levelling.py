@@ -30,7 +30,7 @@ DEVICES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("kind", DEVICES)
-@with_examples(15, thorough=600)
+@with_examples(8, thorough=600)
 def test_allocations__agree_with_the_reference(kind: str, timing: str, examples: int) -> None:
     policy, how = DEVICES[kind]
 
@@ -43,7 +43,7 @@ def test_allocations__agree_with_the_reference(kind: str, timing: str, examples:
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("rule", LEVELLINGS)
-@with_examples(15, thorough=600)
+@with_examples(8, thorough=600)
 def test_levelling_rules__agree_with_the_reference(rule: str, timing: str, examples: int) -> None:
     def check(data: Any) -> None:
         policy, how = DEVICES[data.draw(st.sampled_from(sorted(DEVICES)))]

@@ -50,7 +50,7 @@ def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@with_examples(quick=15, thorough=500)
+@with_examples(quick=8, thorough=500)
 def test_engine__cells_wear_out__agrees_with_the_reference(case: str, examples: int) -> None:
     policy, fixed = CASES[case]
     explore(examples, lambda data: agrees(policy, data, **fixed))

@@ -65,7 +65,7 @@ def test_engine__pages_spread_over_streams__agrees_with_the_reference(timing: st
 
 
 @pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
-@with_examples(50, thorough=None)
+@with_examples(20, thorough=500)
 def test_engine__spread_pages_and_any_legal_sets__agrees_with_the_reference(unit: str, examples: int) -> None:
     """Erase sets of several blocks and planes, chosen outside."""
 
@@ -77,7 +77,7 @@ def test_engine__spread_pages_and_any_legal_sets__agrees_with_the_reference(unit
 
 
 @pytest.mark.parametrize("preemptible", [False, True])
-@with_examples(50, thorough=None)
+@with_examples(20, thorough=500)
 def test_engine__spread_pages_and_rounds_between_requests__agrees_with_the_reference(
     preemptible: bool, examples: int
 ) -> None:

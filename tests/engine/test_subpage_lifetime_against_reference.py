@@ -37,7 +37,7 @@ def agrees(data: st.DataObject, **fixed: Any) -> None:
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("case", CASES)
-@with_examples(quick=20, thorough=1500)
+@with_examples(quick=10, thorough=1500)
 def test_engine__cells_wear_out__agrees_with_the_reference(case: str, timing: str, examples: int) -> None:
     explore(examples, lambda data: agrees(data, timing=timing, **CASES[case]))
 

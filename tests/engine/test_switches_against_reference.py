@@ -87,7 +87,7 @@ def test_engine__switch__agrees_with_the_reference(switch: str, examples: int) -
 
 
 @pytest.mark.parametrize("switch", sorted(COLLECTING))
-@with_examples(25)
+@with_examples()
 def test_engine__switch_of_collecting_devices__agrees_with_the_reference(switch: str, examples: int) -> None:
     explore(examples, lambda data: agrees_under(data, switch))
 
@@ -102,20 +102,20 @@ def test_engine__several_switches__agrees_with_the_reference(examples: int) -> N
     explore(examples, check)
 
 
-@with_examples(50, thorough=None)
+@with_examples(20, thorough=500)
 def test_engine__padded_under_placement_rules__agrees_with_the_reference(examples: int) -> None:
     how: Choices = {**SWITCHES["pad"], "placement": sorted(RULE_PARAMETERS)}
     explore(examples, lambda data: agrees("greedy", data, **drawn(data, how)))
 
 
 @pytest.mark.parametrize("switch", HOTNESS)
-@with_examples(25)
+@with_examples()
 def test_engine__hotness__agrees_with_the_reference(switch: str, examples: int) -> None:
     explore(examples, lambda data: agrees_by_hotness(data, HOTNESS[switch]))
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@with_examples(15)
+@with_examples()
 def test_engine__after_greedy_preconditioning__agrees_with_the_reference(
     placement: str, examples: int
 ) -> None:
