@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from ssdgym.errors import SsdgymError
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+_LOCK = "_in_use"
 
 
 class OneThread:
@@ -18,14 +19,9 @@ class OneThread:
     The lock is no part of copies and pickles.
     """
 
-    @property
-    def _in_use(self) -> Any:
-        # In one step, so that two threads cannot make a lock each.
-        return vars(self).setdefault("_in_use", threading.RLock())
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock behind."""
-        return {name: value for name, value in vars(self).items() if name != "_in_use"}
+        return {name: value for name, value in vars(self).items() if name != _LOCK}
 
 
 def exclusive(method: MethodT) -> MethodT:
@@ -33,13 +29,15 @@ def exclusive(method: MethodT) -> MethodT:
 
     @functools.wraps(method)
     def guarded(self: OneThread, *arguments: Any, **named: Any) -> Any:
-        if not self._in_use.acquire(blocking=False):
+        # setdefault is one step, so that two threads cannot make a lock each.
+        lock = self.__dict__.get(_LOCK) or self.__dict__.setdefault(_LOCK, threading.RLock())
+        if not lock.acquire(blocking=False):
             raise SsdgymError(
                 f"this {type(self).__name__} is in use by another thread; make one for each thread."
             )
         try:
             return method(self, *arguments, **named)
         finally:
-            self._in_use.release()
+            lock.release()
 
     return cast(MethodT, guarded)
