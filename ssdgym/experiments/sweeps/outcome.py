@@ -148,8 +148,9 @@ class SweepOutcome:
     def markdown(self) -> str:
         """Return the table of trials as Markdown."""
         note = (
-            "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
-            "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
+            "The metric is the geometric mean over the held-out workloads of its interquartile mean over "
+            "seeds, with the 95 % interval. It has chosen the best trial, so measure that one again on other "
+            "seeds"
         )
         if self._trains:
             note += (

@@ -16,11 +16,12 @@ from ssdgym.envs.decisions import SIZES
 from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import load_suite
-from ssdgym.experiments.report.comparison import summarize
+from ssdgym.experiments.report.comparison import score_matrix
 from ssdgym.experiments.results import Result, read_results, write_results
 from ssdgym.experiments.runs.config import numbered
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label, source_name
+from ssdgym.experiments.statistics import geometric_mean_over_tasks, stratified_bootstrap
 from ssdgym.experiments.sweeps.config import (
     FIRST_HELD_OUT_SEED,
     AgentTrialConfig,
@@ -352,10 +353,14 @@ def _train_agent(
 
 
 def _measured(results: Sequence[Result], metric: str, folder: Path) -> Measurement:
-    """Write the results into the folder; return the metric with its interval."""
+    """Write the results into the folder; return the geometric mean of the metric with its interval."""
     unmeasured = next((result for result in results if not result.measured(metric)), None)
     if unmeasured is not None:
         raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")
     write_results(results, (folder / RESULTS).with_suffix(""))
-    estimate = summarize(results, results[0].policy, metric)
+    scores = score_matrix(results, results[0].policy, metric)
+    if scores.min() <= 0:
+        raise SsdgymError(f"the metric {metric} is not above 0 in every run; choose another")
+    # Workloads of long latencies would otherwise be all that counts.
+    estimate = stratified_bootstrap(scores, geometric_mean_over_tasks)
     return {"metric": estimate.value, "low": estimate.low, "high": estimate.high}
