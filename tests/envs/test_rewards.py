@@ -248,6 +248,19 @@ def test_reward__that_makes_no_sense__refused(reward: Any, message: str) -> None
     assert str(caught.value).startswith(message)
 
 
+def test_reward__on_a_device_that_starts_empty__is_measured_once_it_is_full() -> None:
+    common = {
+        "device": full_device(),
+        "workload": "uniform",
+        "reward": {"baseline": "greedy", "episode": 100.0},
+    }
+    empty, full = (
+        EraseVictimEnv(**common, preconditioning=how).episodes.scale_of(0, 0) for how in ("none", "uniform")
+    )
+    # Uniform writes of twice the pages have left some of them unwritten, which are not relocated.
+    assert 0 < empty.price < full.price
+
+
 def test_reward__by_the_episode__is_in_shares_of_what_the_baseline_pays() -> None:
     common = {
         "device": full_device(),

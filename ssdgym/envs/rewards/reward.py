@@ -34,6 +34,10 @@ class Scale:
 PLAIN = Scale()
 
 
+#: Preconditionings that leave a device without all of its logical pages.
+_NOT_FULL = ("none", "reads")
+
+
 @dataclass(frozen=True)
 class Baseline:
     """Scales by what a policy pays.
@@ -57,6 +61,8 @@ class Baseline:
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
+        On a device that starts without them it has served twice as many before.
+
         A page won is paid with what it costs the policy, and the unit is what one of its rounds costs. So
         its own rewards are 0 on average, and of size 1. On devices that win room without an erase, too, a
         page that the host writes stands for both.
@@ -66,9 +72,10 @@ class Baseline:
         """
         simulator = steady_simulator(device, self.policy, workload, preconditioning, seed)
         requests = open_episode(workload, device, seed, "wrap")
-        simulator.run(_chunks(requests), host_pages=device.logical_pages)
-        state = simulator.state
-        totals = Totals.of(device, state)
+        pages = device.logical_pages
+        warmup = 2 * pages if preconditioning.kind in _NOT_FULL else 0
+        simulator.run(_chunks(requests), warmup=warmup, host_pages=pages)
+        totals = Totals.of(device, simulator.state)
         rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
         paid = cost_on(device, totals)
         if rounds == 0 or won <= 0 or paid == 0:
