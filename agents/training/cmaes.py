@@ -25,6 +25,13 @@ from ssdgym.agents.training.stages import Segments, segment_seed
 _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
 
 
+def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
+    """Return the mean of each member's returns (members, episodes), standardised over the members or not."""
+    if standardised:
+        returns = (returns - returns.mean(axis=0)) / (returns.std(axis=0) + np.finfo(float).eps)
+    return returns.mean(axis=1)
+
+
 class CmaesLearner:
     """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
 
@@ -79,7 +86,8 @@ class CmaesLearner:
                 self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
             vectors = [self._search.ask() for _ in range(self.settings.members)]
             returns = self._play(np.stack(vectors))
-            self._search.tell(list(zip(vectors, -returns, strict=True)))
+            fitness = fitness_of(returns, self.settings.standardised)
+            self._search.tell(list(zip(vectors, -fitness, strict=True)))
             self._take_mean()
             self.logger.record("rollout/ep_rew_mean", float(returns.mean()))
             self.logger.dump(self.decisions)
@@ -94,7 +102,7 @@ class CmaesLearner:
 
     @torch.inference_mode()
     def _play(self, vectors: np.ndarray) -> np.ndarray:
-        """Play an episode in every environment; return the mean return of each member, float64 (members,)."""
+        """Play an episode in every environment; return the returns, float64 (members, episodes of each)."""
         members, each = len(vectors), self.env.num_envs // len(vectors)
         sizes = [weights.numel() for weights in self._searched.values()]
         split = zip(
@@ -113,4 +121,4 @@ class CmaesLearner:
             returns += np.where(over, 0.0, rewards)
             self.decisions += int((~over).sum())
             over |= terminated | truncated
-        return returns.reshape(members, each).mean(axis=1)
+        return returns.reshape(members, each)

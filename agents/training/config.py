@@ -157,6 +157,11 @@ class CmaesConfig(Config):
     members: int = Field(16, ge=4, description="of a generation; n_envs is a multiple of them")
     spread: float = Field(0.3, gt=0, description="of weights in the first generation")
     network: bool = Field(True, description="whether the network is searched, or the linear score alone")
+    standardised: bool = Field(
+        False,
+        description="whether returns are standardised over the members before their mean over episodes is "
+        "taken, so that workloads of large returns count no more than others",
+    )
 
 
 class EvaluationConfig(Config):

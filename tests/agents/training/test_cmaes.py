@@ -12,7 +12,7 @@ import torch
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.checkpoint import Checkpoint
-from ssdgym.agents.training.cmaes import CmaesLearner
+from ssdgym.agents.training.cmaes import CmaesLearner, fitness_of
 from ssdgym.agents.training.train import train
 from ssdgym.errors import SsdgymError
 from tests.agents.toy import ToyVectorEnv
@@ -49,13 +49,20 @@ def test_members__play_the_same_seeds__each_its_own_weights(make_config: Any) ->
     env = ToyVectorEnv(8)
     learner = CmaesLearner(make_config("cmaes", **SETTINGS), env, FeatureNames.of(env))
     start = learner._search.mean
-    alike = learner._play(np.stack([start] * 4))
+    alike = learner._play(np.stack([start] * 4)).mean(axis=1)
     assert np.ptp(alike) == 0 and learner.decisions == 8 * env.horizon
     learner.decisions = 0
     paid = np.zeros_like(start)
     paid[list(learner._searched).index("linear.weights") + env.payoff] = 100
-    returns = learner._play(np.stack([start, paid, -paid, start]))
+    returns = learner._play(np.stack([start, paid, -paid, start])).mean(axis=1)
     assert returns[1] > returns[0] == returns[3] == alike[0] > returns[2]
+
+
+def test_fitness__standardised__counts_an_episode_of_large_returns_as_any_other() -> None:
+    returns = np.array([[0.0, 2, 900], [1, 1, 1000], [2, 3, 0]])
+    assert fitness_of(returns, standardised=False).argmax() == 1
+    assert fitness_of(returns, standardised=True).argmax() == 2
+    assert fitness_of(np.ones((3, 2)), standardised=True).tolist() == [0, 0, 0]
 
 
 def test_members__that_cannot_share_the_environments__are_refused(make_config: Any) -> None:
