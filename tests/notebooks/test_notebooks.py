@@ -67,5 +67,5 @@ def test_notebook__executed__has_the_outputs_that_it_is_kept_with(path: Path, tm
     kept, executed = nbformat.read(path, as_version=4), execute(path, tmp_path, LESSONS.get(path.stem, ""))
     number = re.compile(r"-?\d[\d.,]*" if path.stem in INEXACT else r"[^\s\S]")
     said, says = ([number.sub("0", text) for text in texts(one)] for one in (kept, executed))
-    assert said == says, f"execute it again: python -m tests.notebooks.execute {path.name}"
+    assert said == says, f"execute it again: python -m tests.notebooks.execute notebooks/{path.name}"
     assert pictures(executed) == pictures(kept)
