@@ -100,10 +100,9 @@ SUB_BLOCKS = {
 }
 
 
+@pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize(
-    ("timing", "fields"),
-    [("none", {}), ("event", {"placement": "dac"}), ("event", SUB_BLOCKS)],
-    ids=["sep_gc", "dac", "sub-blocks"],
+    "fields", [{}, {"placement": "dac"}, SUB_BLOCKS], ids=["sep_gc", "dac", "sub-blocks"]
 )
 def test_credits__of_random_decisions__are_those_of_the_books(timing: str, fields: dict[str, Any]) -> None:
     victims = "gsm" if "erase_unit" in fields else "greedy"

@@ -59,7 +59,7 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
         sets = offered(env)
         assert len(set(sets)) == len(sets)
         lengths.update(len(pairs) for pairs in sets)
-        if env.episodes.state.counters["host_pages_written"][0, 0] < 20:
+        if env.episodes.state.counters["host_pages_written"][0, 0] < 60:
             now = copy_device(env.episodes.state, 0)
             for pairs in sets:
                 restore_device(alone.arrays, 0, now)

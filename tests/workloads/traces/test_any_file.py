@@ -71,7 +71,7 @@ def test_a_registered_format_is_read_however_it_is_dressed(name: str, tmp_path: 
     target = writable_format(name)
     path = tmp_path / "trace"
 
-    @settings(max_examples=25, deadline=None, derandomize=True)
+    @settings(max_examples=60, deadline=None, derandomize=True)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         records, volumes = data.draw(traces(name).filter(lambda trace: trace[0]["time_ns"][0] == 0))
@@ -90,7 +90,7 @@ def test_a_registered_format_is_read_however_it_is_dressed(name: str, tmp_path: 
 MEANINGS = {READ: "read", WRITE: "write", TRIM: "trim"}
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_columns_of_ones_own_are_read_however_they_are_written(tmp_path: Path, data: st.DataObject) -> None:
     time_unit = data.draw(st.sampled_from(sorted(UNITS_NS)))

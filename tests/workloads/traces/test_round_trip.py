@@ -55,7 +55,7 @@ def read(path: Path, name: str) -> tuple[list[tuple[int, ...]], tuple[str, ...]]
 def test_what_is_written_reads_back(name: str, tmp_path: Path) -> None:
     path = tmp_path / "trace"
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(traces(name), st.integers(1, 5))
     def holds(trace: tuple[Records, Volumes], block: int) -> None:
         records, volumes = trace
