@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.baselines.orders import both, fields_of, follow
 from ssdgym.policy import (
     LEVELLING_RUNS,
     POLICY_STREAM,
@@ -17,6 +18,7 @@ from ssdgym.policy import (
     erases_of,
     is_closed,
     kernel,
+    least_worn_free,
     levelling_policy,
     most_worn_free,
 )
@@ -58,51 +60,8 @@ def _by(name: str, belongs: Callable, key: Callable, tie: Callable = _is_lower) 
 
 
 _LEAST_WORN = _by("least", _is_free, erases_of, _is_freed_before)
-_MOST_WORN = _by("most", _is_free, _erases_negated, _is_freed_before)
 _CLOSED = _by("closed", is_closed, erases_of)
-_least_worn, _most_worn, _least_worn_closed = _LEAST_WORN.first, _MOST_WORN.first, _CLOSED.first
-
-
-def _both(one: Callable, other: Callable) -> Any:
-    @kernel
-    def touch(view, block):
-        one(view, block)
-        other(view, block)
-
-    return touch
-
-
-def _records(*orders: Any) -> dict[str, Any]:
-    """Return what a rule declares for orders: their fields, and when a block has joined the pool last."""
-    return {
-        "block": [("freed", "i8"), *(field for order in orders for field in order.block)],
-        "stream": [("freed", "i8"), *(field for order in orders for field in order.stream)],
-    }
-
-
-def _follow(rule: Any, *orders: Any) -> Any:
-    """Keep orders of a rule's blocks; return the kernel that notes a block in all of them."""
-    touch = reduce(_both, [order.touch for order in orders])
-
-    def changed(view, plane, block, parameters):
-        touch(view, block)
-
-    for event in ("opened", "closed", "scattered", "collected", "erased"):
-        rule.on(event)(changed)
-
-    @rule.on("recycled")
-    def freed(view, plane, block, parameters):
-        last = view.stream_memory[plane * view.params[0].streams]
-        last.freed += 1
-        view.block_memory[block].freed = last.freed
-        touch(view, block)
-
-    @rule.on("attached")
-    def attached(view, plane, block, parameters):
-        for other in blocks_of(view, plane):
-            touch(view, other)
-
-    return touch
+_next_to_open, _note_free, _least_worn_closed = _LEAST_WORN.first, _LEAST_WORN.touch, _CLOSED.first
 
 
 @allocation_policy("first_freed", source="folklore")
@@ -114,17 +73,27 @@ def first_freed(view, plane, stream, parameters):
 @allocation_policy(
     "least_worn",
     source="dynamic wear levelling: Gal and Toledo, ACM Computing Surveys 37(2), 2005, section 3",
-    **_records(_LEAST_WORN),
+    block=[("freed", "i8"), *_LEAST_WORN.block],
+    stream=[("freed", "i8"), *_LEAST_WORN.stream],
 )
 def least_worn(view, plane, stream, parameters):
     """Open the free block that was erased least, of equals the one that was freed first.
 
     Blocks that hold cold data are never free and keep their few erases: they are for static wear levelling.
     """
-    return _least_worn(view, plane)
+    return _next_to_open(view, plane)
 
 
-_follow(least_worn, _LEAST_WORN)
+follow(least_worn, _LEAST_WORN.touch, "erased")
+
+
+@least_worn.on("recycled")
+def freed(view, plane, block, parameters):
+    """Note that the block has joined the pool last."""
+    last = view.stream_memory[plane * view.params[0].streams]
+    last.freed += 1
+    view.block_memory[block].freed = last.freed
+    _note_free(view, block)
 
 
 @kernel
@@ -140,7 +109,7 @@ _most_worn_of_all = _WORN.first
     "wear_threshold",
     source="static wear levelling of MQSim (Tavakkol et al., FAST 2018; GC_and_WL_Unit_Base.cpp)",
     parameters={"threshold": (100, 1)},
-    **_records(_CLOSED, _WORN),
+    **fields_of(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
     """Empty the least worn closed block of a plane once another one was erased `threshold` times more."""
@@ -149,14 +118,14 @@ def wear_threshold(view, plane, parameters):
     return closed if closed >= 0 and erases_of(view, most) - erases_of(view, closed) >= limit else -1
 
 
-_follow(wear_threshold, _CLOSED, _WORN)
+follow(wear_threshold, both(_CLOSED.touch, _WORN.touch), "erased")
 
 
 @levelling_policy(
     "progressive",
     source="PWL (Chen et al., DATE 2015); written from the abstract, the schedule is ours",
     parameters={"endurance": (3000, 1), "share": (0.1, 0.0, 1.0), "least": (2, 1)},
-    **_records(_MOST_WORN, _CLOSED),
+    **fields_of(_CLOSED),
 )
 def progressive(view, plane, parameters):
     """Empty the least worn block once a free block was erased so much more that it may wear out first.
@@ -164,7 +133,7 @@ def progressive(view, plane, parameters):
     The difference allowed is `share` of the erases that the free block has left of `endurance`, and at least
     `least`: early in the life of a device nothing moves.
     """
-    worn, cold = _most_worn(view, plane), _least_worn_closed(view, plane)
+    worn, cold = most_worn_free(view, plane), _least_worn_closed(view, plane)
     if worn < 0 or cold < 0:
         return -1
     erases, sub_blocks = erases_of(view, worn), view.params[0].sub_blocks
@@ -172,14 +141,14 @@ def progressive(view, plane, parameters):
     return cold if erases - erases_of(view, cold) > max(left, parameters.least * sub_blocks) else -1
 
 
-_follow(progressive, _MOST_WORN, _CLOSED)
+follow(progressive, _CLOSED.touch, "erased")
 
 
 @levelling_policy(
     "rejuvenator",
     source="Rejuvenator (Murugan and Du, MSST 2011); written from the abstract and descriptions of it",
     parameters={"tau": (16, 1)},
-    **_records(_LEAST_WORN, _CLOSED),
+    **fields_of(_CLOSED),
 )
 def rejuvenator(view, plane, parameters):
     """Empty the least worn block once all free blocks are worn ones.
@@ -188,14 +157,14 @@ def rejuvenator(view, plane, parameters):
     them is free, cold data of that one move to a worn block. Rejuvenator also sends hot data to the less worn
     half: name the allocation `least_worn` beside it. Here `tau` stays as it is.
     """
-    free, closed = _least_worn(view, plane), _least_worn_closed(view, plane)
+    free, closed = least_worn_free(view, plane), _least_worn_closed(view, plane)
     if free < 0 or closed < 0:
         return -1
     spread = erases_of(view, free) - erases_of(view, closed)
     return closed if 2 * spread >= parameters.tau * view.params[0].sub_blocks else -1
 
 
-_follow(rejuvenator, _LEAST_WORN, _CLOSED)
+follow(rejuvenator, _CLOSED.touch, "erased")
 
 
 @levelling_policy(
@@ -259,8 +228,8 @@ _FEWEST = _by("fewest", _is_hot, erases_of)
 _LARGEST = _by("largest", _is_hot, _erases_negated)
 _coldest, _warmed, _spared = _COLDEST.first, _WARMED.first, _SPARED.first
 _fewest, _largest = _FEWEST.first, _LARGEST.first
-_POOLS = (_MOST_WORN, _COLDEST, _WARMED, _SPARED, _FEWEST, _LARGEST)
-_OF_POOLS = _records(*_POOLS)
+_POOLS = (_COLDEST, _WARMED, _SPARED, _FEWEST, _LARGEST)
+_OF_POOLS = fields_of(*_POOLS)
 
 
 @levelling_policy(
@@ -281,14 +250,15 @@ def dual_pool(view, plane, parameters):
     3. And the least worn block of the hot pool goes to the cold one if some block of the hot pool was erased
        more than `2 * threshold` times more (hot-pool adjustment).
     """
-    worn, cold = _most_worn(view, plane), _coldest(view, plane)
+    worn, cold = most_worn_free(view, plane), _coldest(view, plane)
     if worn < 0 or cold < 0:
         return -1
     limit = parameters.threshold * view.params[0].sub_blocks
     return cold if erases_of(view, worn) - erases_of(view, cold) > limit else -1
 
 
-_note_in_pools = _follow(dual_pool, *_POOLS)
+_note_in_pools = reduce(both, [order.touch for order in _POOLS])
+follow(dual_pool, _note_in_pools)
 
 
 @kernel

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,21 +41,17 @@ class Group(NamedTuple):
     life: float  # bound of its pages' lives, host pages; infinite for the coldest group
 
 
-class Configuration(NamedTuple):
-    """Categories merged into groups."""
+def best_configuration(
+    log: Log, hot: HotGroup, room: Room, most_groups: int
+) -> tuple[float, tuple[int, ...]] | None:
+    """Return the merger of neighbours with least write amplification; `None` if none is possible.
 
-    ends: tuple[int, ...]  # number of the last category of each group, from 0
-    amplification: float  # predicted write amplification
-
-
-def best_configuration(log: Log, hot: HotGroup, room: Room, most_groups: int) -> Configuration | None:
-    """Return the merger of neighbours with least write amplification; `None` if none is possible."""
-    counts, best = count(log), None
-    for ends in _mergers(most_groups):
-        found = amplification_of(groups_of(ends, counts), hot, room)
-        if found < (best.amplification if best else math.inf):
-            best = Configuration(ends, found)
-    return best
+    Returns:
+        The write amplification, and the number of the last category of each group, from 0.
+    """
+    ends = _mergers(most_groups)
+    found = min(((amplification_of(groups_of(e, log), hot, room), e) for e in ends), key=itemgetter(0))
+    return found if found[0] < math.inf else None
 
 
 def _mergers(most_groups: int) -> Iterator[tuple[int, ...]]:
@@ -64,35 +61,14 @@ def _mergers(most_groups: int) -> Iterator[tuple[int, ...]]:
             yield (*ends, CATEGORIES - 1)
 
 
-class Counts(NamedTuple):
-    """A log, counted: `counts[k]` is about the categories below `k`."""
-
-    predicted: list[int]  # pages predicted to be of these categories, shape (11,)
-    outlived: list[list[int]]  # of them, those that live longer than each category's bound, shape (10, 11)
-    lives: list[float]  # bound of each category, shape (10,), infinite for the last, host pages
-
-
-def count(log: Log) -> Counts:
-    """Return a log counted, so that groups are looked at without going through all pages each time."""
-
-    def below(chosen: np.ndarray) -> list[int]:
-        found = np.bincount(log.predicted[chosen], minlength=CATEGORIES)
-        return [0, *np.cumsum(found).tolist()]
-
-    lives = [*map(float, log.bounds), math.inf]
-    return Counts(
-        below(np.ones(len(log.predicted), bool)), [below(log.intervals > life) for life in lives], lives
-    )
-
-
-def groups_of(ends: tuple[int, ...], counts: Counts) -> list[Group]:
+def groups_of(ends: tuple[int, ...], log: Log) -> list[Group]:
     """Return the groups of a merger, warm to cold."""
-    groups = []
+    groups, pages = [], log.pages
     for before, end in pairwise((-1, *ends)):
-        inside = counts.predicted[end + 1] - counts.predicted[before + 1]
-        outlived = counts.outlived[end][end + 1] - counts.outlived[end][before + 1]
-        share = inside / counts.predicted[-1]
-        groups.append(Group(share, outlived / inside if inside else 0.0, counts.lives[end]))
+        inside = pages[before + 1 : end + 1]
+        count, outlived = int(inside.sum()), int(inside[:, end + 1 :].sum())
+        life = math.inf if end == CATEGORIES - 1 else float(log.bounds[end])
+        groups.append(Group(count / len(log.intervals), outlived / count if count else 0.0, life))
     return groups
 
 
@@ -160,16 +136,13 @@ def targets_of(ends: tuple[int, ...], log: Log) -> list[int]:
         ends: number of the last category of each group, from 0.
         log: what the classifier is like.
     """
-    lives = [math.inf if end == CATEGORIES - 1 else float(log.bounds[end]) for end in ends]
-    targets = []
+    lives = np.append(log.bounds[[*ends[:-1]]].astype(float), np.inf)
+    targets = [0] * CATEGORIES
     for category in range(CATEGORIES):
-        own = sum(category > end for end in ends)
-        outlived = log.intervals[(log.predicted == category) & (log.intervals >= lives[own])]
-        if len(outlived) == 0:
-            targets.append(0)
-            continue
-        left = float(np.mean(outlived)) - lives[own]
-        targets.append(1 + sum(life < left for life in lives))
+        life = lives[np.searchsorted(ends, category)]
+        outlived = log.intervals[(log.predicted == category) & (log.intervals >= life)]
+        if len(outlived):
+            targets[category] = 1 + int(np.sum(lives < float(np.mean(outlived)) - life))
     return targets
 
 
@@ -282,10 +255,7 @@ def _train(view: Any, clock: int) -> None:
         network, log = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed)
         memory.trained += 1
         memory.accuracy = log.accuracy
-        memory.means[:], memory.scales[:] = network.mean, network.scale
-        for layer in range(3):
-            getattr(memory, f"weights_{layer + 1}")[:] = network.weights[2 * layer]
-            getattr(memory, f"biases_{layer + 1}")[:] = network.weights[2 * layer + 1]
+        memory.means[:], memory.scales[:], memory.weights[:] = network
         _configure(view, log)
     memory.host_pages, memory.hot_pages, memory.hot_victims, memory.hot_valid = 0, 0, 0, 0
 
@@ -299,14 +269,13 @@ def _configure(view: Any, log: Log) -> None:
     if found is None:
         _unconfigure(memory, GROUPS_BY_MOVES)
         return
-    memory.configured, memory.top = 1, len(found.ends)
-    memory.predicted = found.amplification
-    memory.group[1:] = [1 + sum(category > end for end in found.ends) for category in range(CATEGORIES)]
-    memory.target[1:] = targets_of(found.ends, log)
+    memory.predicted, ends = found
+    memory.configured, memory.top = 1, len(ends)
+    memory.group[1:] = np.searchsorted(ends, np.arange(CATEGORIES)) + 1
+    memory.target[1:] = targets_of(ends, log)
     memory.life[:] = NEVER
     memory.life[HOT] = int(memory.mu)
-    for number, end in enumerate(found.ends[:-1]):
-        memory.life[1 + number] = int(log.bounds[end])
+    memory.life[1 : len(ends)] = log.bounds[[*ends[:-1]]]
 
 
 def _hot_group(view: Any) -> HotGroup:

@@ -11,6 +11,9 @@ STREAMS = 8
 HOT, FIRST, COLDEST, FROZEN = 0, 1, 6, 7
 #: The classifier: its inputs, the width of its two hidden layers, its outputs.
 FEATURES, HIDDEN, CATEGORIES = 6, 32, 10
+#: Inputs and outputs of its layers, and all their weights and biases.
+LAYERS = ((FEATURES, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, CATEGORIES))
+WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in LAYERS)
 #: Samples of which the classifier is trained, at most.
 SAMPLES = 8192
 #: Of the byte that holds the interval of a page; so is that of a page that was never written.
@@ -68,12 +71,7 @@ MEMORY: list[Any] = [
     ("accuracy", "f8"),
     ("means", "f4", (FEATURES,)),
     ("scales", "f4", (FEATURES,)),
-    ("weights_1", "f4", (FEATURES, HIDDEN)),
-    ("biases_1", "f4", (HIDDEN,)),
-    ("weights_2", "f4", (HIDDEN, HIDDEN)),
-    ("biases_2", "f4", (HIDDEN,)),
-    ("weights_3", "f4", (HIDDEN, CATEGORIES)),
-    ("biases_3", "f4", (CATEGORIES,)),
+    ("weights", "f4", (WEIGHTS,)),  # of the layers in order, each from input to output, and its biases
     # Room for its sums, 0 between two calls: compiled rules can make no arrays.
     ("inputs", "f4", (FEATURES,)),
     ("hidden", "f4", (2, HIDDEN)),
@@ -145,11 +143,11 @@ def category_of(view, lpn, interval):
     read_features(view, lpn, interval, memory.inputs)
     for k in range(FEATURES):
         memory.inputs[k] = (memory.inputs[k] - memory.means[k]) * memory.scales[k]
-    _layer(memory.inputs, memory.weights_1, memory.biases_1, memory.hidden[0])
+    first = _layer(memory.inputs, memory.weights, 0, memory.hidden[0])
     _rectify(memory.hidden[0])
-    _layer(memory.hidden[0], memory.weights_2, memory.biases_2, memory.hidden[1])
+    first = _layer(memory.hidden[0], memory.weights, first, memory.hidden[1])
     _rectify(memory.hidden[1])
-    _layer(memory.hidden[1], memory.weights_3, memory.biases_3, memory.outputs)
+    _layer(memory.hidden[1], memory.weights, first, memory.outputs)
     best = 0
     for j in range(1, CATEGORIES):
         if memory.outputs[j] > memory.outputs[best]:
@@ -161,12 +159,16 @@ def category_of(view, lpn, interval):
 
 
 @kernel
-def _layer(inputs, weights, biases, outputs):
-    for j in range(len(outputs)):
-        outputs[j] = biases[j]
+def _layer(inputs, weights, first, outputs):
+    """Compute a layer whose weights begin at the first one; return where those of the next one do."""
+    width = len(outputs)
+    biases = first + len(inputs) * width
+    for j in range(width):
+        outputs[j] = weights[biases + j]
     for i in range(len(inputs)):
-        for j in range(len(outputs)):
-            outputs[j] += inputs[i] * weights[i, j]
+        for j in range(width):
+            outputs[j] += inputs[i] * weights[first + i * width + j]
+    return biases + width
 
 
 @kernel
@@ -185,20 +187,18 @@ LEAST_BATCHES, LEARNING_RATE = 600, 1e-2
 #: Of Adam.
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
-_SHAPES = ((FEATURES, HIDDEN), (HIDDEN,), (HIDDEN, HIDDEN), (HIDDEN,), (HIDDEN, CATEGORIES), (CATEGORIES,))
-
 
 class Network(NamedTuple):
     """What the classifier computes with, float32."""
 
     mean: np.ndarray  # of each feature, shape (6,)
     scale: np.ndarray  # one over the deviation of each feature, shape (6,)
-    #: Of the layers in order, each followed by its biases; `[i, j]` is from input `i` to output `j`.
-    weights: list[np.ndarray]
+    weights: np.ndarray  # of all layers, as the records keep them, shape (WEIGHTS,)
 
     def predict(self, features: np.ndarray) -> np.ndarray:
         """Return the category of each row of features (rows, 6), from 0, shape (rows,)."""
-        return np.argmax(_forward(self.weights, (features - self.mean) * self.scale)[-1], axis=1)
+        parts = _parts_of(self.weights)
+        return np.argmax(_forward(parts, (features - self.mean) * self.scale)[-1], axis=1)
 
 
 class Log(NamedTuple):
@@ -209,9 +209,16 @@ class Log(NamedTuple):
     bounds: np.ndarray  # the largest life of each category but the last, shape (9,), host pages
 
     @property
+    def pages(self) -> np.ndarray:
+        """How many pages are of each category, by the predicted and the true one, shape (10, 10)."""
+        true = categories_of(self.intervals, self.bounds)
+        counts = np.bincount(self.predicted * CATEGORIES + true, minlength=CATEGORIES**2)
+        return counts.reshape(CATEGORIES, CATEGORIES)
+
+    @property
     def accuracy(self) -> float:
-        """Return the share of the pages whose category is predicted."""
-        return float(np.mean(self.predicted == categories_of(self.intervals, self.bounds)))
+        """The share of the pages whose category is predicted."""
+        return float(np.trace(self.pages) / len(self.intervals))
 
 
 def categories_of(intervals: np.ndarray, bounds: np.ndarray) -> np.ndarray:
@@ -249,14 +256,25 @@ def train(features: np.ndarray, intervals: np.ndarray, seed: tuple[int, ...]) ->
     return network, Log(network.predict(features[held]), intervals[held], bounds)
 
 
-def _first_weights(rng: np.random.Generator) -> list[np.ndarray]:
+def _first_weights(rng: np.random.Generator) -> np.ndarray:
     """Draw weights as for layers with ReLU (He et al.); biases are 0."""
-    return [
-        (rng.standard_normal(shape) * np.sqrt(2 / shape[0]) if len(shape) == 2 else np.zeros(shape)).astype(
-            np.float32
-        )
-        for shape in _SHAPES
+    parts = [
+        part
+        for inputs, outputs in LAYERS
+        for part in (rng.standard_normal((inputs, outputs)) * np.sqrt(2 / inputs), np.zeros(outputs))
     ]
+    return _joined(parts).astype(np.float32)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _parts_of(weights: np.ndarray) -> list[np.ndarray]:
+    """Return the weights and the biases of each layer, in order, as views."""
+    shapes = [shape for inputs, outputs in LAYERS for shape in ((inputs, outputs), (outputs,))]
+    ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+    return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]
 
 
 def _forward(
@@ -292,15 +310,10 @@ def _gradients(
     return found
 
 
-def _fit(
-    weights: list[np.ndarray], inputs: np.ndarray, classes: np.ndarray, rng: np.random.Generator
-) -> None:
+def _fit(weights: np.ndarray, inputs: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> None:
     """Change the weights in place, by Adam with weight decay."""
-    # All weights in one array, of which the layers are parts: a step is a few operations, not dozens.
-    flat = np.concatenate([part.ravel() for part in weights])
-    ends = np.cumsum([part.size for part in weights])[:-1]
-    parts = [part.reshape(shape) for part, shape in zip(np.split(flat, ends), _SHAPES, strict=True)]
-    first, second = np.zeros_like(flat), np.zeros_like(flat)
+    parts = _parts_of(weights)
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
     batches = -(-len(classes) // BATCH)
     step = 0
     for _ in range(max(EPOCHS, -(-LEAST_BATCHES // batches))):
@@ -311,11 +324,9 @@ def _fit(
             rows = order[start : start + BATCH]
             masks = kept[:, start : start + BATCH] * np.float32(1 / (1 - DROPOUT))
             found = _gradients(parts, inputs[rows], classes[rows], (masks[0], masks[1]))
-            gradient = np.concatenate([part.ravel() for part in found]) + np.float32(WEIGHT_DECAY) * flat
+            gradient = _joined(found) + np.float32(WEIGHT_DECAY) * weights
             first += np.float32(1 - BETA_1) * (gradient - first)
             second += np.float32(1 - BETA_2) * (gradient * gradient - second)
             rate = LEARNING_RATE / (1 - BETA_1**step)
             root = np.sqrt(second / np.float32(1 - BETA_2**step)) + np.float32(EPSILON)
-            flat -= np.float32(rate) * first / root
-    for part, found_part in zip(weights, parts, strict=True):
-        part[:] = found_part
+            weights -= np.float32(rate) * first / root

@@ -5,23 +5,10 @@ from typing import Any
 import numpy as np
 
 from ssdgym.baselines.midas.model import Configuration, Measured, Model, search
-from ssdgym.baselines.midas.records import TAIL, Intervals, corrected, unit_of
+from ssdgym.baselines.midas.records import TAIL, Intervals, append, corrected, unit_of
 
 #: Status of a block that rules may collect, as the engine keeps it.
 _INDEXED = 2
-
-
-def own_part(view: Any) -> Any:
-    """Return a view whose arrays have no more records than the device: in a batch they may be longer."""
-    params = view.params[0]
-    planes, blocks = int(params.planes), int(params.planes) * int(params.blocks)
-    return view._replace(
-        plane=view.plane[:planes],
-        block=view.block[:blocks],
-        page_memory=view.page_memory[: int(params.logical_pages)],
-        block_memory=view.block_memory[:blocks],
-        stream_memory=view.stream_memory[: planes * len(view.memory[0].limit)],
-    )
 
 
 def begin(view: Any, tail: int) -> None:
@@ -33,10 +20,6 @@ def begin(view: Any, tail: int) -> None:
     view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
     view.stream_memory.target = 2  # of rounds that are under way
     view.block_memory.listed = closed
-    order = np.lexsort((np.arange(len(blocks)), blocks.closed_at))
-    order = order[closed[order]]
-    view.block_memory.serial[order] = np.arange(1, len(order) + 1)
-    memory.serial = len(order)
     _link(view)
 
 
@@ -61,7 +44,7 @@ def change(view: Any, sizes: tuple[int, ...]) -> None:
 
 
 def fold(view: Any, first: int, tail: int) -> None:
-    """Make one group of a group and all behind it, with a tail; of G1, no configuration is left."""
+    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + tail
@@ -76,20 +59,13 @@ def _planes_of(view: Any) -> np.ndarray:
 
 def _link(view: Any) -> None:
     """Make the lists of all groups: the blocks that are listed, oldest first."""
-    records, groups = view.block_memory, view.stream_memory
-    streams = len(view.memory[0].limit)
-    listed = np.flatnonzero(records.listed)
-    key = _planes_of(view)[listed] * streams + records.group[listed]
-    order = listed[np.lexsort((records.serial[listed], key))]
-    key = np.sort(key)
-    starts = np.append(True, key[1:] != key[:-1])[: len(key)]
-    ends = np.append(starts[1:], True)[: len(key)]
-    records.previous[order] = np.where(starts, -1, np.roll(order, 1))
-    records.next[order] = np.where(ends, -1, np.roll(order, -1))
+    records, groups, streams = view.block_memory, view.stream_memory, len(view.memory[0].limit)
     groups.oldest, groups.newest, groups.sealed = -1, -1, 0
-    groups.oldest[key[starts]] = order[starts]
-    groups.newest[key[ends]] = order[ends]
-    groups.sealed = np.bincount(key, minlength=len(groups))
+    numbers = _planes_of(view) * streams + records.group
+    for block in np.argsort(records.serial, kind="stable"):
+        if records.listed[block]:
+            append.py_func(records, groups[numbers[block]], block)
+            groups[numbers[block]].sealed += 1
 
 
 #: What the next period does: begin, begin the first epoch, note what has been moved, end the epoch.
@@ -116,7 +92,6 @@ LONGEST = 1 << 30
 
 def period(view: Any, parameters: Any) -> int:
     """Do what is due, and return after how many host pages there is more to do."""
-    view = own_part(view)
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.stage == BEGIN:
         _begin(view, clock)

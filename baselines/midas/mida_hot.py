@@ -1,7 +1,8 @@
 """MiDA behind the hot filter of MiDAS: pages that are overwritten soon, again and again, have a stream."""
 
-from ssdgym.baselines.midas.records import FULL, HOST, HOT, heat_after_move, heat_after_overwrite, next_tau
-from ssdgym.policy import kernel, placement_policy
+from ssdgym.baselines.midas import hot_filter
+from ssdgym.baselines.midas.hot_filter import FULL, HOST, HOT
+from ssdgym.policy import placement_policy
 
 _LAST = 4
 
@@ -11,8 +12,8 @@ _LAST = 4
     source="Oh et al., MiDAS, FAST 2024: its hot filter, before MiDA (Park et al., APSys 2021)",
     streams=5,
     relocation_streams=4,
-    page=[("counter", "u1")],
-    memory=[("tau", "f8"), ("ignored", "i8"), ("overwrites", "i8"), ("ages", "i8"), ("victims", "i8")],
+    page=hot_filter.PAGE,
+    memory=hot_filter.MEMORY,
 )
 def mida_hot(view, plane, lpn, source, parameters):
     """Put hot pages of the host into stream 0, its others into stream 1, survivors into the next stream.
@@ -34,81 +35,39 @@ def mida_hot(view, plane, lpn, source, parameters):
     if source >= 0:
         return min(view.block[source // view.params[0].pages_per_block].stream + 1, _LAST)
     page = view.logical[lpn].ppn
-    return HOT if _counter_after(view, lpn, page, view.control[0].clock) == FULL else HOST
-
-
-@kernel
-def _is_asleep(view):
-    """Return whether events are still ignored."""
-    return view.memory[0].ignored < view.params[0].logical_pages
-
-
-@kernel
-def _tau(view):
-    """Return the age up to which a block counts as young."""
-    tau = view.memory[0].tau
-    return tau if tau > 0.0 else float(view.params[0].logical_pages)
-
-
-@kernel
-def _counter_after(view, lpn, page, clock):
-    """Return a page's counter after the host overwrites it where `page` holds it, -1 for none."""
-    counter = int(view.page_memory[lpn].counter)
-    if page < 0 or _is_asleep(view):
-        return counter
-    pages_per_block = view.params[0].pages_per_block
-    record = view.block[page // pages_per_block]
-    age = clock - record.closed_at if record.written == pages_per_block else 0
-    return heat_after_overwrite(counter, record.stream, age, _tau(view))
-
-
-@kernel
-def _end_window(view):
-    """Adapt `tau` if the window is over."""
-    memory, tau = view.memory[0], _tau(view)
-    if memory.overwrites < tau or memory.victims == 0:
-        return
-    memory.tau = next_tau(tau, memory.ages / memory.victims)
-    memory.overwrites = memory.ages = memory.victims = 0
+    heat = view.page_memory[lpn].heat
+    if page >= 0:
+        group = view.block[page // view.params[0].pages_per_block].stream
+        heat = hot_filter.heat_after(view, lpn, page, group, view.control[0].clock)
+    return HOT if heat == FULL else HOST
 
 
 @mida_hot.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the overwrite."""
-    if old_page < 0:
-        return
-    memory = view.memory[0]
-    if _is_asleep(view):
-        memory.ignored += 1
-        return
-    view.page_memory[lpn].counter = _counter_after(view, lpn, old_page, view.control[0].clock - 1)
-    memory.overwrites += 1
-    _end_window(view)
+    if old_page >= 0:
+        stream = view.block[old_page // view.params[0].pages_per_block].stream
+        hot_filter.note_overwrite(view, lpn, old_page, stream)
+        if hot_filter.window_is_over(view):
+            hot_filter.begin_window(view)
 
 
 @mida_hot.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
     """Count the relocation."""
-    stream = view.block[old_page // view.params[0].pages_per_block].stream
-    if stream > HOST:
-        return
-    if _is_asleep(view):
-        view.memory[0].ignored += 1
-        return
-    view.page_memory[lpn].counter = heat_after_move(view.page_memory[lpn].counter, stream)
+    hot_filter.note_move(view, lpn, view.block[old_page // view.params[0].pages_per_block].stream)
 
 
 @mida_hot.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page."""
-    view.page_memory[lpn].counter = 0
+    view.page_memory[lpn].heat = 0
 
 
 @mida_hot.on("collected")
 def collected(view, plane, block, parameters):
     """Count the age of a block of stream 0."""
-    record = view.block[block]
-    if record.stream == HOT and not _is_asleep(view):
-        view.memory[0].ages += view.control[0].clock - record.closed_at
-        view.memory[0].victims += 1
-        _end_window(view)
+    if view.block[block].stream == HOT and not hot_filter.is_asleep(view):
+        hot_filter.note_victim(view, block)
+        if hot_filter.window_is_over(view):
+            hot_filter.begin_window(view)

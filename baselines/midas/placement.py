@@ -1,12 +1,11 @@
 """MiDAS: pages go through a chain of groups whose sizes a model chooses, hot ones past it."""
 
+from ssdgym.baselines.midas import hot_filter
 from ssdgym.baselines.midas.epochs import period
+from ssdgym.baselines.midas.hot_filter import FULL, HOST, HOT
 from ssdgym.baselines.midas.records import (
     BINS,
     BLOCK,
-    FULL,
-    HOST,
-    HOT,
     MEMORY,
     PAGE,
     STREAM,
@@ -15,9 +14,6 @@ from ssdgym.baselines.midas.records import (
     delist,
     enlist,
     fold,
-    heat_after_move,
-    heat_after_overwrite,
-    next_tau,
 )
 from ssdgym.policy import kernel, placement_policy, policy_alias, stream_to_fill
 
@@ -49,8 +45,8 @@ def midas(view, plane, lpn, source, parameters):
         return target if target < top else stream_to_fill(view, plane, top, STREAMS)
     ppn = view.logical[lpn].ppn
     heat = view.page_memory[lpn].heat
-    if ppn >= 0 and view.memory[0].ignored >= view.params[0].logical_pages:
-        heat = _heat_after(view, lpn, ppn, view.control[0].clock)
+    if ppn >= 0:
+        heat = hot_filter.heat_after(view, lpn, ppn, _group_of(view, ppn), view.control[0].clock)
     return HOT if heat == FULL else HOST
 
 
@@ -59,30 +55,21 @@ midas.on("period")(period)
 
 
 @kernel
-def _heat_after(view, lpn, ppn, clock):
-    """Return the counter of a page once its copy at `ppn` is overwritten."""
-    pages = view.params[0].pages_per_block
-    block = view.block[ppn // pages]
-    age = clock - block.closed_at if block.written == pages else 0
-    group = view.block_memory[ppn // pages].group
-    return heat_after_overwrite(view.page_memory[lpn].heat, group, age, view.memory[0].tau)
+def _group_of(view, page):
+    return view.block_memory[page // view.params[0].pages_per_block].group
 
 
 @midas.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Let the hot filter see the page, and time it."""
-    memory, params = view.memory[0], view.params[0]
-    clock = view.control[0].clock
+    memory, clock = view.memory[0], view.control[0].clock
     view.stream_memory[plane * STREAMS].victims = 0
-    if memory.ignored >= params.logical_pages:
+    if not hot_filter.is_asleep(view):
         memory.host_pages += 1
-        memory.hot_pages += view.block_memory[page // params.pages_per_block].group == HOT
-        if old_page >= 0:
-            view.page_memory[lpn].heat = _heat_after(view, lpn, old_page, clock - 1)
-            memory.overwrites += 1
-            _end_window(view)
-    elif old_page >= 0:
-        memory.ignored += 1
+        memory.hot_pages += _group_of(view, page) == HOT
+    if old_page >= 0:
+        hot_filter.note_overwrite(view, lpn, old_page, _group_of(view, old_page))
+        _end_window(view)
     if memory.unit > 0:
         _time(view, lpn, clock)
         now = clock - memory.epoch_start
@@ -103,38 +90,29 @@ def _time(view, lpn, clock):
 
 @kernel
 def _end_window(view):
-    """Begin a window of the hot filter after `tau` overwrites, and a victim of the hot group."""
-    memory, params = view.memory[0], view.params[0]
-    if memory.overwrites < memory.tau or memory.hot_victims == 0:
+    """Begin a window of the hot filter if one is over, and note what was seen of the hot group."""
+    memory = view.memory[0]
+    if not hot_filter.window_is_over(view):
         return
     if memory.hot_pages > 0:
         blocks = 0
-        for plane in range(params.planes):
+        for plane in range(view.params[0].planes):
             blocks += view.stream_memory[plane * STREAMS + HOT].sealed
         k = memory.windows % WINDOWS
         memory.window_traffic[k] = memory.hot_pages / memory.host_pages
         memory.window_valid[k] = memory.hot_valid / memory.hot_victims
         memory.window_blocks[k] = blocks
         memory.windows += 1
-    memory.tau = next_tau(memory.tau, memory.hot_ages / memory.hot_victims)
-    memory.overwrites = memory.host_pages = memory.hot_pages = memory.hot_victims = 0
-    memory.hot_ages = 0.0
+    hot_filter.begin_window(view)
+    memory.host_pages = memory.hot_pages = 0
     memory.hot_valid = 0.0
 
 
 @midas.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
     """Let the hot filter see a page that has outlived its block."""
-    memory, params = view.memory[0], view.params[0]
-    memory.moved += 1
-    group = view.block_memory[old_page // params.pages_per_block].group
-    if group > HOST:
-        return
-    if memory.ignored >= params.logical_pages:
-        record = view.page_memory[lpn]
-        record.heat = heat_after_move(record.heat, group)
-    else:
-        memory.ignored += 1
+    view.memory[0].moved += 1
+    hot_filter.note_move(view, lpn, _group_of(view, old_page))
 
 
 @midas.on("trimmed")
@@ -154,16 +132,13 @@ def opened(view, plane, block, parameters):
 @midas.on("closed")
 def closed(view, plane, block, parameters):
     """Append the block to its group."""
-    view.block_memory[block].group = min(view.block[block].stream, view.memory[0].top)
-    enlist(view, plane, block)
+    enlist(view, block, min(view.block[block].stream, view.memory[0].top))
 
 
 @midas.on("collected")
 def collected(view, plane, block, parameters):
     """Note where the pages of the block go, and whether its group behaves as predicted."""
-    memory, params = view.memory[0], view.params[0]
-    record, state = view.block_memory[block], view.block[block]
-    clock = view.control[0].clock
+    memory, record, state = view.memory[0], view.block_memory[block], view.block[block]
     _pass_on(view, plane)
     if _is_stuck(view, plane, record.group):
         _keep_up(view, plane, memory.last, MOST_VICTIMS)
@@ -174,11 +149,10 @@ def collected(view, plane, block, parameters):
     if moves.collecting == 0:
         moves.target = min(group + 1, memory.top)
     moves.collecting += 1
-    delist(view, plane, block)
-    valid = (state.written - state.invalid) / params.pages_per_block
-    if group == HOT and memory.ignored >= params.logical_pages:
-        memory.hot_victims += 1
-        memory.hot_ages += clock - state.closed_at
+    delist(view, block)
+    valid = (state.written - state.invalid) / view.params[0].pages_per_block
+    if group == HOT and not hot_filter.is_asleep(view):
+        hot_filter.note_victim(view, block)
         memory.hot_valid += valid
         _end_window(view)
     _watch(view, min(group, memory.last), valid)
@@ -207,9 +181,8 @@ def _pass_on(view, plane):
             break
         else:
             block = records.oldest
-            delist(view, plane, block)
-            view.block_memory[block].group = group + 1
-            enlist(view, plane, block)
+            delist(view, block)
+            enlist(view, block, group + 1)
             _watch(view, group, 1.0)
             _keep_up(view, plane, group, 1)
 

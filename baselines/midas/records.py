@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.baselines.midas import hot_filter
 from ssdgym.policy import kernel, list_kernels
 
 #: Write streams: the hot group, G1 .. G9, and four for a tail that begins at G9.
@@ -17,7 +18,7 @@ BINS, WINDOWS = 16, 10
 
 PAGE: list[Any] = [
     ("stamp", "i4"),  # host page of the epoch that wrote it, negative from the second one on; 0 = none
-    ("heat", "u1"),  # counter of the hot filter
+    *hot_filter.PAGE,
 ]
 BLOCK: list[Any] = [
     ("intervals", "i8", (BINS,)),  # the histogram of the device: bins 16 b to 16 b + 15
@@ -42,13 +43,9 @@ MEMORY: list[Any] = [
     ("limit", "i8", (STREAMS,)),
     ("serial", "i8"),  # blocks closed or passed on
     # The hot filter, and what it saw in its last windows.
-    ("tau", "f8"),
-    ("ignored", "i8"),  # events at the start, as many as there are logical pages
-    ("overwrites", "i8"),  # of the present window, as the following
-    ("host_pages", "i8"),
+    *hot_filter.MEMORY,
+    ("host_pages", "i8"),  # of the present window, as the following
     ("hot_pages", "i8"),
-    ("hot_victims", "i8"),
-    ("hot_ages", "f8"),
     ("hot_valid", "f8"),
     ("windows", "i8"),
     ("window_traffic", "f8", (WINDOWS,)),
@@ -80,34 +77,6 @@ MEMORY: list[Any] = [
     ("irregular", "i8"),  # the first half of the chain was, in this epoch
     ("irregular_epochs", "i8"),  # running
 ]
-
-
-#: A page is hot while its counter is at the top.
-FULL = 3
-#: Groups of blocks whose pages are judged: that of hot pages, and that of the other pages of the host.
-HOT, HOST = 0, 1
-
-
-@kernel
-def heat_after_overwrite(heat, group, age, tau):
-    """Return the counter of a page that the host writes again, `age` host pages after its block closed."""
-    if group == HOT or (group == HOST and age <= tau):
-        return min(heat + 1, FULL)
-    return max(heat - 1, 0) if group == HOST else heat
-
-
-@kernel
-def heat_after_move(heat, group):
-    """Return the counter of a page that is still valid when its block, of this group, is collected."""
-    if group == HOT:
-        return max(heat - 2, 0)
-    return max(heat - 1, 0) if group == HOST else heat
-
-
-@kernel
-def next_tau(tau, mean_age):
-    """Return the threshold after a window of `tau` overwrites."""
-    return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 
 def unit_of(pages_per_block: int) -> int:
@@ -170,52 +139,45 @@ def _sums(values: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
 
 
-_append, _remove = list_kernels("oldest", "newest", "next", "previous")
+append, _remove = list_kernels("oldest", "newest", "next", "previous")
 
 
 @kernel
-def enlist(view, plane, block):
-    """Append a closed block to the list of its group, as its newest."""
-    memory, record = view.memory[0], view.block_memory[block]
-    memory.serial += 1
-    record.serial = memory.serial
-    _join(view, plane, block)
+def enlist(view, block, group):
+    """Append a closed block to the list of a group, as its newest."""
+    view.memory[0].serial += 1
+    view.block_memory[block].serial = view.memory[0].serial
+    _join(view, block, group)
 
 
 @kernel
-def _join(view, plane, block):
-    record = view.block_memory[block]
-    group = view.stream_memory[plane * STREAMS + record.group]
-    _append(view.block_memory, group, block)
-    group.sealed += 1
-    record.listed = 1
+def _join(view, block, group):
+    record, records = view.block_memory[block], view.stream_memory[view.block[block].plane * STREAMS + group]
+    record.group, record.listed = group, 1
+    append(view.block_memory, records, block)
+    records.sealed += 1
 
 
 @kernel
-def delist(view, plane, block):
+def delist(view, block):
     """Take a block out of the list of its group, if it is in it."""
     record = view.block_memory[block]
-    if record.listed == 0:
-        return
-    group = view.stream_memory[plane * STREAMS + record.group]
-    _remove(view.block_memory, group, block)
-    group.sealed -= 1
-    record.listed = 0
+    if record.listed != 0:
+        group = view.stream_memory[view.block[block].plane * STREAMS + record.group]
+        _remove(view.block_memory, group, block)
+        group.sealed -= 1
+        record.listed = 0
 
 
 @kernel
 def fold(view, first):
-    """Make one group of a group and all behind it, with a tail; the first one there can be is G1."""
+    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
     memory, params = view.memory[0], view.params[0]
-    first = max(first, 1)
     for block in range(params.planes * params.blocks):
         record = view.block_memory[block]
         if record.listed != 0 and record.group > first:
-            plane = block // params.blocks
-            delist(view, plane, block)
-            record.group = first
-            _join(view, plane, block)
-    memory.last = first
-    memory.top = first + TAIL
+            delist(view, block)
+            _join(view, block, first)
+    memory.last, memory.top = first, first + TAIL
     if first == 1:
         memory.configured = 0

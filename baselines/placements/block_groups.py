@@ -3,31 +3,20 @@
 The table of a plane has the place at which each group begins, and behind the last where it ends; the numbers
 of its blocks, group by group and within one the smallest rank first; and for each group two sets of bits, for
 its blocks that can be written to. Where two groups meet, one of them takes over a block of the other as that
-place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
+place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34.
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.policy import cost_of, kernel, lowest_bit
+from ssdgym.baselines.victims.gsm import exceeds, is_larger, make_rank
+from ssdgym.policy import kernel, lowest_bit
 
-#: Of each block: the rank gain / (moves * copy cost + erase cost), of equals the smaller tie is larger; its
-#: group, and how it can be written: 0 not, WRITABLE, WRITABLE_BEST in its best set.
+#: Of each block: rank, group, and how it can be written: 0 not, WRITABLE, WRITABLE_BEST in its best set.
 RANK = [("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("group", "u1"), ("shown", "u1")]
 #: Of the device: groups of a plane, most blocks of a group, and words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
 WRITABLE, WRITABLE_BEST = 1, 2
 _WORD = 32
-
-
-class Rank(NamedTuple):
-    """The rank of a block; the block is -1 for no rank."""
-
-    gain: Any
-    moves: Any
-    tie: Any
-    block: Any
 
 
 # -- the table of a plane
@@ -91,22 +80,7 @@ def _block_at(view, plane, place):
 def rank_of(view, block):
     """Return the rank of a block."""
     own = view.block_memory[block]
-    return Rank(np.int64(own.rank_gain), np.int64(own.rank_moves), np.int64(own.rank_tie), np.int64(block))
-
-
-@kernel
-def _exceeds(params, a, b):
-    """Return whether rank `a` is above rank `b`, ties left out."""
-    return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
-
-
-@kernel
-def is_larger(params, a, b):
-    """Return whether rank `a` is above `b`; of equals, the one whose best set is chosen first is."""
-    ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
-    if ours != theirs:
-        return ours > theirs
-    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
+    return make_rank(own.rank_gain, own.rank_moves, own.rank_tie, block)
 
 
 # -- blocks that can be written to
@@ -222,7 +196,7 @@ def _stands_above(view, plane, rank, group):
     place, end = begin_of(view, plane, group), begin_of(view, plane, group + 1)
     if place < end and _block_at(view, plane, place) == rank.block:
         place += 1
-    return place < end and _exceeds(view.params[0], rank, rank_of(view, _block_at(view, plane, place)))
+    return place < end and exceeds(view.params[0], rank, rank_of(view, _block_at(view, plane, place)))
 
 
 @kernel

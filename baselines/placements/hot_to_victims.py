@@ -1,18 +1,10 @@
-"""Hot pages of the host go to the sub-blocks that would be erased next, all others to stream 0.
-
-Hotness is that of `hot_cold` (E22 to E25).
-
-* **E27** `hot_to_victims`: a hot host page goes to the block in the pool with the best set (E43) of highest
-  benefit (ties as for the best set of a plane), of those whose best set has unwritten pages, else of all;
-  there to the lowest sub-block of the best set with unwritten pages, else of the block. If no block in the
-  pool has a best set: stream 0.
-"""
+"""Hot pages of the host go to the sub-blocks that would be erased next, all others to stream 0 (E27)."""
 
 from typing import Any
 
+from ssdgym.baselines.orders import both, fields_of
 from ssdgym.baselines.placements import hotness
-from ssdgym.baselines.victims.gsm import BEST_SET, beats, by_benefit, keep_best_sets, renew
-from ssdgym.baselines.victims.gsm import touch as touch_victim
+from ssdgym.baselines.victims.gsm import BEST_SET, beats, by_benefit, keep_best_sets, renew, touch
 from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes
 from ssdgym.policy import (
     MAX_STREAMS,
@@ -38,7 +30,7 @@ def _is_target_before(view, a, b):
 
 
 _targets = block_order("target", _can_be_written, _is_target_before)
-_note_target, _next_target = _targets.touch, _targets.first
+_next_target, _FIELDS = _targets.first, fields_of(by_benefit, _targets)
 
 
 def _controller_bytes(device: Any) -> int:
@@ -53,8 +45,8 @@ def _controller_bytes(device: Any) -> int:
     relocation_streams=1,
     relocated_to=0,
     targets=True,
-    block=[*BEST_SET, *by_benefit.block, *_targets.block],
-    stream=[*by_benefit.stream, *_targets.stream],
+    block=[*BEST_SET, *_FIELDS["block"]],
+    stream=_FIELDS["stream"],
     memory=hotness.MEMORY,
     table=hotness.table_words,
     controller_bytes=_controller_bytes,
@@ -78,10 +70,4 @@ def written(view, plane, lpn, old_page, page, parameters):
     hotness.count_hot(view, 1 if group > 0 else 0)
 
 
-@kernel
-def _touch(view, block):
-    touch_victim(view, block)
-    _note_target(view, block)
-
-
-keep_best_sets(hot_to_victims, _touch)
+keep_best_sets(hot_to_victims, both(touch, _targets.touch))

@@ -3,16 +3,16 @@
 Every block's best set (E43) is kept with it, and looked for again when something has changed there.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ssdgym.baselines.orders import follow
 from ssdgym.baselines.victims.table_bytes import best_set_bytes, tree_bytes
 from ssdgym.policy import (
     INDEXED,
     best_set_from,
     block_order,
-    blocks_of,
     choose_block,
     cost_of,
     first_writable,
@@ -34,21 +34,46 @@ NOTHING = np.uint64(0)
 KEEPING = ("hot_to_victims", "hotness_groups")
 
 
+class Rank(NamedTuple):
+    """The benefit gain / (moves * copy cost + erase cost) of a set; the block is -1 for no set."""
+
+    gain: Any
+    moves: Any
+    tie: Any
+    block: Any
+
+
 @kernel
-def is_better(view, gain, moves, tie, block, best_gain, best_moves, best_tie, best):
-    """Return whether a set of the first block is chosen before one of the other."""
-    params = view.params[0]
-    ours, theirs = gain * cost_of(params, best_moves), best_gain * cost_of(params, moves)
+def make_rank(gain, moves, tie, block):
+    """Return a rank, of integers of one width."""
+    return Rank(np.int64(gain), np.int64(moves), np.int64(tie), np.int64(block))
+
+
+@kernel
+def exceeds(params, a, b):
+    """Return whether rank `a` is above rank `b`, ties left out."""
+    return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
+
+
+@kernel
+def is_larger(params, a, b):
+    """Return whether rank `a` is above `b`; of equals the lower set is, then the lower block."""
+    ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
     if ours != theirs:
         return ours > theirs
-    return tie < best_tie if tie != best_tie else block < best
+    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
+
+
+@kernel
+def _rank_of(view, block):
+    own = view.block_memory[block]
+    return make_rank(own.gain, own.moves, tie_of(own.mask), block)
 
 
 @kernel
 def beats(view, a, b):
     """Return whether the best set of block `a` is chosen before that of `b`."""
-    x, y = view.block_memory[a], view.block_memory[b]
-    return is_better(view, x.gain, x.moves, tie_of(x.mask), a, y.gain, y.moves, tie_of(y.mask), b)
+    return is_larger(view.params[0], _rank_of(view, a), _rank_of(view, b))
 
 
 @kernel
@@ -87,18 +112,17 @@ def choose_set(view, plane, choice, block, mask):
 def by_search(view, plane, parameters, choice):
     """Choose as `gsm` does, with a look at every block that may have the best set."""
     params = view.params[0]
-    best, best_mask, best_gain, best_moves = -1, whole_mask(view), 0, 0
+    best, best_mask = make_rank(0, 0, 0, -1), whole_mask(view)
     block = most_invalid_block(view, plane)
     while block >= 0:
-        if view.block[block].invalid * cost_of(params, best_moves) < best_gain * params.erase_cost:
+        if view.block[block].invalid * cost_of(params, best.moves) < best.gain * params.erase_cost:
             break  # nor can any that follows
         mask, gain, moves = best_set_from(view, block, NOTHING)
-        if best < 0 or is_better(
-            view, gain, moves, tie_of(mask), block, best_gain, best_moves, tie_of(best_mask), best
-        ):
-            best, best_mask, best_gain, best_moves = block, mask, gain, moves
+        found = make_rank(gain, moves, tie_of(mask), block)
+        if best.block < 0 or is_larger(params, found, best):
+            best, best_mask = found, mask
         block = next_by_invalid(view, plane, block)
-    return choose_set(view, plane, choice, best, best_mask)
+    return choose_set(view, plane, choice, best.block, best_mask)
 
 
 def table_bytes(device: Any) -> int:
@@ -134,16 +158,7 @@ def keep_best_sets(rule: Any, touch: Any) -> None:
     def invalidated(view, plane, lpn, old_page, page, parameters):
         touch(view, old_page // view.params[0].pages_per_block)
 
-    def changed(view, plane, block, parameters):
-        touch(view, block)
-
-    for event in ("opened", "closed", "scattered", "collected", "recycled"):
-        rule.on(event)(changed)
-
-    @rule.on("attached")
-    def attached(view, plane, block, parameters):
-        for number in blocks_of(view, plane):
-            touch(view, number)
+    follow(rule, touch)
 
 
 @kernel

@@ -171,13 +171,9 @@ def ippbe(view, plane, parameters, choice):
     pages valid or more together. The text allows that reading, too: it limits "the number of pages that would
     need to be copied".
 
-    The thesis gives neither value nor unit of its threshold; its figures leave about `0.27 < tau <= 0.4`. At
-    two blocks a round at most, 56.4 % fewer rounds (figure 15) need at least 12.8 % fewer erases on that
-    trace; figure 13 has 14.2 % at most. Pages erased less pages moved are the host's, so that 64 pages for
-    each erase saved are moves saved, of which there are 52.2 % at most (figure 12): greedy moves at least
-    64 * 0.128 / 0.522 = 15.7 to 64 * 0.142 / 0.522 = 17.4 of the 64 pages of a victim, 24 to 27 %. Nearly all
-    rounds on that trace erase two such blocks. A threshold of 0.25 or less would have refused many of them.
-    Section 4.5 calls 40 % too much, which `tau = 0.4` refuses.
+    The thesis gives neither value nor unit of its threshold; its figures leave about `0.27 < tau <= 0.4`. The
+    rounds, erases and moves that they have (15, 13, 12) fit each other only if greedy moves 24 to 27 % of a
+    victim, and nearly all rounds erase two. Section 4.5 calls 40 % too much, which `tau = 0.4` refuses.
     """
     params = view.params[0]
     first = _next_unit(view, plane, _NO_UNIT)

@@ -127,22 +127,24 @@ def test_best_set__of_runs__as_by_trying_every_run(
 
 
 @pytest.mark.parametrize(
-    ("plane", "block", "mask", "status"),
+    ("plane", "block", "mask", "status", "unit"),
     [
-        pytest.param(0, 3, 0b1111, OK, id="a whole block"),
-        pytest.param(0, 3, 0b0011, OK, id="a run"),
-        pytest.param(0, 3, 0b0101, ILLEGAL_MASK, id="no run"),
-        pytest.param(0, 3, 0b0000, ILLEGAL_MASK, id="nothing"),
-        pytest.param(0, 3, 0b10000, ILLEGAL_MASK, id="a sub-block too many"),
-        pytest.param(0, 3, 0b1000, NOTHING_TO_GAIN, id="all valid"),
-        pytest.param(1, 3, 0b1111, ILLEGAL_BLOCK, id="of another plane"),
-        pytest.param(0, 4, 0b1111, ILLEGAL_BLOCK, id="not closed"),
-        pytest.param(0, -1, 0b1111, ILLEGAL_BLOCK, id="no block"),
-        pytest.param(1, 999, 0b1111, ILLEGAL_BLOCK, id="past the last block"),
+        pytest.param(0, 3, 0b1111, OK, "sub_block_run", id="a whole block"),
+        pytest.param(0, 3, 0b0011, OK, "sub_block_run", id="a run"),
+        pytest.param(0, 3, 0b0101, ILLEGAL_MASK, "sub_block_run", id="no run"),
+        pytest.param(0, 3, 0b0000, ILLEGAL_MASK, "sub_block_run", id="nothing"),
+        pytest.param(0, 3, 0b10000, ILLEGAL_MASK, "sub_block_run", id="a sub-block too many"),
+        pytest.param(0, 3, 0b1000, NOTHING_TO_GAIN, "sub_block_run", id="all valid"),
+        pytest.param(1, 3, 0b1111, ILLEGAL_BLOCK, "sub_block_run", id="of another plane"),
+        pytest.param(0, 4, 0b1111, ILLEGAL_BLOCK, "sub_block_run", id="not closed"),
+        pytest.param(0, -1, 0b1111, ILLEGAL_BLOCK, "sub_block_run", id="no block"),
+        pytest.param(1, 999, 0b1111, ILLEGAL_BLOCK, "sub_block_run", id="past the last block"),
+        pytest.param(0, 3, 0b0011, ILLEGAL_MASK, "block", id="a run where blocks are erased"),
+        pytest.param(0, 3, 0b1111, OK, "block", id="a block where blocks are erased"),
     ],
 )
-def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None:
-    config = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+def test_check_erase_set(plane: int, block: int, mask: int, status: int, unit: str) -> None:
+    config = device({"sub_blocks_per_block": 4}, erase_unit=unit)
     state = make_state([config], [0], Recording(1, 1))
     state.block[0, 3]["status"], state.block[0, 3]["invalid"] = INDEXED, 3
     state.sub_block[0]["written"][12:16] = 2
@@ -164,13 +166,3 @@ def test_check_erase_set__a_block_leaves_the_pool__with_its_free_pages(written: 
         state.sub_block[0]["invalid"][4 * block : 4 * block + 2] = 1
         pair["block"], pair["mask"] = block, 0b0011
     assert _check_pairs(_view_of(state), 0, pairs, 2) == status
-
-
-def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
-    state = make_state([device({"sub_blocks_per_block": 4})], [0], Recording(1, 1))
-    state.block[0, 3]["status"], state.block[0, 3]["invalid"] = INDEXED, 3
-    state.sub_block[0]["written"][12:16] = 2
-    state.sub_block[0]["invalid"][12:15] = 1
-    dev = _view_of(state)
-    assert _check(dev, 0, 3, np.uint64(0b0011)) == ILLEGAL_MASK
-    assert _check(dev, 0, 3, np.uint64(0b1111)) == OK

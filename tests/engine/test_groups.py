@@ -149,29 +149,13 @@ def test_groups__any_updates__as_the_reference_sorts_them_after_every_one(
     state = grouped(blocks, groups, isolation)
     reference = BlockGroups(range(blocks), groups, group_limit_of(blocks, groups))
     check(state, blocks, groups)
+    assert members(state) == [sorted(group) for group in reference.groups]
     for number, pages in updates:
         block = number % blocks
         change(state, block, pages)
         check(state, blocks, groups)
         reference.reclassify(block, *best_by_definition(state, block))
         assert members(state) == [sorted(group) for group in reference.groups]
-
-
-def test_groups__at_the_start__blocks_are_dealt_in_turn() -> None:
-    assert [len(group) for group in members(grouped(21, 4, "software"))] == [6, 5, 5, 5]
-    assert members(grouped(21, 4, "software"))[1] == [1, 5, 9, 13, 17]
-
-
-def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() -> None:
-    """Algorithm 1 with its cascade: 8 blocks, 3 groups of at most 3."""
-    state = grouped(8, 3, "hardware")
-    for block, full in enumerate(
-        (0, 0, 1, 1, 2, 2, 3, 3)
-    ):  # so many sub-blocks hold nothing but invalid pages
-        change(state, block, [(3, 3 if s < full else 0) for s in range(4)])
-    assert members(state) == [[0, 1], [2, 3, 5], [4, 6, 7]]
-    change(state, 1, [(3, 3)] * 4)
-    assert members(state) == [[0, 3], [2, 4, 5], [1, 6, 7]]
 
 
 @pytest.mark.parametrize(("groups_too", "fault"), [(False, UNSORTED), (True, GROUPS)])

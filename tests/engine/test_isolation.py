@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
-from tests.engine.devices import device, full_device, mixed_requests, writes
+from tests.engine.devices import device, full_device, mixed_requests
 
 
 def sub_blocks(isolation: str, ftl: dict[str, Any] | None = None, **fields: Any) -> DeviceConfig:
@@ -46,34 +45,6 @@ def test_software_isolation__beside_an_erase_no_page_is_valid(isolation: str, pl
         valid = old.reshape(-1, 4)[near & ~erased]
         beside, held = beside + len(valid), held + int(valid.sum())
     assert beside > 20 and (held > 0) == (isolation == "none")
-
-
-def test_software_isolation__neighbours_move_and_stay_written() -> None:
-    """Sub-block 1 is erased: the valid pages of 0, 1 and 2 move, those of 3 stay."""
-    config = device(
-        {"sub_blocks_per_block": 4, "pages_per_block": 16, "channels": 1},
-        {"placement": "single", "gc": {"mode": "per_write", "free_blocks": 13}},
-        erase_unit="sub_block_run",
-        isolation="software",
-        logical_pages=20,
-    )
-    sim = Simulator(config, policy=None)
-    # Block 0 takes pages 0 to 15; then three of its sub-block 1 are overwritten. The write that opens
-    # block 3 is
-    # the first to leave fewer than 13 free blocks.
-    sim.feed(writes([*range(16), 4, 5, 6, *([16, 17, 18, 19] * 8)[:30]]))
-    assert sim.advance() == ERASE_DECISION
-    assert sim.state.sub_block[0, :4]["invalid"].tolist() == [0, 3, 0, 0]
-    assert sim.metrics()["relocated_pages"] == 0
-    sim.apply(0, 0b0010)
-    assert sim.advance() != ERASE_DECISION
-    assert sim.metrics()["relocated_pages"] == 4 + 1 + 4
-    subs = sim.state.sub_block[0, :4]
-    assert subs["written"].tolist() == [4, 0, 4, 4]
-    assert subs["invalid"].tolist() == [4, 0, 4, 0]
-    assert subs["erases"].tolist() == [0, 1, 0, 0]
-    blocks = sim.state.logical[0]["ppn"][:16] // 16
-    assert np.flatnonzero(blocks == 0).tolist() == [12, 13, 14, 15]
 
 
 @pytest.mark.parametrize(("layers", "usable"), [(1, 36), (2, 24), (3, 12)])

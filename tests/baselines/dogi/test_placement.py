@@ -33,7 +33,7 @@ def classify_as(device: Bench, category: int, group: int, target: int) -> None:
     """Put a classifier in force that says the same of all pages; there are three groups."""
     memory = device.memory.memory[0]
     memory.configured, memory.top = 1, 3
-    memory.biases_3[category - 1] = 1
+    memory.weights[category - 1 - 10] = 1  # the last ten are the biases of the outputs
     memory.group[category], memory.target[category] = group, target
 
 
@@ -167,8 +167,7 @@ def test_classifier__in_the_engine__as_in_numpy() -> None:
     memory, rng = device.memory.memory[0], np.random.default_rng(4)
     memory.configured, memory.top = 1, 6
     memory.scales[:] = [0.1, 0.1, 0.01, 0.01, 1, 0.05]
-    for name in ("weights_1", "biases_1", "weights_2", "biases_2", "weights_3", "biases_3"):
-        memory[name][...] = rng.standard_normal(memory[name].shape)
+    memory.weights[:] = rng.standard_normal(len(memory.weights))
     memory.due[:] = 10**6
     pages = [int(lpn) for lpn in rng.permutation(20)]
     expected, found = [], []
@@ -179,9 +178,11 @@ def test_classifier__in_the_engine__as_in_numpy() -> None:
         count = int(windows).bit_count()
         features = [lpn, memory.previous, interval + age, windows, count, device.clock]
         values = np.array(features) * memory.scales
-        for layer in (1, 2, 3):
-            values = np.maximum(values, 0) if layer > 1 else values
-            values = values @ memory[f"weights_{layer}"] + memory[f"biases_{layer}"]
+        rest = memory.weights
+        for width in (32, 32, 10):
+            weights, biases, rest = np.split(rest, [len(values) * width, (len(values) + 1) * width])
+            values = values @ weights.reshape(-1, width) + biases
+            values = np.maximum(values, 0) if len(rest) else values
         expected.append(int(np.argmax(values)) + 1)
         device.write(lpn)
         found.append(int(page(device, lpn).category))

@@ -18,7 +18,7 @@ BLOCKS, PAGES, LOGICAL = 32, 4, 40
 def view_of(sim: Simulator) -> Any:
     rule = placement_of(sim.device)
     assert rule is not None
-    return groups.own_part(view_arrays(sim.arrays, 0, rule.memory, "place"))
+    return view_arrays(sim.arrays, 0, rule.memory, "place")
 
 
 def simulator(blocks: int, logical_pages: int) -> Simulator:
@@ -85,6 +85,13 @@ def test_victim__oldest_block_of_a_group_over_its_size__though_others_hold_nothi
     assert first_victim(sim, rewritten) == 7
     moved = sim.state.logical[0, [29, 30, 31]]["ppn"] // PAGES
     assert set(sim.state.block[0, moved]["stream"]) == {2}, "one group on"
+
+
+def test_victim__oldest_block_of_a_group_that_is_one_over_its_size() -> None:
+    """It has one invalid page, as blocks of the last group have; block 8 is all invalid."""
+    sim = filled(BLOCKS, 3)
+    view_of(sim).memory[0].limit[1] = 14
+    assert first_victim(sim, [28, 4, 8, 12, *(30 * [32, 33, 34, 35])]) == 7
 
 
 def test_victim__no_group_over_its_size__the_best_of_the_last_group() -> None:

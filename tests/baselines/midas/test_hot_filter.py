@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.baselines.midas.records import FULL, HOST, HOT, heat_after_move, heat_after_overwrite, next_tau
+from ssdgym.baselines.midas.hot_filter import (
+    FULL,
+    HOST,
+    HOT,
+    heat_after_move,
+    heat_after_overwrite,
+    next_tau,
+)
 
 TAU, OTHER = 100.0, 3
 #: What happens to a page: where its old copy is, how long ago its block was closed (`None`: it is relocated),

@@ -30,7 +30,7 @@ def test_mida_hot__blocks_are_ignored_until_as_many_events_as_pages() -> None:
     assert bench.write(1, 2, 3, 4, 5, 6) == [1] * 6
     bench.collect(0, after_writing=7)  # the seventh event, of which the relocation of page 0 is the last
     assert bench.stream(0) == 1
-    assert (bench.memory.memory[0].ignored, bench.memory.memory[0].victims) == (8, 0)
+    assert (bench.memory.memory[0].ignored, bench.memory.memory[0].hot_victims) == (8, 0)
 
 
 def test_sfs__pages_are_moved_as_coldest_and_then_written_as_hottest() -> None:

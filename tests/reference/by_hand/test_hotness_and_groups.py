@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -190,16 +188,3 @@ def test_a_group_below_makes_room_before_the_block_from_above_arrives() -> None:
     groups = grouped(2, {9: 0}, {7: 2, 8: 2}, {10: 2, 2: 5}, {6: 6})
     groups.reclassify(6, Fraction(3))
     assert groups.groups == [{8, 9}, {7, 10}, {2, 6}, set()]
-
-
-@pytest.mark.parametrize(("blocks", "count"), [(8, 3), (9, 2), (18, 4), (25, 5)])
-def test_groups_stay_small_and_in_order(blocks: int, count: int) -> None:
-    limit = blocks // (count - 1) - 1
-    groups = BlockGroups(range(blocks), count, limit)
-    rng = random.Random(blocks)
-    for _ in range(2000):
-        groups.reclassify(rng.randrange(blocks), Fraction(rng.randrange(4), rng.randrange(1, 4)))
-        assert sorted(block for group in groups.groups for block in group) == list(range(blocks))
-        assert all(len(group) <= limit for group in groups.groups)
-        ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
-        assert all(max(a) <= min(b) for a, b in itertools.pairwise(ranks))

@@ -67,11 +67,12 @@ class Dogi(Placement):
             return 0
         values = np.array(self.features(lpn, interval))
         values = (values - m.means) * m.scales
-        for number in (1, 2, 3):
-            weights, sums = m[f"weights_{number}"], m[f"biases_{number}"].copy()
-            for value, row in zip(values, weights, strict=True):
+        rest = m.weights
+        for outputs in (32, 32, 10):
+            weights, sums, rest = np.split(rest, [len(values) * outputs, (len(values) + 1) * outputs])
+            for value, row in zip(values, weights.reshape(-1, outputs), strict=True):
                 sums = sums + value * row
-            values = sums if number == 3 else np.where(sums < 0, F(0), sums)
+            values = np.where(sums < 0, F(0), sums) if len(rest) else sums
         return int(np.argmax(values)) + 1
 
     def group_of_block(self, block: int) -> int:

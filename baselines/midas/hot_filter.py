@@ -1,0 +1,107 @@
+"""The hot filter of MiDAS: a page is hot while its counter, of 2 bits, is full."""
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.policy import kernel
+
+#: What the filter keeps of a page, and once.
+PAGE: list[Any] = [("heat", "u1")]
+MEMORY: list[Any] = [
+    ("tau", "f8"),  # 0 = as many as there are logical pages
+    ("ignored", "i8"),  # events at the start, as many as there are logical pages
+    ("overwrites", "i8"),  # of the present window, as the following
+    ("hot_victims", "i8"),
+    ("hot_ages", "f8"),
+]
+FULL = 3
+#: Groups of blocks whose pages are judged: that of hot pages, and that of the other pages of the host.
+HOT, HOST = 0, 1
+
+
+@kernel
+def heat_after_overwrite(heat, group, age, tau):
+    """Return the counter of a page that the host writes again, `age` host pages after its block closed."""
+    if group == HOT or (group == HOST and age <= tau):
+        return min(heat + 1, FULL)
+    return max(heat - 1, 0) if group == HOST else heat
+
+
+@kernel
+def heat_after_move(heat, group):
+    """Return the counter of a page that is still valid when its block, of this group, is collected."""
+    if group == HOT:
+        return max(heat - 2, 0)
+    return max(heat - 1, 0) if group == HOST else heat
+
+
+@kernel
+def next_tau(tau, mean_age):
+    """Return the threshold after a window of `tau` overwrites."""
+    return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
+
+
+@kernel
+def is_asleep(view):
+    """Return whether events are still ignored."""
+    return view.memory[0].ignored < view.params[0].logical_pages
+
+
+@kernel
+def _tau(view):
+    tau = view.memory[0].tau
+    return tau if tau > 0.0 else float(view.params[0].logical_pages)
+
+
+@kernel
+def heat_after(view, lpn, page, group, clock):
+    """Return the counter of a page once its copy at `page`, in a block of this group, is overwritten."""
+    heat = np.int64(view.page_memory[lpn].heat)
+    if is_asleep(view):
+        return heat
+    block = view.block[page // view.params[0].pages_per_block]
+    age = clock - block.closed_at if block.written == view.params[0].pages_per_block else 0
+    return heat_after_overwrite(heat, group, age, _tau(view))
+
+
+@kernel
+def note_overwrite(view, lpn, old_page, group):
+    """Count an overwrite of a page whose old copy is in a block of this group."""
+    if is_asleep(view):
+        view.memory[0].ignored += 1
+        return
+    view.page_memory[lpn].heat = heat_after(view, lpn, old_page, group, view.control[0].clock - 1)
+    view.memory[0].overwrites += 1
+
+
+@kernel
+def note_move(view, lpn, group):
+    """Count a page that has outlived its block, of this group."""
+    if group <= HOST and is_asleep(view):
+        view.memory[0].ignored += 1
+    elif group <= HOST:
+        view.page_memory[lpn].heat = heat_after_move(view.page_memory[lpn].heat, group)
+
+
+@kernel
+def note_victim(view, block):
+    """Count the age of a block of the hot group that is collected."""
+    view.memory[0].hot_victims += 1
+    view.memory[0].hot_ages += view.control[0].clock - view.block[block].closed_at
+
+
+@kernel
+def window_is_over(view):
+    """Return whether the window has overwrites and a victim enough."""
+    memory = view.memory[0]
+    return memory.overwrites >= _tau(view) and memory.hot_victims > 0
+
+
+@kernel
+def begin_window(view):
+    """Adapt `tau` to a window that is over, and begin the next one."""
+    memory = view.memory[0]
+    memory.tau = next_tau(_tau(view), memory.hot_ages / memory.hot_victims)
+    memory.overwrites = memory.hot_victims = 0
+    memory.hot_ages = 0.0
