@@ -289,7 +289,7 @@ MOST_LINES = {
     "ssdgym.simulator": 3_306,
     "ssdgym.policy": 2_149,
     "ssdgym.config": 2_126,
-    "ssdgym.baselines": 5_190,
+    "ssdgym.baselines": 5_174,
     "ssdgym.agents": 5_328,
     "ssdgym.experiments": 9_508,
     "ssdgym.workloads": 8_512,

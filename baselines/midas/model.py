@@ -70,11 +70,51 @@ class Model:
             The write amplification, infinite for what the model cannot say, shape (m,); and the valid
             ratios of the victims of G1 .. Gn, n arrays of shape (m,).
         """
-        chain = _Chain(self, hot)
+        intervals = self.intervals
+        # Of each configuration: the first bin that has not died yet, when it began, and the pages that go on.
+        first, past = np.array([hot.bins]), np.array([hot.length])
+        inflow = np.array([1.0 - hot.traffic + hot.traffic * hot.valid])
+        left, held = np.array([float(self.blocks - hot.blocks)]), np.array([hot.held])
+        cost, wrong = np.array([1.0 + hot.traffic * hot.valid]), np.array([False])
+        ratios: list[np.ndarray] = []
         with np.errstate(all="ignore"):
             for blocks in sizes:
-                chain.add(np.atleast_1d(np.asarray(blocks, float)))
-            return chain.close()
+                time = (np.atleast_1d(np.asarray(blocks, float)) - 0.5) / inflow
+                end = intervals.first_from(past + time)
+                alive = intervals.upto[-1] - intervals.upto[first]
+                ratio = 1.0 - (intervals.upto[end] - intervals.upto[first]) / alive
+                # The valid pages of the group, unit by unit: each unit holds what has not died up to its end.
+                units = end - first
+                dead = intervals.summed_upto[end] - intervals.summed_upto[first]
+                dead = dead - units * intervals.upto[first]
+                held = held + inflow * (units - dead / alive) * intervals.width * self.pages_per_block
+                late = np.floor(time) + past >= intervals.bins * intervals.width - self.margin
+                wrong = wrong | late | ~(ratio > 0)
+                left, past, first, inflow = left - blocks, past + time, end, inflow * ratio
+                cost = cost + inflow
+                ratios.append(ratio)
+            # A group of the blocks that are left.
+            ratio = self._last_ratio(first, left, held)
+            cost = cost + inflow * ratio / (1.0 - ratio)
+            wrong = wrong | ~(left > 0) | ~((ratio > 0) & (ratio < 1)) | ~(cost <= MOST_AMPLIFICATION)
+        cost = np.where(wrong, np.inf, cost)
+        return cost, [np.broadcast_to(one, cost.shape) for one in (*ratios, ratio)]
+
+    def _last_ratio(self, first: np.ndarray, left: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
+        intervals = self.intervals
+        requests = intervals.upto[-1] - intervals.upto[first]
+        # The pages with an interval are as many as their requests times it over the length of the epoch.
+        pages = intervals.length_upto[-1] - intervals.length_upto[first]
+        end = np.floor(HOT_PART * (pages / requests) / intervals.width)
+        end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
+        end = np.clip(end, first, intervals.bins)
+        hot_requests = (intervals.upto[end] - intervals.upto[first]) / requests
+        hot_pages = (intervals.length_upto[end] - intervals.length_upto[first]) / pages
+        finite = 1.0 + 1.0 / (2 * self.pages_per_block)
+        valid = self.valid_pages - held
+        spare = np.where(valid > 0, finite * left * self.pages_per_block / valid, np.nan)
+        return 1.0 - finite / greedy_amplification(spare, hot_requests, hot_pages)
 
 
 def _computed(model: Model, wanted: int) -> Hot | None:
@@ -99,67 +139,6 @@ def _measured(model: Model) -> Hot:
     share = intervals.upto[1 : bins + 1] / max(intervals.upto[-1], 1.0)
     held = float(np.sum(1.0 - share)) * seen.traffic * intervals.width * model.pages_per_block
     return Hot(seen.blocks, seen.traffic, seen.valid, length, bins, held)
-
-
-class _Chain:
-    """Groups added one after the other, for m configurations at once."""
-
-    def __init__(self, model: Model, hot: Hot) -> None:
-        self.model, self.hot = model, hot
-        zero = np.zeros(1)
-        self.first = zero.astype(np.int64) + hot.bins  # bin that has not died yet
-        self.past = zero + hot.length
-        self.inflow = zero + 1.0 - hot.traffic + hot.traffic * hot.valid
-        self.left = zero + model.blocks - hot.blocks
-        self.held = zero + hot.held
-        self.cost = zero + 1.0 + hot.traffic * hot.valid
-        self.wrong = zero > 0
-        self.ratios: list[np.ndarray] = []
-
-    def add(self, blocks: np.ndarray) -> None:
-        """Add a group of this size."""
-        intervals = self.model.intervals
-        time = (blocks - 0.5) / self.inflow
-        end = intervals.first_from(self.past + time)
-        alive = intervals.upto[-1] - intervals.upto[self.first]
-        died = intervals.upto[end] - intervals.upto[self.first]
-        ratio = 1.0 - died / alive
-        # The valid pages of the group, unit by unit: each unit holds what has not died up to its end.
-        units = end - self.first
-        dead = intervals.summed_upto[end] - intervals.summed_upto[self.first]
-        dead = dead - units * intervals.upto[self.first]
-        held = self.inflow * (units - dead / alive) * intervals.width * self.model.pages_per_block
-        late = np.floor(time) + self.past >= intervals.bins * intervals.width - self.model.margin
-        self.wrong = self.wrong | late | ~(ratio > 0)
-        self.held, self.left = self.held + held, self.left - blocks
-        self.inflow, self.past, self.first = self.inflow * ratio, self.past + time, end
-        self.cost = self.cost + self.inflow
-        self.ratios.append(ratio)
-
-    def close(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Make a group of the blocks that are left; return what all cost, and the valid ratios."""
-        ratio = self._last_ratio()
-        cost = self.cost + self.inflow * ratio / (1.0 - ratio)
-        wrong = self.wrong | ~(self.left > 0) | ~((ratio > 0) & (ratio < 1)) | ~(cost <= MOST_AMPLIFICATION)
-        cost = np.where(wrong, np.inf, cost)
-        return cost, [np.broadcast_to(one, cost.shape) for one in (*self.ratios, ratio)]
-
-    def _last_ratio(self) -> np.ndarray:
-        """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
-        intervals = self.model.intervals
-        requests = intervals.upto[-1] - intervals.upto[self.first]
-        # The pages with an interval are as many as their requests times it over the length of the epoch.
-        pages = intervals.length_upto[-1] - intervals.length_upto[self.first]
-        mean = pages / requests
-        end = np.floor(HOT_PART * mean / intervals.width)
-        end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
-        end = np.clip(end, self.first, intervals.bins)
-        hot_requests = (intervals.upto[end] - intervals.upto[self.first]) / requests
-        hot_pages = (intervals.length_upto[end] - intervals.length_upto[self.first]) / pages
-        finite = 1.0 + 1.0 / (2 * self.model.pages_per_block)
-        valid = self.model.valid_pages - self.held
-        spare = np.where(valid > 0, finite * self.left * self.model.pages_per_block / valid, np.nan)
-        return 1.0 - finite / greedy_amplification(spare, hot_requests, hot_pages)
 
 
 def greedy_amplification(spare: np.ndarray, requests: np.ndarray, pages: np.ndarray) -> np.ndarray:
