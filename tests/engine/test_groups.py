@@ -176,11 +176,3 @@ def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None
     _collected(view, 0, 2, NO_PARAMETERS)
     assert first_of(view, 0, group, 1) == -1
     assert int(view.block_memory[2]["group"]) == group
-
-
-def test_hotness__a_counter_takes_4_bits() -> None:
-    ftl = {"placement": "hot_to_victims", "hotness": {"hashes": 7, "counters": 65536}}
-    config = device({"sub_blocks_per_block": 4}, ftl, erase_unit="sub_block_run", isolation="software")
-    table = make_state([device_for(config)], [0], Recording(1, 1)).table
-    assert table.nbytes == 7 * 65536 // 2
-    assert np.all(table == 0)

@@ -7,8 +7,6 @@ import pytest
 from ssdgym.requests import SYNC, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, differences, mixed_requests
-from tests.reference import Reference, ReferenceConfig
-from tests.reference.page import policies
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -21,14 +19,3 @@ def test_a_run_is_the_same_with_and_without_synchronous_writes(timing: str) -> N
     synchronous.run(requests)
     assert plain.metrics()["rmw_reads"] > 100
     assert differences(plain.state, 0, synchronous.state, 0) == []
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-def test_the_reference_takes_no_notice_either(timing: str) -> None:
-    config = ReferenceConfig(timing=timing, threshold_blocks=2, program_ns=600)
-    requests = mixed_requests(2000, config.logical_pages).tolist()
-    plain, synchronous = (Reference(config, policies.greedy) for _ in range(2))
-    plain.run(requests)
-    requests = [(*fields, op, flags | SYNC if op == WRITE else flags) for *fields, op, flags in requests]
-    synchronous.run(requests)
-    assert synchronous.counters == plain.counters

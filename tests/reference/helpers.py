@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -70,20 +69,6 @@ def ran(
 
 def plane_of(reference: Reference, lpn: int) -> int:
     return reference.device.plane_of_page(reference.device.logical[lpn].ppn)
-
-
-def random_requests(pages: int, count: int, seed: int) -> list[Row]:
-    rng = random.Random(seed)
-    ops = [WRITE] * 12 + [READ] * 5 + [TRIM, FLUSH]
-    requests: list[Row] = []
-    at = 0
-    for _ in range(count):
-        op = rng.choice(ops)
-        length = rng.randint(1, 6)
-        at += rng.choice((0, 0, 1, 60, 300, 3000))
-        lpn = int((pages - length) * rng.random() ** 2)
-        requests.append((at, lpn, 0 if op == FLUSH else length, op, rng.choice((0, 0, 1, 2, 3))))
-    return requests
 
 
 def built(config: ReferenceConfig, *blocks: Sequence[str]) -> Device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ssdgym.baselines.midas import epochs as groups
 from ssdgym.engine.view import view_arrays
@@ -87,11 +88,15 @@ def test_victim__oldest_block_of_a_group_over_its_size__though_others_hold_nothi
     assert set(sim.state.block[0, moved]["stream"]) == {2}, "one group on"
 
 
-def test_victim__oldest_block_of_a_group_that_is_one_over_its_size() -> None:
-    """It has one invalid page, as blocks of the last group have; block 8 is all invalid."""
+@pytest.mark.parametrize(("size", "collected"), [(14, [7]), (15, [1, 7])])
+def test_victim__group_of_15_blocks__its_oldest_first_where_one_is_too_many(
+    size: int, collected: list[int]
+) -> None:
+    """Block 7 is all invalid, and of the last group block 1 has one invalid page."""
     sim = filled(BLOCKS, 3)
-    view_of(sim).memory[0].limit[1] = 14
-    assert first_victim(sim, [28, 4, 8, 12, *(30 * [32, 33, 34, 35])]) == 7
+    view_of(sim).memory[0].limit[1] = size
+    first_victim(sim, [28, 29, 30, 31, 4, *(30 * [32, 33, 34, 35])])
+    assert erased(sim) == collected
 
 
 def test_victim__no_group_over_its_size__the_best_of_the_last_group() -> None:

@@ -36,14 +36,6 @@ def test_the_degree_is_the_smallest_counter() -> None:
     assert hot.group(3) == 2
 
 
-def test_pages_that_share_all_counters_are_told_apart_by_none() -> None:
-    hot = table(counters=1)
-    hot.count_update(1)
-    hot.count_update(2)
-    assert hot.rows == [[2]] * 4
-    assert hot.degree(3) == 2
-
-
 def test_rows_have_hashes_of_their_own() -> None:
     hot = table(counters=64)
     columns = [hot.columns(lpn) for lpn in range(500)]
@@ -73,13 +65,6 @@ def test_counters_are_halved_by_the_update_that_completes_the_period() -> None:
         hot.count_update(7)
         degrees.append(hot.degree(7))
     assert degrees == [1, 2, 3, 4, 2, 3, 4, 5, 6, 3]
-
-
-def test_the_period_is_the_length_of_a_row_if_none_is_given() -> None:
-    hot = table(counters=3, decay_period=None, hashes=1)
-    for _ in range(3):
-        hot.count_update(7)
-    assert hot.degree(7) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from .. import PARTIAL_HEAD, PARTIAL_TAIL, IllegalEraseSet, Reference, ReferenceConfig
-from ..helpers import TIMED, UNTIMED, flush, plane_of, ran, random_requests, read, trim, write, writes
-from ..page.policies import greedy
+from ..helpers import TIMED, UNTIMED, flush, plane_of, ran, read, trim, write, writes
 
 # Numbering
 
@@ -293,22 +292,6 @@ def test_a_write_to_a_full_die_goes_to_the_emptiest_plane(timing: str) -> None:
     assert reference.export()["est"] == ([8210, 8210] if timing == "event" else [0, 0])
 
 
-# Everything together
-
-
-SMALL = replace(
-    TIMED, channels=2, chips_per_channel=2, planes_per_die=2, blocks_per_plane=8, pages_per_block=4
-)
-#: As full as each may be.
-DEVICES = {
-    "untimed": replace(SMALL, timing="none", allocation="dynamic", logical_pages=8 * 20 - 1),
-    "background": replace(
-        SMALL, allocation="dynamic", background_pages=14, logical_pages=8 * 14 - 1, gc_priority="after_reads"
-    ),
-    "closed": replace(SMALL, closed_loop=True, queue_depth=6, window_pages=9, logical_pages=8 * 20),
-}
-
-
 @pytest.mark.parametrize("config", [TIMED, UNTIMED])
 def test_a_page_that_holds_the_wrong_data_counts_at_every_read_and_in_the_audit(
     config: ReferenceConfig,
@@ -317,17 +300,3 @@ def test_a_page_that_holds_the_wrong_data_counts_at_every_read_and_in_the_audit(
     reference.device.physical[0] = (0, 0)
     reference.run([read(1000, 0), read(1000, 1)])
     assert reference.counters["lost_pages"] == 2
-
-
-@pytest.mark.parametrize("kind", DEVICES)
-def test_input_in_chunks_is_the_same_input(kind: str) -> None:
-    config = DEVICES[kind]
-    requests = random_requests(config.logical_pages, 120, seed=3)
-    whole = ran(config, requests)
-    parts = Reference(config, greedy)
-    for start in range(0, 120, 7):
-        parts.run(requests[start : start + 7], last=False)
-    parts.run([])
-    assert parts.export() == whole.export()
-    assert parts.latencies == whole.latencies
-    assert parts.counters == whole.counters

@@ -18,34 +18,6 @@ from ..randomness import below, draw
 # Neighbours, costs and best sets
 
 
-@pytest.mark.parametrize(
-    ("mask", "adjacent"),
-    [(0b0001, 0b0010), (0b0110, 0b1001), (0b0101, 0b1010), (0b1111, 0), (0b1000, 0b0100)],
-)
-def test_neighbours_are_next_to_the_set_and_not_in_it(mask: int, adjacent: int) -> None:
-    assert erase_sets.adjacent(SUBS, mask) == adjacent
-    assert erase_sets.neighbours(SUBS, mask) == adjacent
-    for isolation in ("none", "hardware"):
-        assert erase_sets.neighbours(replace(SUBS, isolation=isolation), mask) == 0
-
-
-def test_the_benefit_weighs_pages_gained_against_copies_and_the_erase() -> None:
-    times: Any = {"read_ns": 60, "program_ns": 700, "erase_ns": 3500, "transfer_ns": 20}
-    device = built(replace(SUBS, **times), ("vv", "xv", "xx", "vx"))
-    # sub-blocks 1 and 2 hold 3 invalid pages and a valid one, their neighbours 3 valid ones
-    assert erase_sets.moves(device, 0, 0b0110) == 4
-    assert erase_sets.benefit(device, 0, 0b0110) == Fraction(3, 4 * 800 + 3500)
-    untimed = built(SUBS, ("vv", "xv", "xx", "vx"))
-    assert erase_sets.benefit(untimed, 0, 0b0110) == Fraction(3, 4 + 2)
-
-
-def test_an_erase_that_takes_no_time_costs_1() -> None:
-    device = built(replace(SUBS, read_ns=5), ("vv", "xv", "xx", "vx"))
-    assert erase_sets.benefit(device, 0, 0b0110) == Fraction(3, 4 * 5 + 1)
-    device = built(replace(SUBS, erase_ns=5), ("vv", "xv", "xx", "vx"))
-    assert erase_sets.benefit(device, 0, 0b0110) == Fraction(3, 5)
-
-
 #: After Figure 2(b) of SpeedupGC: sub-blocks 2 and 3 together have one valid page, and their neighbours four,
 #: so that the erase moves five pages.
 FIGURE_2B = ("vxxx", "xxxv", "xxxx", "vvvx", "vvvv")
@@ -70,18 +42,6 @@ def test_the_best_run_of_figure_2b() -> None:
     assert runs[0b00100] == Fraction(4, 2 * 4 + 6)
     assert runs[0b00010] == Fraction(3, 2 * 5 + 6)
     assert erase_sets.best_set_of_block(device, 0) == 0b00110
-
-
-def test_of_equal_runs_the_shorter_and_then_the_lower_is_best() -> None:
-    free = replace(SUBS, isolation="none")
-    assert erase_sets.best_set_of_block(built(free, ("vv", "xx", "vv", "xx")), 0) == 0b0010
-    # one page for two, or two pages for two copies and two: 1/2 = 2/4
-    device = built(free, ("vx", "vx", "vv", "vv"))
-    assert erase_sets.benefit(device, 0, 0b0001) == Fraction(1, 3)
-    assert erase_sets.benefit(device, 0, 0b0011) == Fraction(2, 4)
-    device = built(free, ("xx", "vv", "xx", "vv"))
-    assert erase_sets.benefit(device, 0, 0b0111) == erase_sets.benefit(device, 0, 0b0001) == 1
-    assert erase_sets.best_set_of_block(device, 0) == 0b0001
 
 
 def test_sets_are_beginnings_of_the_sub_blocks_by_invalid_pages() -> None:
