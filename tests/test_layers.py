@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 5_174,
     "ssdgym.agents": 5_328,
-    "ssdgym.experiments": 9_508,
+    "ssdgym.experiments": 8_383,
     "ssdgym.workloads": 8_512,
     "ssdgym.envs": 6_170,
     "ssdgym.cli": 2_789,

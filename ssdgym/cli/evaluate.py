@@ -170,14 +170,15 @@ def report(
 ) -> None:
     """Write results, table and figures; print the table, the verdicts and the paths."""
     from ssdgym.experiments.report.files import write_report
-    from ssdgym.experiments.report.summary import long_names, overflow_notes, rich_tables, verdicts
+    from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
 
     paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)
     if as_json:
         _print_results(results, {"verdicts": sentences}, paths)
         return
-    console().print(rich_tables(results, learned))
+    bold = side_by_side(results, learned)[1]
+    console().print(*(table.to_rich(bold) for table in tables(results)))
     sentences += [f"{short} is {policy}." for short, policy in long_names(results).items()]
     for line in [*sentences, *overflow_notes(results), "", *map(str, paths)]:
         print(line)

@@ -52,8 +52,8 @@ def leaderboard(
 ) -> None:
     """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
 
-    With --policy or --agent those are ranked alone, and 0 is the suite's baseline. Writes leaderboard.md,
-    leaderboard.html and leaderboard.json. Keeps every finished run, and goes on where it was interrupted.
+    With --policy or --agent those are ranked alone, and 0 is the suite's baseline. Writes leaderboard.md
+    and leaderboard.json. Keeps every finished run, and goes on where it was interrupted.
 
     Examples:
 
@@ -94,10 +94,9 @@ def leaderboard(
             finish(carried, as_json=as_json)  # leaves the command
         entries = []
         if named:
-            agents = {run.policy: run.agent for run in carried.runs if run.agent}
             entries = [
-                Entry(label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,))
-                for label, text in agents.items()
+                Entry(label, "learned" if label in carried.learned else "classic", (label,))
+                for label in dict.fromkeys(run.policy for run in carried.runs if run.agent)
             ] + [named_policy(one) for one in experiments[title].policies]
             config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
         pages = experiments[title].host_pages or 0, experiments[title].warmup  # suites have them

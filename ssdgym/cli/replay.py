@@ -149,7 +149,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a report that opens from disk: tables, figures, the configuration and how to repeat it.
+    """Write a report that opens from disk: tables, figures and the configuration.
 
     Examples:
 
@@ -172,7 +172,7 @@ def report(
         singled_out = learned_of(found) if learned is None else learned
         writable_folder(figures)
         paths += write_tables(found, figures, singled_out)
-        paths += write_figures(found, figures, singled_out, reference)
+        paths += write_figures(found, figures, singled_out)
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

@@ -3,8 +3,8 @@
 A *score matrix* has the shape `(runs, tasks)`: one row per seed, one column per task (a device with a
 workload). The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
 Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its authors' package rliable computes:
-the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, performance
-profiles, and the probability of improvement.
+the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, and the
+probability of improvement.
 
 What one method has learned from several seeds are its *members*. Their scores have the shape
 `(members, runs, tasks)`; a policy that is not learned has one member. A replicate of the bootstrap draws the
@@ -53,22 +53,6 @@ class Estimate(NamedTuple):
     def excludes(self, value: float) -> bool:
         """Return whether `value` lies outside the interval; never true without an interval."""
         return self.low > value or self.high < value
-
-
-class Profile(NamedTuple):
-    """A performance profile: the share of all runs that are better than each threshold.
-
-    Attributes:
-        thresholds: shape `(thresholds,)`, in the unit of the scores.
-        share: shape `(thresholds,)`, in [0, 1].
-        low: lower limits of the pointwise intervals, of the same shape; NaN as for an `Estimate`.
-        high: upper limits, of the same shape.
-    """
-
-    thresholds: Scores
-    share: Scores
-    low: Scores
-    high: Scores
 
 
 def iqm(scores: Scores) -> Any:
@@ -121,34 +105,6 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
         lambda count: statistic(_resample(matrix, rng, count)),
         _SCORES_AT_A_TIME // matrix.size,
     )
-
-
-def performance_profile(scores: ArrayLike, thresholds: ArrayLike, *, seed: int = 0) -> Profile:
-    """Return the share of the runs of all tasks that are better than each threshold, with intervals.
-
-    It is the score distribution of section 4.2 there with the order of costs, `mean(scores < threshold)`. A
-    score equal to the threshold is not better.
-
-    Args:
-        scores: shape `(runs, tasks)`, comparable between the tasks, for example relative to a reference.
-        thresholds: shape `(thresholds,)`.
-        seed: as in `stratified_bootstrap`.
-
-    Raises:
-        SsdgymError: the matrix is malformed.
-    """
-    matrix = _finite(scores, ("runs", "tasks"))
-    levels = np.asarray(thresholds, dtype=np.float64)
-
-    def shares(matrices: Scores) -> Scores:
-        return np.stack([(matrices < level).mean(axis=(-2, -1)) for level in levels], axis=-1)
-
-    share = shares(matrix)
-    if matrix.shape[0] < 2:
-        return Profile(levels, share, np.full(levels.shape, np.nan), np.full(levels.shape, np.nan))
-    rng = np.random.default_rng(seed)
-    limits = _limits(lambda count: shares(_resample(matrix, rng, count)), _SCORES_AT_A_TIME // matrix.size)
-    return Profile(levels, share, *limits)
 
 
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:

@@ -41,7 +41,7 @@ def test_report__figures_and_tables_for_a_paper(
     assert files[0] == folder / "report.html"
     assert sorted(files[1:]) == sorted(figures.iterdir())
     assert {path.suffix for path in files[1:]} == {".md", ".tex", ".png", ".svg", ".pdf"}
-    assert len(files) == 1 + 2 + 4 * 3
+    assert len(files) == 1 + 2 + 2 * 3
 
 
 def test_report__a_place_that_cannot_be_written_is_refused(

@@ -62,7 +62,7 @@ def test_meanings__every_verdict_has_one_and_every_column_of_standings() -> None
     assert set(claims.VERDICTS) == set(get_args(claims.Verdict))
     assert list(PRECONDITIONING) == list(get_args(PreconditioningKind))
     headings = [heading.removesuffix(" [95 %]") for heading, _ in _COLUMNS]
-    assert list(MEANINGS) == headings[2:]  # policy and rank say it themselves
+    assert list(MEANINGS) == headings[1:]  # policy says it itself
 
 
 def test_fields__are_those_of_all_models_within() -> None:

@@ -16,7 +16,6 @@ from ssdgym.experiments.statistics import (
     iqm,
     mean_over_tasks,
     mean_win_rate,
-    performance_profile,
     pooled_bootstrap,
     probability_of_improvement,
     relative_difference,
@@ -170,27 +169,6 @@ def test_rliable__probability_of_improvement_of_equal_arrays_is_one_half() -> No
     assert probability_of_improvement(FIXED, FIXED).value == 0.5
 
 
-def test_rliable__score_distribution_is_the_share_of_runs_strictly_above() -> None:
-    # mean(scores > tau): above 0 all eight, above 2 the 3 4 5 7 8, above 4.5 the 5 7 8, above 8 none.
-    found = performance_profile(-FIXED, [-0.0, -2.0, -4.5, -8.0])
-    np.testing.assert_array_equal(found.share, [1.0, 5 / 8, 3 / 8, 0.0])
-
-
-def test_profile__of_costs_is_the_share_strictly_below() -> None:
-    found = performance_profile(FIXED, [1.0, 2.0, 4.5, 9.0])
-    np.testing.assert_array_equal(found.share, [0.0, 1 / 8, 5 / 8, 1.0])
-
-
-def test_rliable__bands_are_percentiles_over_runs_resampled_within_each_task() -> None:
-    # Of one task with two runs, one of them below the threshold, two draws have 0, 1 or 2 below with the
-    # probabilities 1/4, 1/2 and 1/4. Both tails hold far more than 2.5 %, so the band reaches from 0 to 1.
-    found = performance_profile([[1.0], [3.0]], [2.0])
-    assert (found.share, found.low, found.high) == ([0.5], [0.0], [1.0])
-    # With both runs of a task on the same side there is nothing to vary, whatever the other tasks do.
-    certain = performance_profile([[1.0, 3.0], [1.0, 3.0]], [2.0])
-    assert (certain.share, certain.low, certain.high) == ([0.5], [0.5], [0.5])
-
-
 def test_rliable__interval_limits_of_the_pair_of_runs_of_one_task() -> None:
     # The mean of two draws from {0, 1} is 0, 1/2 or 1; the 2.5 and 97.5 percentiles are 0 and 1.
     assert stratified_bootstrap([[0.0], [1.0]]) == Estimate(0.5, 0.0, 1.0)
@@ -198,39 +176,13 @@ def test_rliable__interval_limits_of_the_pair_of_runs_of_one_task() -> None:
     assert probability_of_improvement([[0.0], [1.0]], [[0.5], [0.5]]) == Estimate(0.5, 0.0, 1.0)
 
 
-def test_profile__equals_rliable_s_formula_for_every_threshold() -> None:
-    scores = np.random.default_rng(7).lognormal(size=(6, 5))
-    thresholds = np.linspace(0.1, 4.0, 23)
-    found = performance_profile(-scores, -thresholds)
-    np.testing.assert_allclose(found.share, [np.mean(scores > tau) for tau in thresholds])
-    assert (found.low <= found.share).all() and (found.share <= found.high).all()
-
-
-def test_profile__band_of_many_runs_follows_the_binomial_distribution() -> None:
-    scores = np.arange(400.0).reshape(400, 1)
-    found = performance_profile(scores, [100.0])
-    half_width = 1.96 * math.sqrt(0.25 * 0.75 / 400)
-    assert found.high[0] - 0.25 == pytest.approx(half_width, rel=0.15)
-    assert 0.25 - found.low[0] == pytest.approx(half_width, rel=0.15)
-
-
-def test_profile__same_seed_same_bits_and_no_band_for_a_single_run() -> None:
-    scores, thresholds = np.random.default_rng(8).normal(size=(60, 3)), np.linspace(-1, 1, 20)
-    first, again, other = (performance_profile(scores, thresholds, seed=seed) for seed in (4, 4, 5))
-    np.testing.assert_array_equal(first.low, again.low)
-    assert not np.array_equal(first.low, other.low)
-    single = performance_profile([[1.0, 2.0]], [1.5])
-    assert single.share[0] == 0.5 and np.isnan(single.low).all() and np.isnan(single.high).all()
-
-
 def test_bootstrap__does_not_depend_on_how_many_replicates_fit_into_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scores = np.random.default_rng(10).normal(size=(5, 3))
 
-    def found() -> tuple[object, object, object]:
-        profile = performance_profile(scores, [0.0])
-        return stratified_bootstrap(scores), probability_of_improvement(scores, scores + 0.1), profile.low[0]
+    def found() -> tuple[object, object]:
+        return stratified_bootstrap(scores), probability_of_improvement(scores, scores + 0.1)
 
     at_once = found()
     monkeypatch.setattr("ssdgym.experiments.statistics._SCORES_AT_A_TIME", 101)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from rich.console import Group as Renderables
+from rich.text import Text
 
-from ssdgym.experiments.leaderboard.board import (
-    LEARNED,
-    Interval,
-    Leaderboard,
-    Loss,
-    Row,
-    SuiteBoard,
-    Task,
-    TaskBoard,
-)
-from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped, render
+from ssdgym.experiments.leaderboard.board import LEARNED, Interval, Leaderboard, Row, SuiteBoard, Task
+from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped
 from ssdgym.files import write_bytes
 
 LOSSES_TITLE = "Where learned policies lose"
 
 
-def tables_of(board: SuiteBoard) -> list[Table]:
-    """Return the tables of a suite, without that of losses where nothing is lost."""
-    losses = [losses_table(board)] if board.losses else []
-    return [*losses, standings_table(board), tasks_table(board), sources_table(board)]
+def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
+    """Return the tasks on which a learned policy is worse than the best fixed pair, worst first.
+
+    Each has the ratio to the pair (geometric mean over all runs), the name, the task, how many runs are worse
+    than the pair's on the same seed, and of how many.
+    """
+    losses = []
+    for row in board.rows:
+        for task in board.tasks if row.kind in LEARNED else ():
+            ratios = np.divide([task.values[policy] for policy in row.policies], task.values[board.fixed])
+            mean = float(np.exp(np.log(ratios).mean()))
+            if mean > 1:
+                losses.append((mean, row.name, task, int((ratios > 1).sum()), ratios.size))
+    return sorted(losses, key=lambda loss: -loss[0])
 
 
 def losses_sentence(board: SuiteBoard) -> str:
@@ -36,29 +38,30 @@ def losses_sentence(board: SuiteBoard) -> str:
     learned = [row.name for row in board.rows if row.kind in LEARNED]
     if not learned:
         return "No policy of this suite has learned."
-    counts = (f"{name} on {sum(loss.name == name for loss in board.losses)}" for name in learned)
+    losers = [name for _, name, *_ in losses_of(board)]
     return (
         f"Worse than the best fixed pair, {board.fixed}, on how many of the {len(board.tasks)} tasks: "
-        f"{', '.join(counts)}."
+        f"{', '.join(f'{name} on {losers.count(name)}' for name in learned)}."
     )
 
 
 def losses_table(board: SuiteBoard) -> Table:
     """Return the tasks that learned policies lose, the worst first."""
-    rows = [_loss(loss, board) for loss in board.losses]
     return Table(
         LOSSES_TITLE,
-        f"{losses_sentence(board)} {_metric_words(board)} in relation to that pair's, geometric mean over "
-        "all seeds, and how many of the runs are worse than the pair on the same seed.",
+        f"{losses_sentence(board)} {_words(board.metric).capitalize()} in relation to that pair's, geometric "
+        "mean over all seeds, and how many of the runs are worse than the pair on the same seed.",
         ("policy", "workload", "device", "relative", "runs worse"),
-        tuple(rows),
+        tuple(
+            (
+                Entry(name),
+                *_place(task, board),
+                Entry(_change(ratio), number=ratio),
+                Entry(f"{worse} of {runs}", number=worse / runs),
+            )
+            for ratio, name, task, worse, runs in losses_of(board)
+        ),
     )
-
-
-def _loss(loss: Loss, board: SuiteBoard) -> tuple[Entry, ...]:
-    relative = Entry(_change(loss.ratio), number=loss.ratio)
-    runs = Entry(f"{loss.worse} of {loss.runs}", number=loss.worse / loss.runs)
-    return Entry(loss.name), *_place(loss, board), relative, runs
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
@@ -75,10 +78,6 @@ def _without_common(device: str, devices: Sequence[str]) -> str:
     return fields.removesuffix(")") if bracket and len(names) == 1 else device
 
 
-def _metric_words(board: SuiteBoard) -> str:
-    return _words(board.metric).capitalize()
-
-
 def _words(metric: str) -> str:
     return metric.replace("_", " ").replace("/", " ")
 
@@ -86,17 +85,12 @@ def _words(metric: str) -> str:
 #: Headings of the standings, with what a row has there.
 _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("policy", lambda row: Entry(row.name)),
-    ("rank", lambda row: NOTHING if row.rank is None else Entry(str(row.rank), number=row.rank)),
     ("kind", lambda row: Entry(row.kind + (f", {len(row.policies)} seeds" if row.policies[1:] else ""))),
-    ("score [95 %]", lambda row: _interval(row.score, _short)),
-    ("× best pair [95 %]", lambda row: _interval(row.ratio, _short)),
-    ("× best rival [95 %]", lambda row: _interval(row.rivals, _short)),
-    ("WA × best pair [95 %]", lambda row: _interval(row.amplification, _short)),
-    ("worst task", lambda row: Entry(_change(row.worst.ratio), number=row.worst.ratio)),
-    ("better [95 %]", lambda row: _interval(row.improvement, "{:.0%}".format)),
-    ("won", lambda row: NOTHING if row.rank is None else Entry(str(row.won), number=row.won)),
-    ("multiply-adds", lambda row: _multiply_adds(row)),
-    ("bytes", lambda row: NOTHING if row.size is None else _count(row.size.weight_bytes)),
+    ("score [95 %]", lambda row: _interval(row.score)),
+    ("× best pair [95 %]", lambda row: _interval(row.ratio)),
+    ("× best rival [95 %]", lambda row: _interval(row.rivals)),
+    ("WA × best pair [95 %]", lambda row: _interval(row.amplification)),
+    ("worst task", lambda row: Entry(_change(row.worst), number=row.worst)),
 )
 #: What stands under a heading, without the interval, where it does not say so itself.
 MEANINGS = {
@@ -110,33 +104,14 @@ MEANINGS = {
     "× best rival": "relative to the best of the suite's `rivals` on each task, chosen after the fact",
     "WA × best pair": "where another metric is scored, write amplification, which pays for it",
     "worst task": "the largest of the ratios of single tasks, each over all of its runs",
-    "better": "probability that a run is better than one of the best fixed pair on the same task, mean over "
-    "the tasks",
-    "won": "tasks on which nothing but the bounds is better",
-    "multiply-adds": "of a decision of a learned policy, and for each candidate",
-    "bytes": "weights of a learned policy in single precision",
 }
 
 
-def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Table:
-    """Return the entries by falling score, without the columns of hidden headings."""
+def standings_table(board: SuiteBoard, rows: Sequence[Row] | None = None) -> Table:
+    """Return the entries by falling score, or some of them."""
     headings, cells = zip(*_COLUMNS, strict=True)
-    rows = tuple(tuple(cell(row) for cell in cells) for row in board.rows)
-    return Table(f"{board.suite}: standings", _caption(board), headings, rows).without_gaps(hidden)
-
-
-#: What a summary has of them.
-_SUMMARY = (
-    *("policy", "kind", "score [95 %]", "× best pair [95 %]", "× best rival [95 %]"),
-    *("WA × best pair [95 %]", "worst task"),
-)
-
-
-def summary_table(board: SuiteBoard) -> Table:
-    """Return what has learned beside the best fixed pair, the rivals and the best bound of a suite."""
-    cells = [cell for heading, cell in _COLUMNS if heading in _SUMMARY]
-    rows = tuple(tuple(cell(row) for cell in cells) for row in summarized(board))
-    return Table(board.suite, f"{facts(board)} {losses_sentence(board)}", _SUMMARY, rows).without_gaps()
+    entries = tuple(tuple(cell(row) for cell in cells) for row in rows or board.rows)
+    return Table(f"{board.suite}: standings", _caption(board), headings, entries).without_gaps()
 
 
 def summarized(board: SuiteBoard) -> list[Row]:
@@ -147,7 +122,7 @@ def summarized(board: SuiteBoard) -> list[Row]:
 
 
 def _caption(board: SuiteBoard) -> str:
-    scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
+    scored, tasks = sum(map(board.is_scored, board.tasks)), len(board.tasks)
     out = f" ({tasks - scored} of {tasks} tasks have too little room for it)" if scored < tasks else ""
     rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
     bounds = " and ".join(board.ceilings) or "no bound"
@@ -157,7 +132,7 @@ def _caption(board: SuiteBoard) -> str:
         f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
         f"{bounds} on each{out}; interquartile mean over "
         f"{counted(len(board.seeds), 'seed')} and {counted(scored, 'task')}. ×: "
-        f"{_metric_words(board).lower()} in relation to another's, geometric mean over all "
+        f"{_words(board.metric)} in relation to another's, geometric mean over all "
         f"{counted(tasks, 'task')}, less is better.{rivals}"
     )
 
@@ -167,8 +142,8 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'s' * (number != 1)}"
 
 
-def _interval(found: Interval | None, text: Callable[[float], str]) -> Entry:
-    return NOTHING if found is None else Entry.of(found.value, found.low, found.high, text)
+def _interval(found: Interval | None) -> Entry:
+    return NOTHING if found is None else Entry.of(found.value, found.low, found.high, _short)
 
 
 def _short(value: float) -> str:
@@ -181,114 +156,48 @@ def _change(ratio: float) -> str:
     return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
 
 
-def _multiply_adds(row: Row) -> Entry:
-    if row.size is None:
-        return NOTHING
-    each = f" + {row.size.multiply_adds_each:,} each" if row.size.multiply_adds_each else ""
-    return Entry(f"{row.size.multiply_adds:,}{each}", number=row.size.multiply_adds)
-
-
-def _count(number: int) -> Entry:
-    return Entry(f"{number:,}", number=number)
-
-
 def tasks_table(board: SuiteBoard) -> Table:
     """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
     learned = [row for row in board.rows if row.kind in LEARNED]
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
+
+    def entry(value: float) -> Entry:
+        return Entry(f"{value / 1e6:,.2f}" if nanoseconds else f"{value:.3f}", number=value)
+
+    rows = []
+    for task in board.tasks:
+        best = min(
+            (row for row in board.rows if row.kind != "bound"), key=lambda row: task.mean(row.policies)
+        )
+        values = (task.mean([board.fixed]), board.bound(task), task.mean(best.policies))
+        of_learned = (entry(task.mean(row.policies)) for row in learned)
+        rows.append((*_place(task, board), *map(entry, values), Entry(best.name), *of_learned))
     return Table(
         f"{board.suite}: every task",
-        f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds.",
+        f"{_words(board.metric).capitalize()}{' in ms' if nanoseconds else ''}, means over the seeds.",
         ("workload", "device", "best pair", "bound", "best", "best policy", *(row.name for row in learned)),
-        tuple(
-            (
-                *_place(task, board),
-                *(_metric(value, nanoseconds) for value in (task.fixed, task.bound, task.best_value)),
-                Entry(task.best),
-                *(_metric(_mean(task, row), nanoseconds) for row in learned),
-            )
-            for task in board.tasks
-        ),
+        tuple(rows),
     )
-
-
-def sources_table(board: SuiteBoard) -> Table:
-    """Return what the rules of every entry are from, and the policies that a row stands for."""
-    return Table(
-        f"{board.suite}: sources",
-        "Of what the rules are; classic ones are named only where there are no others.",
-        ("policy", "stands for", "source"),
-        tuple(
-            (
-                Entry(row.name),
-                NOTHING if row.policies == (row.name,) else Entry(", ".join(row.policies)),
-                Entry(row.source),
-            )
-            for row in board.rows
-        ),
-    )
-
-
-def _mean(task: TaskBoard, row: Row) -> float:
-    values = [value for policy in row.policies for value in task.values[policy]]
-    return sum(values) / len(values)
-
-
-def _metric(value: float, nanoseconds: bool) -> Entry:
-    return Entry(f"{value / 1e6:,.2f}" if nanoseconds else f"{value:.3f}", number=value)
-
-
-#: Columns that a terminal has no room for.
-_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "better [95 %]")
-#: Those of which a terminal has no notes.
-_SHORT_ON_TERMINAL = ("× best rival [95 %]", "WA × best pair [95 %]")
-#: Losses on a terminal.
-_MOST_LOSSES = 12
 
 
 def rich_board(board: SuiteBoard) -> Renderables:
-    """Return the losses and the standings of a suite for the terminal."""
+    """Return how often learned policies lose, and the standings, for the terminal."""
     learned = {row.name for row in board.rows if row.kind in LEARNED}
-    standings = _without_notes(standings_table(board, _NOT_ON_TERMINAL), _SHORT_ON_TERMINAL)
-    if not board.losses:
-        return Renderables(f"{LOSSES_TITLE}: {losses_sentence(board)}", standings.to_rich(learned))
-    losses, rest = losses_table(board), len(board.losses) - _MOST_LOSSES
-    if rest > 0:
-        caption = f"{losses.caption} {rest} more are in the files."
-        losses = replace(losses, rows=losses.rows[:_MOST_LOSSES], caption=caption)
-    return Renderables(losses.to_rich(learned), standings.to_rich(learned))
-
-
-def _without_notes(table: Table, headings: Collection[str]) -> Table:
-    """Return a table whose entries have no notes in some columns."""
-    short = [heading in headings for heading in table.headings]
-    return replace(
-        table,
-        headings=tuple(
-            heading.removesuffix(" [95 %]") if cut else heading
-            for heading, cut in zip(table.headings, short, strict=True)
-        ),
-        rows=tuple(
-            tuple(replace(entry, note="") if cut else entry for entry, cut in zip(row, short, strict=True))
-            for row in table.rows
-        ),
-    )
+    sentence = Text(f"{LOSSES_TITLE}: {losses_sentence(board)}")
+    return Renderables(sentence, standings_table(board).to_rich(learned))
 
 
 def markdown_board(board: Leaderboard) -> Iterator[str]:
     """Yield the lines of all tables as Markdown, each with a heading and a caption."""
     yield "# Leaderboard"
     for suite in board.suites:
-        yield ""
-        yield markdown_escaped(f"## {suite.suite}: {suite.description}")
-        yield ""
-        yield markdown_escaped(facts(suite))
-        if not suite.losses:
-            yield from ("", f"### {LOSSES_TITLE}", "", markdown_escaped(losses_sentence(suite)))
-        for table in tables_of(suite):
-            yield from ("", *map(markdown_escaped, (f"### {table.title}", "", table.caption)), "")
-            yield from table.to_markdown()
-    yield ""
+        yield from ("", markdown_escaped(f"## {suite.suite}: {suite.description}"), "")
+        yield from (markdown_escaped(facts(suite)), "")
+        if not losses_of(suite):
+            yield from (f"### {LOSSES_TITLE}", "", markdown_escaped(losses_sentence(suite)), "")
+        for table in (losses_table(suite), standings_table(suite), tasks_table(suite)):
+            if table.rows:
+                yield from _section(table)
 
 
 def facts(board: SuiteBoard) -> str:
@@ -303,41 +212,25 @@ def facts(board: SuiteBoard) -> str:
 
 def summary(board: Leaderboard) -> str:
     """Return a section for each suite as Markdown: what was run and lost, and a short table."""
-    return "\n".join(line for suite in board.suites for line in _summary_lines(summary_table(suite)))
+    lines: list[str] = []
+    for suite in board.suites:
+        table = standings_table(suite, summarized(suite))
+        rows = tuple((Entry(f"`{name.text}`"), *rest) for name, *rest in table.rows)
+        caption = f"{facts(suite)} {losses_sentence(suite)}"
+        lines += _section(replace(table, title=suite.suite, caption=caption, rows=rows))
+    return "\n".join(lines)
 
 
-def _summary_lines(table: Table) -> Iterator[str]:
+def _section(table: Table) -> Iterator[str]:
+    """Yield the lines of a table as Markdown, with its heading and its caption."""
     yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
-    rows = tuple((Entry(f"`{name.text}`"), *rest) for name, *rest in table.rows)
-    yield from (*replace(table, rows=rows).to_markdown(), "")
-
-
-TEMPLATE = "leaderboard.html.j2"
+    yield from (*table.to_markdown(), "")
 
 
 def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
-    """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`."""
-    texts = {
-        "md": "\n".join(markdown_board(board)),
-        "html": html_board(board),
-        "json": f"{board.model_dump_json(indent=1)}\n",
-    }
+    """Write `leaderboard.md` and `leaderboard.json`."""
+    texts = {"md": "\n".join(markdown_board(board)), "json": f"{board.model_dump_json(indent=1)}\n"}
     paths = {folder / f"leaderboard.{ending}": text for ending, text in texts.items()}
     for path, text in paths.items():
         write_bytes(path, text.encode())
     return list(paths)
-
-
-def html_board(board: Leaderboard) -> str:
-    """Return the leaderboard as an HTML page."""
-    return render(TEMPLATE, {"suites": [_suite(suite) for suite in board.suites]})
-
-
-def _suite(board: SuiteBoard) -> dict[str, Any]:
-    return {
-        "title": f"{board.suite}: {board.description}",
-        "facts": facts(board),
-        "no_losses": () if board.losses else (LOSSES_TITLE, losses_sentence(board)),
-        "tables": tables_of(board),
-        "learned": [row.name for row in board.rows if row.kind in LEARNED],
-    }

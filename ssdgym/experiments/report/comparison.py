@@ -15,18 +15,12 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import (
     Estimate,
-    Profile,
     geometric_mean_over_tasks,
-    iqm_of_tasks,
     mean_over_tasks,
-    performance_profile,
     probability_of_improvement,
     relative_difference,
     stratified_bootstrap,
 )
-
-#: Marks, at the end of a workload's label, what a learned policy was not trained on.
-HELD_OUT = " (held out)"
 
 #: What makes two runs the same task: device, FTL options and workload.
 Task = tuple[str, str, str]
@@ -72,13 +66,9 @@ class TaskGroup:
 
 
 def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
-    """Return a group for each task, and for the held-out ones and all of them if there are several."""
+    """Return a group for each task, and one for all of them if there are several."""
     tasks = tasks_of(results)
     groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
-    held_out = [task for task in tasks if task[2].endswith(HELD_OUT)]
-    if 1 < len(held_out) < len(tasks):
-        judged = [result for result in results if task_of(result) in held_out]
-        groups.append(_group(f"the {len(held_out)} held-out tasks", judged))
     if len(tasks) > 1:
         groups.append(_group(f"all {len(tasks)} tasks", results))
     return groups
@@ -246,35 +236,6 @@ def advantage(
         relative_difference(left, right, seed=seed),
         probability_of_improvement(left, right, seed=seed),
     )
-
-
-def ratios_to_best(results: Sequence[Result], metric: str) -> dict[str, NDArray[np.float64]]:
-    """Divide every policy's scores by the lowest interquartile mean that any policy has on the task.
-
-    This is the performance ratio of Dolan and Moré, "Benchmarking optimization software with performance
-    profiles", Mathematical Programming 91, 2002, section 2; it makes tasks of different scale comparable.
-    Each policy has the shape `(runs, tasks)`.
-    """
-    scores = {policy: score_matrix(results, policy, metric) for policy in policies_of(results)}
-    if not all((matrix > 0).all() for matrix in scores.values()):
-        raise SsdgymError(f"performance ratios need positive scores, and one in {metric} is not")
-    best = np.min([iqm_of_tasks(matrix) for matrix in scores.values()], axis=0)
-    return {policy: matrix / best for policy, matrix in scores.items()}
-
-
-def profiles(
-    results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, points: int = 400
-) -> dict[str, Profile]:
-    """Return the performance profile of every policy over its performance ratios, less being better.
-
-    The thresholds are at the ratios that there are; with fewer ratios than points it is exact.
-    """
-    ratios = ratios_to_best(results, metric)
-    steps = np.unique(np.concatenate([matrix.ravel() for matrix in ratios.values()]))
-    chosen = np.unique(np.linspace(0, len(steps) - 1, points).astype(np.int64))
-    # A profile changes just above a ratio, where the run with that ratio begins to count.
-    thresholds = np.nextafter(np.concatenate([steps[:1] * 0.99, steps[chosen], steps[-1:] * 1.01]), np.inf)
-    return {policy: performance_profile(matrix, thresholds) for policy, matrix in ratios.items()}
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:

@@ -1,49 +1,84 @@
-"""Figures of results: intervals per task, latencies, performance profiles, improvement, lifetimes."""
+"""Figures of results: intervals per task, latencies, write amplification over a varied field."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report.comparison import (
     WRITE_AMPLIFICATION,
     TaskGroup,
-    advantage,
-    best_heuristic,
     groups_of,
     measured,
     policies_of,
-    profiles,
+    short_names,
     summarize,
 )
-from ssdgym.experiments.report.curves import curve_figure, varied_fields
-from ssdgym.experiments.report.panels import PANELS_PER_ROW, panels_of, spread_of
 from ssdgym.experiments.report.style import (
     color_of,
     dashes_of,
     label_decades,
     legend_below,
     marker_of,
-    show_on_hover,
     styled,
 )
 from ssdgym.experiments.report.summary import describe, side_by_side
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.spec import split_options
 from ssdgym.experiments.statistics import Estimate
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
-#: How long a device has lived, in pages that the host has written.
-LIFE = "lifetime/host_pages_written"
-#: Units of lifetimes, and their host pages.
-_UNITS = (("million ", 1e6), ("thousand ", 1e3), ("", 1.0))
-#: Opacity of what another policy beats.
-_FAINT = 0.45
+PANELS_PER_ROW = 3
+
+
+def _panels_of(
+    groups: Sequence[TaskGroup],
+    width: tuple[float, float],
+    height: tuple[float, float],
+    share_x: bool = False,
+    share_y: bool = True,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel for each group, with its title.
+
+    Args:
+        groups: of tasks.
+        width: of what stands beside the panels, and of each, in inches.
+        height: of a row of panels beside what stands above or below all of them: the latter first, in inches.
+        share_x: whether all panels have the same horizontal axis.
+        share_y: whether all panels have the same vertical axis.
+    """
+    columns = min(len(groups), PANELS_PER_ROW)
+    rows = math.ceil(len(groups) / columns)
+    size = width[0] + width[1] * max(columns, 2), rows * height[1] + height[0]
+    figure = Figure(figsize=size, layout="constrained")
+    panels = list(figure.subplots(rows, columns, sharex=share_x, sharey=share_y, squeeze=False).ravel())
+    while len(panels) > len(groups):
+        panels.pop().remove()
+    for axes, group in zip(panels, groups, strict=True):
+        axes.set_title(_short_title(group, groups))
+    return figure, panels
+
+
+def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
+    """Return the workload and, beneath it, the device and FTL options that differ between the panels."""
+    if len(group.tasks) > 1:
+        return group.title
+    device, ftl, workload = group.tasks[0]
+    tasks = [task for other in groups for task in other.tasks]
+    devices = {task[0] for task in tasks}
+    if len({name.partition("(")[0] for name in devices}) == 1 and all(name.endswith(")") for name in devices):
+        device = device.partition("(")[2].removesuffix(")")  # of one device, with other fields
+    lines = [workload, *([device] if len(devices) > 1 else [])]
+    shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
+    return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
 
 
 @styled()
@@ -51,18 +86,26 @@ def interval_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
     """Draw a panel per group of tasks: the interquartile mean of each policy, with its 95 % interval."""
-    groups, policies = _comparable(results), policies_of(results)
+    groups, policies = groups_of(results), policies_of(results)
     groups = [group for group in groups if measured(group.results, metric)]
     if not groups:
         raise SsdgymError(f"no task has the metric {metric} in all of its results: choose another one")
     label, scale = _unit(metric)
     names = max(1.6, 0.3 + 0.08 * max(map(len, policies)))  # room for the longest
-    figure, panels = panels_of(groups, (names, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
+    figure, panels = _panels_of(groups, (names, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
     for axes, group in zip(panels, groups, strict=True):
         for index, policy in enumerate(policies):
             if policy in policies_of(group.results):
                 found = summarize(group.results, policy, metric)
-                _draw_interval(axes, policy, index, found, scale, index, policy in learned)
+                axes.errorbar(
+                    found.value / scale,
+                    index,
+                    xerr=_bars([found], scale),
+                    color=color_of(index),
+                    marker=marker_of(index),
+                    markersize=8 if policy in learned else 5,
+                    markerfacecolor="none" if policy in learned else color_of(index),
+                )
         axes.set_yticks(range(len(policies)), policies)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.grid(axis="x")
@@ -70,191 +113,6 @@ def interval_figure(
     panels[0].set_ylim(len(policies) - 0.5, -0.5)
     figure.supxlabel(label, fontsize="medium")
     return figure
-
-
-@styled()
-def latency_figure(
-    results: Sequence[Result], operation: str = "write", learned: Sequence[str] = ()
-) -> Figure:
-    """Draw latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis."""
-    groups = _with_latencies(_comparable(results), operation)
-    if not groups:
-        raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
-    figure, panels = panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
-    policies = policies_of(results)
-    for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
-        for index, policy in enumerate(policies):
-            _draw_percentiles(axes, group.results, operation, policy, index, policy in learned)
-        axes.set_xticks(range(len(PERCENTILES)), PERCENTILES, fontsize="small")
-        axes.tick_params(labelbottom=True)
-        if number + PANELS_PER_ROW >= len(groups):
-            axes.set_xlabel("percentile of requests")
-        axes.grid(axis="y", which="both")
-    panels[0].set_yscale("log")
-    label_decades(panels[0].yaxis, *panels[0].get_ylim())
-    figure.supylabel(f"{operation} latency (µs)", fontsize="medium")
-    legend_below(figure, panels[0])
-    return figure
-
-
-@styled()
-def profile_figure(
-    results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
-) -> Figure:
-    """Draw performance profiles: the share of runs that stay below a multiple of the best on their task."""
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    for index, (policy, found) in enumerate(profiles(results, metric).items()):
-        (line,) = axes.step(
-            found.thresholds,
-            found.share,
-            where="post",
-            color=color_of(index),
-            linestyle=dashes_of(index),
-            linewidth=2.5 if policy in learned else 1.4,
-            label=policy,
-        )
-        show_on_hover(line, policy)
-        if not np.isnan(found.low).any():
-            band = (found.thresholds, found.low, found.high)
-            axes.fill_between(*band, step="post", color=color_of(index), alpha=0.12, linewidth=0)
-    low, high = axes.get_xlim()
-    if high > 4 * low:
-        axes.set_xscale("log")
-        label_decades(axes.xaxis, low, high)
-    axes.set_ylim(0, 1.02)
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_xlabel(f"{metric.replace('_', ' ').replace('/', ' ')} / best policy's on the task (ratio τ)")
-    axes.set_ylabel("runs below τ")
-    axes.grid()
-    legend_below(figure, axes)
-    return figure
-
-
-@styled()
-def improvement_figure(
-    results: Sequence[Result], reference: str, metric: str = WRITE_AMPLIFICATION
-) -> Figure:
-    """Draw how likely a run of `reference` is better than one of each other policy, with 95 % intervals."""
-    others = [policy for policy in policies_of(results) if policy != reference]
-    if not others:
-        raise SsdgymError(f"{reference} is the only policy, and there is none to compare it with")
-    figure = Figure(figsize=(6.4, 1.1 + 0.3 * len(others)), layout="constrained")
-    axes = figure.add_subplot()
-    for row, policy in enumerate(others):
-        found = advantage(results, reference, policy, metric).improvement
-        _draw_interval(axes, policy, row, found, 1.0, 0, False)
-    axes.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xlim(-0.03, 1.03)
-    axes.set_ylim(len(others) - 0.5, -0.5)
-    axes.set_yticks(range(len(others)), others)
-    axes.xaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_xlabel(f"probability that a run of {reference} is better")
-    axes.grid(axis="x")
-    return figure
-
-
-@dataclass(frozen=True)
-class Point:
-    """What a policy has reached on some tasks: its write amplification, and host pages of a life."""
-
-    policy: str
-    amplification: Estimate
-    life: Estimate
-
-
-def points_of(results: Sequence[Result]) -> list[Point]:
-    """Return the points of all policies, in order of first appearance."""
-    return [
-        Point(policy, *(summarize(results, policy, metric) for metric in (WRITE_AMPLIFICATION, LIFE)))
-        for policy in policies_of(results)
-    ]
-
-
-def unbeaten(points: Sequence[Point]) -> list[Point]:
-    """Return the points that no other one is as good as in both and better in one, by write amplification."""
-    front = [
-        point for point in points if not any(_beats(other, point) for other in points if other is not point)
-    ]
-    return sorted(front, key=lambda point: (point.amplification.value, point.life.value))
-
-
-def _beats(one: Point, other: Point) -> bool:
-    gains = (
-        other.amplification.value - one.amplification.value,
-        one.life.value - other.life.value,
-    )
-    return min(gains) >= 0 and max(gains) > 0
-
-
-@styled()
-def lifetime_figure(results: Sequence[Result], learned: Sequence[str] = ()) -> Figure:
-    """Draw a panel per group of tasks: lifetime over write amplification, with 95 % intervals.
-
-    Policies that none beats in both are joined by a line; the others are faint.
-
-    Args:
-        results: of devices that have lived to their ends.
-        learned: policies drawn with a larger, open marker.
-
-    Raises:
-        SsdgymError: there is no task on which all of them have.
-    """
-    groups, policies = _with_lives(groups_of(results)), policies_of(results)
-    if not groups:
-        raise SsdgymError("no task has lifetimes in all of its results: write devices to their ends")
-    figure, panels = panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_y=False)
-    points_on = [points_of(group.results) for group in groups]
-    unit, pages = _unit_of(max(point.life.value for points in points_on for point in points))
-    for number, (axes, points) in enumerate(zip(panels, points_on, strict=True)):
-        front = unbeaten(points)
-        for point in points:
-            index = policies.index(point.policy)
-            _draw_point(axes, point, index, point in front, point.policy in learned, pages)
-        _join(axes, front, pages)
-        if number % PANELS_PER_ROW == 0:
-            axes.set_ylabel(f"lifetime ({unit}host pages)")
-        if number + PANELS_PER_ROW >= len(groups):
-            axes.set_xlabel("write amplification")
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.margins(0.1)
-        axes.grid()
-    legend_below(figure, *panels)
-    for artist in figure.legends[0].findobj():
-        artist.set_alpha(1.0)  # what one panel has faint, another one may not
-    return figure
-
-
-def has_latencies(results: Sequence[Result], operation: str) -> bool:
-    """Return whether there is a task on which every result has latencies."""
-    return bool(_with_latencies(groups_of(results), operation))
-
-
-def _with_latencies(groups: Sequence[TaskGroup], operation: str) -> list[TaskGroup]:
-    metric = f"{operation}_latency_ns/p50"
-    return [group for group in groups if len(group.tasks) == 1 and measured(group.results, metric)]
-
-
-def has_lives(results: Sequence[Result]) -> bool:
-    """Return whether there are tasks on which every device has come to its end."""
-    return bool(_with_lives(groups_of(results)))
-
-
-def _with_lives(groups: Sequence[TaskGroup]) -> list[TaskGroup]:
-    return [
-        group
-        for group in groups
-        if measured(group.results, LIFE)
-        and measured(group.results, WRITE_AMPLIFICATION)
-        and all(result.metrics.get("end_of_life") for result in group.results)
-    ]
-
-
-def _comparable(results: Sequence[Result]) -> list[TaskGroup]:
-    groups = [group for group in groups_of(results) if group.results]
-    if not groups:
-        raise SsdgymError("a figure needs at least one result, and there are none that can be compared")
-    return groups
 
 
 def _unit(metric: str) -> tuple[str, float]:
@@ -268,35 +126,62 @@ def _unit(metric: str) -> tuple[str, float]:
     return f"{words} {part}".strip(), 1.0
 
 
-def _draw_interval(
-    axes: Axes, name: str, row: float, found: Estimate, scale: float, index: int, open_: bool
-) -> None:
-    value, spread = found.value / scale, spread_of(found, scale)
-    drawn = axes.errorbar(
-        value,
-        row,
-        xerr=spread,
-        color=color_of(index),
-        marker=marker_of(index),
-        markersize=8 if open_ else 5,
-        markerfacecolor="none" if open_ else color_of(index),
-    )
-    interval = "" if spread is None else f" [{found.low / scale:,.4g}, {found.high / scale:,.4g}]"
-    show_on_hover(drawn.lines[0], f"{name}: {value:,.4g}{interval}")
+def _bars(found: Sequence[Estimate], scale: float) -> np.ndarray | None:
+    """Return how far intervals reach below and above their values, in a unit; single seeds have none."""
+    values, low, high = np.transpose(found)
+    if np.isnan(low).any():
+        return None
+    return np.maximum([values - low, high - values], 0) / scale  # rounding may leave -1e-16
 
 
-def _draw_percentiles(
-    axes: Axes, results: Sequence[Result], operation: str, policy: str, index: int, heavy: bool
+@styled()
+def latency_figure(
+    results: Sequence[Result], operation: str = "write", learned: Sequence[str] = ()
+) -> Figure:
+    """Draw latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis."""
+    groups = _with_latencies(results, operation)
+    if not groups:
+        raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
+    figure, panels = _panels_of(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
+    policies = policies_of(results)
+    for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
+        for index, policy in enumerate(policies):
+            own = [result for result in group.results if result.policy == policy]
+            found = {
+                place: summarize(own, policy, metric)
+                for place, part in enumerate(PERCENTILES)
+                for metric in [f"{operation}_latency_ns/{part}"]
+                if measured(own, metric)
+            }
+            _draw_line(axes, found, index, policy, 1_000.0, heavy=policy in learned)
+        axes.set_xticks(range(len(PERCENTILES)), PERCENTILES, fontsize="small")
+        axes.tick_params(labelbottom=True)
+        if number + PANELS_PER_ROW >= len(groups):
+            axes.set_xlabel("percentile of requests")
+        axes.grid(axis="y", which="both")
+    panels[0].set_yscale("log")
+    label_decades(panels[0].yaxis, *panels[0].get_ylim())
+    figure.supylabel(f"{operation} latency (µs)", fontsize="medium")
+    legend_below(figure, panels[0])
+    return figure
+
+
+def _with_latencies(results: Sequence[Result], operation: str) -> list[TaskGroup]:
+    """Return the tasks on which every result has latencies."""
+    metric = f"{operation}_latency_ns/p50"
+    return [
+        group for group in groups_of(results) if len(group.tasks) == 1 and measured(group.results, metric)
+    ]
+
+
+def _draw_line(
+    axes: Axes, found: Mapping[Any, Estimate], index: int, policy: str, scale: float, heavy: bool = False
 ) -> None:
-    own = [result for result in results if result.policy == policy]
-    names = [f"{operation}_latency_ns/{percentile}" for percentile in PERCENTILES]
-    present = [i for i, name in enumerate(names) if own and all(r.measured(name) for r in own)]
-    found = [summarize(own, policy, names[position]) for position in present]
-    spreads = [spread for one in found if (spread := spread_of(one, 1_000.0)) is not None]
-    drawn = axes.errorbar(
-        present,
-        [one.value / 1_000 for one in found],
-        yerr=np.concatenate(spreads, axis=1) if found and len(spreads) == len(found) else None,
+    """Draw the estimates of a policy over their keys, joined by a line."""
+    axes.errorbar(
+        list(found),
+        [one.value / scale for one in found.values()],
+        yerr=_bars(list(found.values()), scale) if found else None,
         color=color_of(index),
         marker=marker_of(index),
         linestyle=dashes_of(index),
@@ -305,41 +190,64 @@ def _draw_percentiles(
         elinewidth=1.0,
         label=policy,
     )
-    values = (f"{PERCENTILES[at]} {one.value / 1_000:,.4g}" for at, one in zip(present, found, strict=True))
-    show_on_hover(drawn.lines[0], f"{policy}: {', '.join(values)} µs")
 
 
-def _unit_of(longest: float) -> tuple[str, float]:
-    """Return the word for a unit of lifetimes of which the longest has one or more, and its host pages."""
-    return next((word, size) for word, size in _UNITS if longest >= size or size == 1.0)
+def _fields(result: Result) -> dict[str, str]:
+    """Return what the label of the device says was varied, and the options of the FTL."""
+    varied = result.device.partition("(")[2].removesuffix(")")
+    texts = [*varied.split(", "), *(f"ftl.{option}" for option in split_options(result.ftl))]
+    return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
 
 
-def _join(axes: Axes, front: Sequence[Point], pages: float) -> None:
-    """Draw the line of what is reached with no more write amplification, as steps."""
-    amplifications = [point.amplification.value for point in front]
-    lives = [point.life.value / pages for point in front]
-    axes.step(amplifications, lives, where="post", color="black", linewidth=0.8, linestyle=":", zorder=1)
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
 
 
-def _draw_point(
-    axes: Axes, point: Point, index: int, is_unbeaten: bool, is_learned: bool, pages: float
-) -> None:
-    drawn = axes.errorbar(
-        point.amplification.value,
-        point.life.value / pages,
-        xerr=spread_of(point.amplification, 1.0),
-        yerr=spread_of(point.life, pages),
-        color=color_of(index),
-        marker=marker_of(index),
-        markersize=8 if is_learned else 5,
-        markerfacecolor="none" if is_learned else color_of(index),
-        linestyle="none",
-        elinewidth=0.8,
-        alpha=1.0 if is_unbeaten else _FAINT,
-        label=point.policy,
-    )
-    numbers = f"{point.amplification.value:,.3f}, {point.life.value:,.0f} host pages"
-    show_on_hover(drawn.lines[0], f"{point.policy}: {numbers}{', unbeaten' * is_unbeaten}")
+def varied_fields(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the fields that have a number in every result, and several numbers in all of them."""
+    fields = [_fields(result) for result in results]
+    for name in dict.fromkeys(name for found in fields for name in found):
+        values = {_number(found.get(name)) for found in fields}
+        if None not in values and len(values) > 1:
+            yield name
+
+
+@styled()
+def curve_figure(results: Sequence[Result], field: str) -> Figure | None:
+    """Draw write amplification over a field, a panel for each workload and value of other fields.
+
+    None where a run has no write amplification, or a policy was not run with every value.
+    """
+    names = short_names(policies_of(results))
+    curves: dict[str, dict[float, list[Result]]] = {}
+    for result in results:
+        fields = _fields(result)
+        value = float(fields.pop(field))
+        rest = [f"{name}={text}" for name, text in fields.items()]
+        title = "\n".join([f"{result.workload} on {result.device.partition('(')[0]}", *rest])
+        result = replace(result, policy=names[result.policy])
+        curves.setdefault(title, {}).setdefault(value, []).append(result)
+    points = [point for curve in curves.values() for point in curve.values()]
+    if not all(
+        measured(point, WRITE_AMPLIFICATION) and {*policies_of(point)} == {*names.values()}
+        for point in points
+    ):
+        return None
+    groups = [TaskGroup(title, tuple(sum(curve.values(), []))) for title, curve in curves.items()]
+    figure, panels = _panels_of(groups, (1.0, 3.0), (0.4, 2.7), share_x=True, share_y=False)
+    for axes, (title, curve) in zip(panels, curves.items(), strict=True):
+        axes.set_title(title)
+        for index, policy in enumerate(names.values()):
+            found = {value: summarize(curve[value], policy, WRITE_AMPLIFICATION) for value in sorted(curve)}
+            _draw_line(axes, found, index, policy, 1.0)
+        axes.grid(axis="y")
+        axes.set_xlabel(field)
+    figure.supylabel("write amplification", fontsize="medium")
+    legend_below(figure, panels[0])
+    return figure
 
 
 @dataclass(frozen=True)
@@ -352,23 +260,9 @@ class ReportFigure:
     figure: Figure
 
 
-def left_out(results: Sequence[Result]) -> list[str]:
-    """Return one sentence for everything that tables and figures leave out, so that comparisons are fair."""
-    groups = groups_of(side_by_side(results)[0])
-    return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
-
-
-def whole(results: Sequence[Result]) -> TaskGroup:
-    """Return all results that can be compared with each other, over all tasks."""
-    return groups_of(side_by_side(results)[0])[-1]
-
-
-def report_figures(
-    results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
-) -> Iterator[ReportFigure]:
+def report_figures(results: Sequence[Result], learned: Sequence[str] = ()) -> Iterator[ReportFigure]:
     """Yield the figures that make sense for these results, in the order of a report."""
     results, learned = side_by_side(as_run := results, learned)
-    group = whole(results)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
     if any(measured(found.results, WRITE_AMPLIFICATION) for found in groups_of(results)):
         yield ReportFigure(
@@ -385,59 +279,11 @@ def report_figures(
                 f"{numbers} Less is better.",
                 curve,
             )
-    if has_lives(results):
-        yield ReportFigure(
-            "lifetime",
-            "Lifetime",
-            f"{describe(len({result.seed for result in results}), 1, 'as bars')} Longer, with less write "
-            "amplification, is better. None beats those on the dotted line in both; faint ones are beaten.",
-            lifetime_figure(results, learned),
-        )
     for operation in ("read", "write"):
-        if has_latencies(results, operation):
+        if _with_latencies(results, operation):
             yield ReportFigure(
                 f"{operation}_latency",
                 f"{operation.capitalize()} latency",
                 f"{numbers} Both axes are the same in all panels.",
                 latency_figure(results, operation, learned),
             )
-    # A profile means nothing of a single policy or run.
-    if len(policies_of(group.results)) > 1 and len(group.seeds) * len(group.tasks) > 1 and positive(group):
-        yield ReportFigure(
-            "performance_profile",
-            "Performance profile",
-            f"Share of the {len(group.results) // len(policies_of(group.results))} runs of each policy "
-            f"({len(group.seeds)} seeds on {len(group.tasks)} tasks) whose write amplification is below τ "
-            "times the best policy's interquartile mean on the task. Higher is better; bands are pointwise "
-            "95 % intervals.",
-            profile_figure(group.results, learned=learned),
-        )
-    if makes_improvement(group):
-        against = reference or best_policy(group)
-        yield ReportFigure(
-            "probability_of_improvement",
-            "Probability of improvement",
-            f"How likely a run of {against} has a lower write amplification than a run of the other policy "
-            f"on the same task, mean over {len(group.tasks)} tasks with {len(group.seeds)} seeds each, with "
-            "95 % intervals; 50 % is a draw.",
-            improvement_figure(group.results, against),
-        )
-
-
-def makes_improvement(group: TaskGroup) -> bool:
-    """Return whether a probability of improvement means anything: several policies, several seeds of each."""
-    return len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and positive(group)
-
-
-def positive(group: TaskGroup) -> bool:
-    """Return whether ratios of write amplification exist; a run that wrote nothing has none."""
-    return measured(group.results, WRITE_AMPLIFICATION) and all(
-        result.metric(WRITE_AMPLIFICATION) > 0 for result in group.results
-    )
-
-
-def best_policy(group: TaskGroup) -> str:
-    """Return the policy with the lowest geometric mean of write amplification over the tasks."""
-    best = best_heuristic(group.results, ours=())
-    assert best is not None, "a group that can be compared has a policy"
-    return best

@@ -5,17 +5,14 @@ Drawn without a display, in the colour-blind-safe palette of Okabe and Ito, "Col
 
 from __future__ import annotations
 
-import html
 import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-from weakref import WeakKeyDictionary
 
 import matplotlib.style
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -106,32 +103,16 @@ def _write(figure: Figure, file: IO[bytes], file_format: str, transparent: bool 
     figure.savefig(file, format=file_format, metadata=_METADATA[file_format], transparent=transparent)
 
 
-#: What is shown where the mouse rests on something drawn.
-_HOVER: WeakKeyDictionary[Artist, str] = WeakKeyDictionary()
-
-
-def show_on_hover(artist: Artist, text: str) -> None:
-    """Let something drawn show a text where the mouse rests on it, in HTML pages and not in other files."""
-    _HOVER[artist] = text
-
-
 def inline_svg(figure: Figure, name: str) -> str:
     """Return a figure as an SVG element for an HTML page: transparent, with the text colour for black.
 
     The name goes before every identifier, so that several figures of a page do not mix theirs up.
     """
     file = io.BytesIO()
-    resting = figure.findobj(lambda artist: artist in _HOVER)
-    for number, artist in enumerate(resting):
-        artist.set_gid(f"hover{number}")
     _write(figure, file, "svg", transparent=True)
     text = file.getvalue().decode("utf-8")
     text = text[text.index("<svg") :].replace("#000000", "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    for number, artist in enumerate(resting):
-        title = f'<g class="hover"><title>{html.escape(_HOVER[artist])}</title>'
-        text = text.replace(f'<g id="hover{number}">', title)
-        artist.set_gid(None)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     least, most = (round(figure.get_figwidth() * pixels_per_inch) for pixels_per_inch in (72, 125))
     size = f"width: 100%; height: auto; min-width: {least}px; max-width: {most}px"

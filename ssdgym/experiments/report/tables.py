@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich import box
-from rich.console import Console, ConsoleOptions
-from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-#: More columns than any table has.
-_ANY_WIDTH = 10_000
-#: Where headings break: in two lines, or where the numbers of a cell have lines of their own.
-_BREAK, _BREAK_ANYWHERE = re.compile(r" (?=mean|WAF|MiB|\[)"), re.compile(r" (?!%)(/ )?")
-#: Between the numbers of a cell.
-BETWEEN = " / "
+#: Where headings break on a terminal.
+_BREAK = re.compile(r" (?!%)")
 
 
 @dataclass(frozen=True)
@@ -78,85 +70,40 @@ class Table:
             rows=tuple(tuple(row[number] for number in shown) for row in self.rows),
         )
 
-    def to_rich(self, bold: Collection[str] = ()) -> FittingTable:
-        """Return the table for the terminal."""
-        return FittingTable(self, bold)
+    def to_rich(self, bold: Collection[str] = ()) -> RichTable:
+        """Return the table for the terminal; rows that `bold` names are bold."""
+        found = RichTable(
+            title=Text(self.title),
+            title_justify="left",
+            caption=Text(self.caption),
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            collapse_padding=True,
+        )
+        for number, heading in enumerate(self.headings):
+            found.add_column(
+                Text(_BREAK.sub("\n", heading)),
+                justify="left" if self.has_words(number) else "right",
+                overflow="fold",
+            )
+        for row in self.rows:
+            found.add_row(*(Text(str(entry)) for entry in row), style="bold" if row[0].text in bold else "")
+        return found
 
     def to_markdown(self) -> list[str]:
         """Return the lines of the table as Markdown, without its title and caption."""
         rule = ["---" if self.has_words(number) else "---:" for number in range(len(self.headings))]
         return [_markdown_row(row) for row in (self.headings, rule, *(map(str, row) for row in self.rows))]
 
-    def to_latex(self) -> list[str]:
-        r"""Return the lines of a LaTeX `table`, which needs `\usepackage{booktabs}`."""
+    def to_latex(self) -> str:
+        r"""Return a LaTeX `tabular`, which needs `\usepackage{booktabs}`; title and caption are comments."""
+        import pandas as pd
+
         columns = "".join("l" if self.has_words(number) else "r" for number in range(len(self.headings)))
-        return [
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{latex_escaped(f'{self.title}. {self.caption}')}}}",
-            rf"  \begin{{tabular}}{{{columns}}}",
-            r"    \toprule",
-            "    " + _latex_row(self.headings),
-            r"    \midrule",
-            *("    " + _latex_row(map(str, row)) for row in self.rows),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table}",
-        ]
-
-
-@dataclass(frozen=True)
-class FittingTable:
-    """A table for the terminal: a line for each row or, where that is too wide, one for each number."""
-
-    table: Table
-    bold: Collection[str]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-        wide = self._rich("/")
-        fits = Measurement.get(console, options.update(width=_ANY_WIDTH), wide).maximum <= options.max_width
-        yield wide if fits else self._rich("\n")
-
-    def _rich(self, separator: str) -> RichTable:
-        """Return a table with a separator between the numbers of a cell and between parts of headings."""
-        table, is_wide = self.table, separator != "\n"
-        found = RichTable(
-            title=Text(table.title),
-            title_justify="left",
-            caption=Text(table.caption),
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            collapse_padding=True,
-        )
-        words = (len(word) for row in table.rows for word in row[0].text.split())
-        least = 0 if is_wide else max(words, default=0)
-        for number, heading in enumerate(table.headings):
-            broken = (_BREAK if is_wide else _BREAK_ANYWHERE).sub("\n", heading) if number else heading
-            found.add_column(
-                Text(broken.replace(BETWEEN, separator)),
-                justify="left" if table.has_words(number) else "right",
-                overflow="fold",
-                no_wrap=is_wide and number == 0,
-                min_width=0 if number else least,
-            )
-        for row in table.rows:
-            cells = (Text(str(entry).replace(BETWEEN, separator)) for entry in row)
-            found.add_row(*cells, style="bold" if row[0].text in self.bold else "")
-        return found
-
-
-def render(template: str, page: Mapping[str, Any]) -> str:
-    """Return the text of a page."""
-    environment = Environment(
-        loader=PackageLoader(__package__, "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(template).render(page)
+        rows = pd.DataFrame([map(str, row) for row in self.rows], columns=pd.Index(self.headings))
+        style = rows.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        return f"% {self.title}. {self.caption}\n{style.to_latex(hrules=True, column_format=columns)}"
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -166,29 +113,3 @@ def _markdown_row(cells: Iterable[str]) -> str:
 def markdown_escaped(text: str) -> str:
     """Return a text without HTML, columns and links, which names of others may hold."""
     return text.replace("<", "&lt;").replace("|", "\\|").replace("](", "]\\(")
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(map(latex_escaped, cells)) + r" \\"
-
-
-_LATEX = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "µ": r"$\mu$",
-        # At the start of a row, a bracket would be an option of the line break before it.
-        "[": "{[}",
-        "]": "{]}",
-    }
-)
-
-
-def latex_escaped(text: str) -> str:
-    """Return a text with everything that LaTeX would take for a command written out."""
-    return text.translate(_LATEX)

@@ -1,12 +1,11 @@
-"""What kind each policy is, and the papers it is from."""
+"""What kind each policy is."""
 
 from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.leaderboard.board import CLASSICS, entries_of, is_classic, source_of
+from ssdgym.experiments.leaderboard.board import CLASSICS, entries_of, is_classic
 from ssdgym.experiments.leaderboard.suites import load_suite
-from ssdgym.policy import get_policy
 from ssdgym.policy.registry import registered
 
 
@@ -30,13 +29,6 @@ def test_classics__exist(name: str) -> None:
     assert registered(name) is not None
 
 
-def test_source__of_the_rules_that_are_not_classic() -> None:
-    assert "SepBIT" not in source_of("greedy+single") and "Desnoyers" in source_of("greedy+single")
-    placement = get_policy("greedy+sepbit").placement
-    assert placement is not None and source_of("greedy+sepbit") == placement.source
-    assert "MiDAS" in source_of("midas")
-
-
 @pytest.mark.parametrize("name", ["wa", "memory", "latency", "traces", "passes"])
 def test_entries__of_the_suites__each_once(name: str) -> None:
     suite = load_suite(name)
@@ -44,4 +36,3 @@ def test_entries__of_the_suites__each_once(name: str) -> None:
     names = [entry.name for entry in entries]
     assert len(set(names)) == len(names)
     assert {entry.name for entry in entries if entry.kind == "bound"} == set(suite.ceilings)
-    assert all(entry.source for entry in entries)

@@ -11,8 +11,6 @@ from ssdgym.experiments.report.comparison import (
     advantage,
     best_heuristic,
     groups_of,
-    profiles,
-    ratios_to_best,
     score_matrix,
     verdict,
 )
@@ -107,31 +105,3 @@ def test_advantage__refuses_to_pair_different_seeds() -> None:
     results += [result("fifo", seed, 2.5) for seed in (1, 2)]
     with pytest.raises(SsdgymError, match=r"greedy was run on the seeds \[0, 1\] and fifo on \[1, 2\]"):
         advantage(results, "greedy", "fifo")
-
-
-def test_ratios__are_over_the_best_interquartile_mean_of_the_task() -> None:
-    # On zipf greedy is best with a mean of (2 + 4) / 2 = 3, on uniform fifo with 5.
-    runs = {("greedy", "zipf"): (2.0, 4.0), ("fifo", "zipf"): (6.0, 6.0)}
-    runs |= {("greedy", "uniform"): (10.0, 10.0), ("fifo", "uniform"): (4.0, 6.0)}
-    results = [
-        result(policy, seed, value, workload)
-        for (policy, workload), values in runs.items()
-        for seed, value in enumerate(values)
-    ]
-    found = ratios_to_best(results, WRITE_AMPLIFICATION)
-    np.testing.assert_allclose(found["greedy"], [[2 / 3, 2.0], [4 / 3, 2.0]])
-    np.testing.assert_allclose(found["fifo"], [[2.0, 0.8], [2.0, 1.2]])
-
-
-def test_profiles__are_exact_from_nobody_to_everybody() -> None:
-    found = profiles(grid({"greedy": 0.0, "fifo": 2.02}, seeds=5))
-    assert all(profile.share[0] == 0.0 and profile.share[-1] == 1.0 for profile in found.values())
-    # Three of greedy's five runs are not above its interquartile mean, and none of fifo's is below twice it.
-    at_best = np.searchsorted(found["greedy"].thresholds, 1.0 + 1e-9) - 1
-    assert found["greedy"].share[at_best] == pytest.approx(3 / 5)
-    assert found["fifo"].share[found["fifo"].thresholds < 1.99].max() == 0.0
-
-
-def test_ratios__refuse_runs_without_write_amplification() -> None:
-    with pytest.raises(SsdgymError, match="need positive scores, and one in write_amplification is not"):
-        ratios_to_best([result("greedy", 0, 0.0)], WRITE_AMPLIFICATION)

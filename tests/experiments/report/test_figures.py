@@ -14,12 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.report.figures import (
-    improvement_figure,
-    interval_figure,
-    latency_figure,
-    profile_figure,
-)
+from ssdgym.experiments.report.figures import interval_figure, latency_figure
 from ssdgym.experiments.report.style import FORMATS, PALETTE, inline_svg, save_figure
 from tests.experiments.synthetic import grid
 
@@ -28,8 +23,6 @@ RESULTS = grid({"learned": -0.1, "greedy": 0.0}, seeds=3, workloads=("zipf", "un
 DRAWN: dict[str, Callable[[], Figure]] = {
     "intervals": lambda: interval_figure(RESULTS, learned=["learned"]),
     "latency": lambda: latency_figure(RESULTS, learned=["learned"]),
-    "profile": lambda: profile_figure(RESULTS),
-    "improvement": lambda: improvement_figure(RESULTS, "learned"),
 }
 
 
@@ -61,7 +54,7 @@ def test_figure__axes_have_labels_with_units(draw: Callable[[], Figure]) -> None
     figure = draw()
     texts = [figure.get_supxlabel(), figure.get_supylabel()]
     texts += [label for axes in figure.axes for label in (axes.get_xlabel(), axes.get_ylabel())]
-    units = ("(flash pages / host pages)", "(µs)", "(ratio τ)", "probability that a run of learned is better")
+    units = ("(flash pages / host pages)", "(µs)")
     assert any(text.endswith(units) for text in texts)
 
 
@@ -102,14 +95,8 @@ def test_intervals__of_any_metric_are_in_its_unit() -> None:
     assert figure.axes[0].containers[0].lines[0].get_xdata()[0] == pytest.approx(5 * 250 * 1.91)
 
 
-def test_profile__bands_need_several_seeds() -> None:
-    assert len(profile_figure(RESULTS).axes[0].collections) == 2
-    single = grid({"learned": -0.1, "greedy": 0.0}, seeds=1, workloads=("zipf", "uniform"))
-    assert len(profile_figure(single).axes[0].collections) == 0
-
-
 def test_inline_svg__keeps_its_identifiers_to_itself_and_takes_the_page_s_text_colour() -> None:
-    text = inline_svg(DRAWN["profile"](), "one")
+    text = inline_svg(DRAWN["latency"](), "one")
     identifiers = re.findall(r'id="([^"]+)"', text)
     assert identifiers and len(set(identifiers)) == len(identifiers)
     assert all(name.startswith("one-") for name in identifiers)
@@ -120,7 +107,7 @@ def test_inline_svg__keeps_its_identifiers_to_itself_and_takes_the_page_s_text_c
 
 def test_save__refuses_other_formats(tmp_path: Path) -> None:
     with pytest.raises(SsdgymError, match=r"written as .png, .svg or .pdf, not as '.gif'"):
-        save_figure(DRAWN["improvement"](), tmp_path / "figure.gif")
+        save_figure(DRAWN["latency"](), tmp_path / "figure.gif")
 
 
 def test_latency__refuses_results_without_that_latency() -> None:
@@ -128,11 +115,6 @@ def test_latency__refuses_results_without_that_latency() -> None:
         latency_figure(RESULTS, operation="read")
 
 
-def test_improvement__refuses_a_policy_without_opponents() -> None:
-    with pytest.raises(SsdgymError, match="greedy is the only policy"):
-        improvement_figure(grid({"greedy": 0.0}), "greedy")
-
-
 def test_figure__refuses_no_results() -> None:
-    with pytest.raises(SsdgymError, match="at least one result"):
+    with pytest.raises(SsdgymError, match="no task has the metric write_amplification"):
         interval_figure([])

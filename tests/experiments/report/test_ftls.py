@@ -2,59 +2,41 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ssdgym.experiments.report.summary import ftl_names, side_by_side
 from ssdgym.experiments.results import Result
-
-SUBFTL = {"mapping": "subpage", "kind": "subftl", "rule": "fewest_valid", "gc": {"free_blocks": 2}}
 
 
 def of(
     ftl: str,
     workload: str = "zipf",
     policy: str = "greedy",
-    device_ftl: object = None,
     metrics: dict[str, float] | None = None,
 ) -> Result:
-    spec = json.dumps({"device": {"ftl": device_ftl}}) if device_ftl else ""
-    return Result("d", ftl, workload, policy, 1, spec=spec, metrics=metrics or {})
+    return Result("d", ftl, workload, policy, 1, metrics=metrics or {})
 
 
 @pytest.mark.parametrize(
-    ("ftls", "device_ftl", "names"),
+    ("ftls", "names"),
     [
-        (["kind=cgm", "kind=fgm"], None, ["cgm", "fgm"]),
-        (["kind=cgm,queue_depth=32", "mapping=page,queue_depth=32"], None, ["cgm", "page"]),
-        (["", "kind=cgm"], None, ["default", "cgm"]),
-        (["", "kind=cgm"], SUBFTL, ["subftl", "cgm"]),
-        (["kind=cgm", "gc.free_blocks=2,mapping=page,placement=single"], SUBFTL, ["cgm", "page"]),
-        (
-            ["kind=cgm", "gc.free_blocks=4,mapping=page"],
-            SUBFTL,
-            ["cgm gc.free_blocks=2", "page gc.free_blocks=4"],
-        ),
-        (
-            ["kind=cgm", "", "rule=printed"],
-            SUBFTL,
-            ["cgm", "subftl rule=fewest_valid", "subftl rule=printed"],
-        ),
-        (["", "placement=single"], None, ["default", "placement=single"]),
-        (["gc.free_blocks=2", "gc.free_blocks=4"], SUBFTL, ["gc.free_blocks=2", "gc.free_blocks=4"]),
+        (["kind=cgm", "kind=fgm"], ["cgm", "fgm"]),
+        (["kind=cgm,queue_depth=32", "mapping=page,queue_depth=32"], ["cgm", "page"]),
+        (["", "kind=cgm"], ["default", "cgm"]),
+        (["kind=cgm", "gc.free_blocks=4,mapping=page"], ["cgm", "page gc.free_blocks=4"]),
+        (["kind=cgm,mapping=subpage", "mapping=page"], ["cgm subpage", "page"]),
+        (["", "placement=single"], ["default", "placement=single"]),
+        (["gc.free_blocks=2", "gc.free_blocks=4"], ["gc.free_blocks=2", "gc.free_blocks=4"]),
         (
             ["placement=a(b=1, c=2),x=1", "placement=a(b=1, c=3),x=1"],
-            None,
             ["placement=a(b=1, c=2)", "placement=a(b=1, c=3)"],
         ),
-        (["kind=cgm,mapping=subpage", "mapping=page"], SUBFTL, ["cgm", "page"]),
-        (["queue_depth=32"], SUBFTL, [""]),
-        ([], None, []),
+        (["queue_depth=32"], [""]),
+        ([], []),
     ],
 )
-def test_ftl_names__say_what_differs(ftls: list[str], device_ftl: object, names: list[str]) -> None:
-    assert ftl_names([of(ftl, device_ftl=device_ftl) for ftl in ftls]) == names
+def test_ftl_names__say_what_differs(ftls: list[str], names: list[str]) -> None:
+    assert ftl_names([of(ftl) for ftl in ftls]) == names
 
 
 def test_ftl_names__an_option_that_comes_with_the_workload__is_no_difference() -> None:

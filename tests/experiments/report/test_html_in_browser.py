@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,6 @@ from tests.experiments.report.test_html import real_grid
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
-    from selenium.webdriver.support.select import Select
 
 WIDE, NARROW = 1200, 390
 
@@ -106,7 +104,7 @@ def test_page__shows_every_figure_without_an_error_and_fits_its_width(
 ) -> None:
     show(browser, report, width, theme)
     figures = browser.find_elements("css selector", "figure svg")
-    assert len(figures) == 4
+    assert len(figures) == 2
     for figure in figures:
         assert figure.is_displayed() and figure.size["width"] > 300 and figure.size["height"] > 100
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
@@ -130,7 +128,7 @@ def test_table__sorts_numbers_by_value_on_click_and_back_on_the_next(browser: Ch
     show(browser, report)
     button(browser, 1, "write p99.9 (µs)").click()  # type: ignore[attr-defined]
     rising = [float(text.replace(",", "")) for text in column(browser, 1, "write p99.9 (µs)")]
-    assert len(rising) == 6 and rising == sorted(rising)
+    assert len(rising) == 3 and rising == sorted(rising)
     assert sort_state(browser, 1)["write p99.9 (µs)"] == "ascending"
     button(browser, 1, "write p99.9 (µs)").click()  # type: ignore[attr-defined]
     falling = [float(text.replace(",", "")) for text in column(browser, 1, "write p99.9 (µs)")]
@@ -158,59 +156,14 @@ def test_table__other_tables_keep_their_order(browser: Chrome, report: Path) -> 
     assert column(browser, 1, "policy") == before
 
 
-def menu(browser: Chrome, heading: str) -> Select:
-    from selenium.webdriver.support.select import Select
-
-    menus = browser.find_elements("css selector", ".filters label")
-    (found,) = [one for one in menus if one.text.startswith(heading)]
-    return Select(found.find_element("css selector", "select"))
-
-
-def shown(browser: Chrome, table: int) -> list[str]:
-    """The first cells of the rows of a table that are seen."""
-    rows = browser.find_elements("css selector", "table")[table].find_elements("css selector", "tbody tr")
-    return [row.find_element("css selector", "th").text for row in rows if row.is_displayed()]
-
-
-def test_filters__leave_the_rows_that_are_chosen_in_every_table(browser: Chrome, report: Path) -> None:
-    show(browser, report)
-    assert [len(shown(browser, table)) for table in (0, 1)] == [3, 6]
-    menu(browser, "policy").select_by_visible_text("fifo")
-    assert shown(browser, 0) == ["fifo"] and shown(browser, 1) == ["fifo", "fifo"]
-    menu(browser, "workload").select_by_visible_text("hot90")
-    assert shown(browser, 0) == ["fifo"] and shown(browser, 1) == ["fifo"]
-    menu(browser, "policy").select_by_value("")
-    assert len(shown(browser, 0)) == 3 and len(shown(browser, 1)) == 3
-    menu(browser, "workload").select_by_value("")
-    assert len(shown(browser, 1)) == 6
-    assert browser.get_log("browser") == []
-
-
-def test_figure__where_the_mouse_rests_on_a_number__is_its_text(browser: Chrome, report: Path) -> None:
-    show(browser, report)
-    (marks,) = [
-        figure.find_elements("css selector", ".hover")
-        for figure in browser.find_elements("css selector", "figure#write_amplification")
-    ]
-    assert len(marks) == 9  # three policies on two tasks and on both
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", marks[0])
-    under_the_mouse = browser.execute_script(
-        """const box = arguments[0].getBoundingClientRect();
-        const found = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-        return found.closest(".hover").querySelector("title").textContent;""",
-        marks[0],
-    )
-    assert re.fullmatch(r"greedy: [\d.]+ \[[\d.]+, [\d.]+\]", under_the_mouse)
-
-
 def test_page__without_scripts_has_its_tables_and_figures(browser: Chrome, report: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         show(browser, report)
         tables = browser.find_elements("css selector", "table")
-        assert len(tables) == 3 and all(table.is_displayed() for table in tables)
+        assert len(tables) == 4 and all(table.is_displayed() for table in tables)
         assert "cost_benefit" in tables[0].text
-        assert browser.find_elements("css selector", "th button, .filters") == []
+        assert browser.find_elements("css selector", "th button") == []
         assert all(figure.is_displayed() for figure in browser.find_elements("css selector", "figure svg"))
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
