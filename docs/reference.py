@@ -228,7 +228,8 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield from (f"### {name}", "", text.strip(), "")
     if examples:
         yield from ("```console", *filter(None, map(str.strip, examples.splitlines())), "```", "")
-    yield table("option | default | meaning", map(_option, command.params))
+    own = (option for option in command.params if option.name not in ("modules", "is_json"))
+    yield table("option | default | meaning", map(_option, own))
     yield ""
 
 

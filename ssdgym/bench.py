@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -10,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import floor, log10
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,32 +18,26 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import typer
-from rich.text import Text
 
 from ssdgym.cli import main
-from ssdgym.cli.console import compile_note, print_json, print_table, progress_note
-from ssdgym.cli.options import AsJson
+from ssdgym.cli.console import note, show
+from ssdgym.cli.options import command
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
-from ssdgym.files import write_between
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.generators.patterns import UniformConfig
-from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.registry import format_of
+from ssdgym.workloads.traces.transforms import HeadConfig
+from ssdgym.workloads.traces.writing import convert, writable_format
 
-#: Around the table in a page.
-BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
-HEADINGS = ("measurement", "median", "low", "high")
 #: Does some work, and returns how many operations that were.
 Work = Callable[[], int]
-Announce = Callable[[str], None]
 
-ENVIRONMENT = "ssdgym/EraseVictim-v0"
+ENVIRONMENT, _PLACEMENT = "ssdgym/EraseVictim-v0", "ssdgym/Placement-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
-STARTS = ("cold compile", "warm start")
 _SPREAD = {"median": "median", "low": "min", "high": "max"}
 _BY = ["name", "unit"]
 _DEVICES = 64
@@ -54,7 +48,6 @@ _POLICIES = (
     ("subftl-tlc-small", "default", 100_000),
     ("pen-vnand-small", "default", 5_000),
 )
-_SPACE_BYTES, _PAGE_BYTES = 4 << 30, 4096
 #: Imports, makes the environment and takes one step, as a user's script would at its start.
 _FIRST_STEP = (
     f"import gymnasium, ssdgym.envs\nenv = gymnasium.make({ENVIRONMENT!r}, disable_env_checker=True)\n"
@@ -62,16 +55,15 @@ _FIRST_STEP = (
 )
 
 
-def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
-    """Measure everything; `start` adds a cold compile and warm starts, in processes of their own.
+def measure(repeats: int, *, start: bool) -> pd.DataFrame:
+    """Return a row for each measurement: name, unit, median, low and high.
 
-    Returns:
-        A row for each measurement: name, unit, median, low and high.
+    `start` adds a cold compile and warm starts, in processes of their own.
     """
     rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
         for name, (unit, prepare) in rates(Path(folder)).items():
-            announce(name)
+            note(f"measuring {name}")
             work = prepare()
             work()
             for _ in range(repeats):
@@ -80,8 +72,8 @@ def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
             del work  # or the next device would lie in other memory
         # With compiled sources, as after an installation.
         variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
-        for name, times in zip(STARTS, (1, repeats), strict=True) if start else ():
-            announce(name)
+        for name, times in {"cold compile": 1, "warm start": repeats}.items() if start else ():
+            note(f"measuring {name}")
             for _ in range(times):
                 started = time.perf_counter()
                 _printed([sys.executable, "-c", _FIRST_STEP], "a fresh process took no step", env=variables)
@@ -90,28 +82,22 @@ def measure(repeats: int, *, start: bool, announce: Announce) -> pd.DataFrame:
     return found.groupby(_BY, sort=False)["value"].agg(**_SPREAD).reset_index()
 
 
-def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce) -> pd.DataFrame:
-    """Measure another clone and the sources that run in turns, each run a process of the clone's own Python.
+def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
+    """Measure another clone and the sources that run in turns, each in processes of the clone's own Python.
 
-    Returns:
-        A row for each measurement that both have: name, unit, medians of both, median, low and high of their
-        ratio in the same turn, and whether the sources that run were slower in every turn.
-
-    Raises:
-        SsdgymError: the clone has no Python, or cannot be measured.
+    Returns a row for each measurement that both have: name, unit, medians of both, median, low and high of
+    their ratio in the same turn, and whether the sources that run were slower in every turn.
     """
-    own = ("here", Path(__file__).parents[1], sys.executable)  # -m finds the sources of the folder first
-    sides = (("other", clone, str((clone / ".venv" / "bin" / "python").absolute())), own)
+    own = Path(__file__).parents[1], sys.executable  # -m finds the sources of the folder first
+    sides = {"other": (clone, str((clone / ".venv" / "bin" / "python").absolute())), "here": own}
     options = ["-m", "ssdgym.bench", "--repeats", "1", "--start" if start else "--no-start", "--json"]
     rows = []
-    for turn in range(turns):
-        for side, folder, python in sides:
-            announce(f"{side}, turn {turn + 1} of {turns}")
-            printed = _printed([python, *options], f"--against {clone}: {python} cannot measure", cwd=folder)
-            rows += [{**row, "turn": turn, "side": side} for row in json.loads(printed)]
+    for turn, (side, (folder, python)) in itertools.product(range(turns), sides.items()):
+        note(f"measuring {side}, turn {turn + 1} of {turns}")
+        printed = _printed([python, *options], f"--against {clone}: {python} cannot measure", cwd=folder)
+        rows += [{**row, "turn": turn, "side": side} for row in json.loads(printed)]
     both = pd.DataFrame(rows).pivot(index=[*_BY, "turn"], columns="side", values="median").dropna()
-    both = both.reindex(pd.unique(pd.Series([row["name"] for row in rows])), level="name")
-    found = both.assign(ratio=both["here"] / both["other"]).groupby(_BY, sort=False)
+    found = both.assign(ratio=both["here"] / both["other"]).groupby(_BY)
     table = found[["other", "here"]].median().join(found["ratio"].agg(**_SPREAD)).reset_index()
     table["slower"] = np.where(table["unit"] == "s", table["low"] > 1, table["high"] < 1)
     return table
@@ -120,33 +106,25 @@ def measure_against(clone: Path, turns: int, *, start: bool, announce: Announce)
 def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
     """Return what a command prints; raise an error that begins with `failure` if it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, **options)
-    except OSError as error:
-        raise SsdgymError(f"{failure} ({error.strerror}); make a virtual environment there.") from error
-    if done.returncode:
-        raise SsdgymError(f"{failure} ({(done.stderr.strip().splitlines() or ['no message'])[-1]}).")
-    return done.stdout
+        return subprocess.run(command, capture_output=True, check=True, text=True, **options).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).splitlines()[-1]
+        raise SsdgymError(f"{failure} ({said}); look at the virtual environment there.") from error
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return the unit of each rate and what prepares its work, by name; traces lie in the folder."""
+    """Return the unit of each rate and what prepares its work, by name; a trace lies in the folder."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
-    small = _device("none", 1000)
     large = _device("none", 23_020, pages_per_block=128)
     dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)
-    tiny_steps = partial(
-        _vector_steps,
-        device=_device("none", 64, 0.28, pages_per_block=16),
-        workload="uniform",
-        candidates=8,
-        proposers=("greedy", "cost_benefit", "fifo"),
-    )
+    small: dict[str, Any] = {"device": _device("none", 64, 0.28, pages_per_block=16), "workload": "uniform"}
+    small |= {"candidates": 8, "proposers": ("greedy", "cost_benefit", "fifo")}
+    tiny_steps = partial(_vector_steps, **small)
     steps = partial(_vector_steps, ftl={"timing": "none"})
-    placing = partial(_vector_steps, "ssdgym/Placement-v0")
     untimed, timed = "untimed host writes", "event-driven requests, 4 dies, half reads"
     pages, requests, decisions = "host pages/s", "requests/s", "decisions/s"
     found: dict[str, tuple[str, Callable[[], Work]]] = {
-        f"{untimed}, 1,000 blocks x 64 pages, 7 % spare": (pages, partial(_runs, small)),
+        f"{untimed}, 1,000 blocks x 64 pages, 7 % spare": (pages, partial(_runs, _device("none", 1000))),
         f"{untimed}, 23,020 blocks x 128 pages, 7 % spare": (pages, partial(_runs, large, laps=2)),
         f"{timed}, 28 % spare": (requests, partial(_runs, dies(over_provisioning=0.28), 0.5)),
         f"{timed}, 7 % spare": (requests, partial(_runs, dies(), 0.5)),
@@ -155,31 +133,24 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
         f"{tiny}, one thread": (decisions, partial(tiny_steps, threads=1)),
         f"{default}, 16 candidates": (decisions, steps),
         f"{default}, 16 candidates, one thread": (decisions, partial(steps, threads=1)),
-        f"{_DEVICES} devices, streams of Placement-v0": (decisions, placing),
-        "MSR trace parsed": ("lines/s", lambda: traces(folder)[0]),
-        "parsed trace played on the pages of a device": (requests, lambda: traces(folder)[1]),
+        f"{_DEVICES} devices, streams of Placement-v0": (decisions, partial(_vector_steps, _PLACEMENT)),
+        "MSR trace parsed": ("lines/s", partial(_parsing, folder)),
     }
-    for name, policy, count in _POLICIES:
-        for timing in ("none", "event"):
-            device = {"base": name, "ftl.timing": timing}
-            work = partial(_runs, device, 0.2, laps=1, policy=policy, count=count)
-            found[f"{name}, policy {policy}, timing {timing}"] = requests, work
+    for (name, policy, count), timing in itertools.product(_POLICIES, ("none", "event")):
+        device = {"base": name, "ftl.timing": timing}
+        work = partial(_runs, device, 0.2, laps=1, policy=policy, count=count)
+        found[f"{name}, policy {policy}, timing {timing}"] = requests, work
     return found
 
 
 def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
     """Return a device of blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
-    sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": _PAGE_BYTES}
+    sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": 4096}
     times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
-    return load_device(
-        {
-            "name": "bench",
-            "geometry": sizes | geometry,
-            "capacity": {"over_provisioning": over_provisioning},
-            "timing": times,
-            "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
-        }
-    )
+    ftl = {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}}
+    capacity = {"over_provisioning": over_provisioning}
+    parts = {"geometry": sizes | geometry, "capacity": capacity, "timing": times, "ftl": ftl}
+    return load_device({"name": "bench", **parts})
 
 
 def _runs(
@@ -211,25 +182,20 @@ def _runs(
 
 
 def _single_steps() -> Work:
-    environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
+    environment = gymnasium.wrappers.Autoreset(gymnasium.make(ENVIRONMENT, disable_env_checker=True))
     observation, _ = environment.reset(seed=0)
 
     def work() -> int:
         nonlocal observation
         for _ in range(SINGLE_STEPS):
-            action = int(observation["action_mask"].argmax())
-            observation, _, terminated, truncated, _ = environment.step(action)
-            if terminated or truncated:
-                observation, _ = environment.reset()
+            observation, *_ = environment.step(int(observation["action_mask"].argmax()))
         return SINGLE_STEPS
 
     return work
 
 
 def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
-    environments = gymnasium.make_vec(
-        environment, num_envs=_DEVICES, vectorization_mode="vector_entry_point", **arguments
-    )
+    environments = gymnasium.make_vec(environment, _DEVICES, "vector_entry_point", **arguments)
     environments.reset(seed=0)
     # Candidate 0, the pick of the first proposer, may always be chosen, as may stream 0.
     actions = np.zeros(_DEVICES, np.int64)
@@ -242,100 +208,42 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     return work
 
 
-def traces(folder: Path) -> tuple[Work, Work]:
-    """Return what parses a trace without the cache, and what plays its records on the pages of a device.
-
-    It is an MSR trace of single pages, half of them written, uniformly over 4 GiB.
-    """
-    rng, trace = np.random.default_rng(0), folder / "trace.csv"
-    columns = {
-        "time": np.arange(TRACE_LINES) * 10,
-        "host": "hm",
-        "disk": 0,
-        "op": np.where(rng.random(TRACE_LINES) < 0.5, "Read", "Write"),
-        "offset": rng.integers(0, _SPACE_BYTES // _PAGE_BYTES, TRACE_LINES) * _PAGE_BYTES,
-        "size": _PAGE_BYTES,
-        "response": 0,
-    }
-    pd.DataFrame(columns).to_csv(trace, header=False, index=False)
-    known, config = format_of(trace, "msr"), TraceConfig(path=trace)
-    return (
-        lambda: sum(map(len, known.read(trace, BadLines(trace, 0), VolumeNumbers(trace)))),
-        lambda: len(config.open(config.touched_pages(_PAGE_BYTES), _PAGE_BYTES, 0).take(TRACE_LINES)),
-    )
+def _parsing(folder: Path) -> Work:
+    """Parse a trace of the MSR format without the cache."""
+    trace, known = folder / "trace.csv", writable_format("msr")
+    head = HeadConfig(kind="head", requests=TRACE_LINES)
+    config: Any = load_workload("synthetic:hm_0").model_copy(update={"transforms": (head,)})
+    convert(config.records(0), trace, known, round_times=True)
+    return lambda: sum(map(len, known.read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 @app.command()
+@command
 def bench(
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the median counts.")] = 5,
-    start: Annotated[
-        bool, typer.Option("--start/--no-start", help="Measure the cold compile and the warm start, too.")
-    ] = True,
-    update: Annotated[
-        Path | None, typer.Option(help="Markdown page with the marks of a bench that gets the table.")
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="CLONE", help="Measure another clone in turns, by the Python of its .venv."),
-    ] = None,
-    as_json: AsJson = False,
+    start: Annotated[bool, typer.Option(help="Measure the cold compile and the warm start as well.")] = True,
+    against: Annotated[Path | None, typer.Option(help="Clone, with a .venv, to measure in turns.")] = None,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
-    With --against, what was slower in every turn is red.
+    Prints a table in Markdown. With --against it says what was slower in every turn.
 
     Examples:
-
         python -m ssdgym.bench
-
-        python -m ssdgym.bench --update docs/performance.md
-
         python -m ssdgym.bench --against ../before --no-start
     """
-    if against and update:
-        raise SsdgymError("--against and --update are two tables; give one of them.")
-    compile_note(quiet=as_json)
-    how = partial(measure_against, against) if against else measure
-    found = how(repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json))
-    if as_json:
-        print_json(found.to_dict("records"))
-    elif against:
-        columns = ["other", "here", "here / other", "low", "high", ""]
-        print_table(["measurement"], columns, [_turns_row(item) for item in found.itertuples()])
-    else:
-        print_table([HEADINGS[0]], HEADINGS[1:], _rows(found))
-    if update:
-        write_table(update, found)
-        progress_note(str(update), quiet=as_json)
+    found = measure_against(against, repeats, start=start) if against else measure(repeats, start=start)
+    show(found.to_dict("records"), [markdown(found)])
 
 
-def _rows(found: pd.DataFrame) -> list[list[str]]:
-    """Return the rows of the table of measurements."""
-    return [
-        [row.name, f"{_rounded(row.median)} {row.unit}", _rounded(row.low), _rounded(row.high)]
-        for row in found.itertuples()
-    ]
-
-
-def _turns_row(item: Any) -> list[str | Text]:
-    ratios = [f"{ratio:.3f}" for ratio in (item.median, item.low, item.high)]
-    slower = Text("slower" if item.slower else "", "red")
-    return [f"{item.name}, {item.unit}", _rounded(item.other), _rounded(item.here), *ratios, slower]
-
-
-def write_table(page: Path, found: pd.DataFrame) -> Path:
-    """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
-    rows = [HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *_rows(found)]
-    return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
-
-
-def _rounded(number: float) -> str:
-    """Return a number with three significant digits, and without an exponent."""
-    decimals = 2 - floor(log10(number)) if number else 0
-    return f"{round(number, decimals):,.{max(decimals, 0)}f}"
+def markdown(found: pd.DataFrame) -> str:
+    """Return a table of measurements as Markdown, its numbers with three significant digits."""
+    cells = found.map(lambda cell: f"{float(f'{cell:.3g}'):,.10g}" if isinstance(cell, float) else str(cell))
+    rule = ["---", "---", *("---:" for _ in found.columns[2:])]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [found.columns, rule, *cells.to_numpy()])
 
 
 if __name__ == "__main__":

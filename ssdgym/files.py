@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
 import stat
 import tempfile
 import warnings
@@ -117,32 +116,6 @@ def write_bytes(path: Path, data: bytes) -> None:
         file.write(data)
 
     write_atomically(path, write)
-
-
-def write_between(page: Path, begin: str, end: str, text: str) -> Path:
-    """Replace what a page has between two lines.
-
-    Args:
-        page: which has each of these lines once.
-        begin: the first line.
-        end: the second one.
-        text: what stands between them afterwards, with an empty line before it.
-
-    Returns:
-        `page`.
-
-    Raises:
-        SsdgymError: the page is missing or cannot be written, or has no such lines.
-    """
-    try:
-        old = page.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SsdgymError(f"{page}: cannot be read; correct the path.") from error
-    pattern = re.compile(rf"^{begin}\n.*?^{end}$", re.DOTALL | re.MULTILINE)
-    if len(pattern.findall(old)) != 1:
-        raise SsdgymError(f"{page}: needs the lines {begin} and {end} once; add them where the table goes.")
-    write_bytes(page, pattern.sub(lambda _: f"{begin}\n\n{text}\n{end}", old).encode())
-    return page
 
 
 def is_file(path: Path) -> bool:

@@ -10,28 +10,17 @@ import pandas as pd
 import pytest
 
 from ssdgym import bench
-from ssdgym.bench import BEGIN, END, HEADINGS, app, write_table
+from ssdgym.bench import app, markdown
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.errors import SsdgymError
 from tests.docs import pages
 
+#: Around the table in a page.
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 PAGES = [page for page in pages.PAGES if f"\n{BEGIN}\n" in page.read_text(encoding="utf-8")]
 FOUND = pd.DataFrame(
     [("much", "pages/s", 12_345_678, 12e6, 13e6), ("start", "s", 0.8134, 0.8, 0.9)],
     columns=["name", "unit", "median", "low", "high"],
 )
-TABLE = f"""
-| {" | ".join(HEADINGS)} |
-| --- | ---: | ---: | ---: |
-| much | 12,300,000 pages/s | 12,000,000 | 13,000,000 |
-| start | 0.813 s | 0.800 | 0.900 |
-
-"""
-
-
-def test_traces__are_parsed_and_played_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "TRACE_LINES", 3_000)
-    assert [work() for work in bench.traces(tmp_path)] == [3_000, 3_000]
 
 
 @pytest.mark.slow
@@ -49,31 +38,28 @@ def test_measure__has_every_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found["low"] > 0).all() and (found["low"] <= found["median"]).all()
 
 
-def test_write_table__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
-    for _ in range(2):
-        write_table(page, FOUND)
-        assert page.read_text() == f"before\n\n{BEGIN}\n{TABLE}{END}\n\nafter\n"
-
-
-def test_write_table__without_marks__refused(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"{END}\n{BEGIN}\n")
-    with pytest.raises(SsdgymError, match="needs the lines"):
-        write_table(page, FOUND)
+def test_markdown__numbers_have_three_digits() -> None:
+    assert markdown(FOUND).splitlines() == [
+        "| name | unit | median | low | high |",
+        "| --- | --- | ---: | ---: | ---: |",
+        "| much | pages/s | 12,300,000 | 12,000,000 | 13,000,000 |",
+        "| start | s | 0.813 | 0.8 | 0.9 |",
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page__shows_a_table_of_measurements(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     shown = text[text.index(BEGIN) + len(BEGIN) : text.index(END)].splitlines()
-    assert shown[:2] == ["", ""] and shown[2:4] == TABLE.splitlines()[1:3] and shown[-1] == ""
+    assert shown[:2] == ["", ""] and shown[2:4] == markdown(FOUND).splitlines()[:2] and shown[-1] == ""
     number = r"[\d,]+(\.\d+)?"
-    row = re.compile(rf"\| (.*) \| {number} [\w /]+ \| {number} \| {number} \|")
+    row = re.compile(rf"\| (.*) \| [\w /]+ \| {number} \| {number} \| {number} \|")
     names = [match[1] for line in shown[4:-1] if (match := row.fullmatch(line))]
     assert len(names) == len(shown[4:-1]) > 0
-    assert set(names) <= {*bench.rates(Path()), *(f"{start}, to the first step" for start in bench.STARTS)}
+    assert set(names) <= {
+        *bench.rates(Path()),
+        *(f"{start}, to the first step" for start in ("cold compile", "warm start")),
+    }
 
 
 # Against another clone.
@@ -104,9 +90,9 @@ def test_against__another_clone_in_turns(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench.sys, "executable", str(python(tmp_path / "own" / "python", here, "start", "new")))
         assert main(["--against", str(tmp_path / "clone"), "--repeats", "2"], app) == 0
-    found = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert "start, s 3.00 6.00 2.250 1.500 3.000 slower" in found
-    assert not any("new" in line for line in found)
+    head, _, row = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert head == "| name | unit | other | here | median | low | high | slower |"
+    assert row == "| start | s | 3 | 6 | 2.25 | 1.5 | 3 | True |"
 
 
 def test_against__what_has_no_python__refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ssdgym import files
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, writable_folder, write_atomically, write_between
+from ssdgym.files import cache_folder, writable_folder, write_atomically
 
 
 @pytest.fixture
@@ -85,21 +85,3 @@ def test_folder__below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(SsdgymError, match="taken/results: cannot be written to"):
         writable_folder(tmp_path / "taken" / "results")
-
-
-def test_write_between__changes_nothing_but_what_is_between_the_lines(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("before\n\nBEGIN\nold\nEND\n\nafter\n")
-    for _ in range(2):
-        write_between(page, "BEGIN", "END", "new")
-        assert page.read_text() == "before\n\nBEGIN\n\nnew\nEND\n\nafter\n"
-
-
-@pytest.mark.parametrize("text", ["no lines\n", "END\nBEGIN\n", "BEGIN\nEND\nBEGIN\nEND\n"])
-def test_write_between__without_the_lines__refused(text: str, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(text)
-    with pytest.raises(SsdgymError, match="needs the lines"):
-        write_between(page, "BEGIN", "END", "new")
-    with pytest.raises(SsdgymError, match="cannot be read"):
-        write_between(tmp_path / "nowhere.md", "BEGIN", "END", "new")

@@ -105,7 +105,6 @@ def record(
     behaviours: Mapping[str, Behaviour],
     scores: Scores,
     seeds: Sequence[int],
-    about: Mapping[str, str | None],
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Recorded:
     """Play an episode of each seed, by the behaviours in turn, and write them where Minari keeps data sets.
@@ -116,7 +115,6 @@ def record(
         behaviours: by name.
         scores: by which Minari normalises returns.
         seeds: of the episodes.
-        about: who has made it, arguments of `minari.create_dataset_from_buffers`.
         advance: called with the episodes that are played, and their number.
 
     Raises:
@@ -151,7 +149,6 @@ def record(
             description=f"Episodes of {recorder.environment.id}; 1 is the score of {scores.best}.",
             data_format="arrow",
             requirements=[f"ssdgym=={ssdgym.__version__}"],
-            **about,
         )
     returns = [float(sum(buffer.rewards)) for buffer in buffers]
     dataset.storage.update_episode_metadata([{"behaviour": name} for name in played])

@@ -15,25 +15,26 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 import ssdgym
+from ssdgym.cli.console import note, print_json
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor
 from ssdgym.cli.evaluate import evaluate
 from ssdgym.cli.leaderboard import leaderboard
-from ssdgym.cli.learning import train, zoo
 from ssdgym.cli.listing import list_names
+from ssdgym.cli.options import command
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
-from ssdgym.cli.tune import tune
+from ssdgym.cli.train import train, tune
+from ssdgym.cli.zoo import zoo
 from ssdgym.errors import SsdgymError, with_short_values
 from ssdgym.own_code import import_modules
 
@@ -41,16 +42,14 @@ WRONG_INPUT = 2
 INTERRUPTED = 130
 
 app = typer.Typer(
-    name="ssdgym",
-    help="A compiled SSD and flash-translation-layer simulator as Gymnasium environments.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (run, evaluate, leaderboard, replay, report, reproduce, train, tune, doctor, demo):
-    app.command()(_command)
-app.command("list")(list_names)
+    app.command()(command(_command))
+app.command("list")(command(list_names))
 app.add_typer(trace, name="trace")
 app.add_typer(zoo, name="zoo")
 
@@ -62,7 +61,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def _of_all(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -70,79 +69,7 @@ def _options(
     """Run a compiled SSD and flash-translation-layer simulator, with Gymnasium environments."""
 
 
-def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: str = "ssdgym") -> int:
-    """Run a command line and return its exit code.
-
-    Args:
-        arguments: in place of those the process was started with.
-        app: its commands.
-        name: of the program.
-    """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
-    with _as_interrupt(signal.SIGTERM) as received:
-        status = _run(arguments, app, name)
-    return 128 + signal.SIGTERM if received else status
-
-
-@contextmanager
-def _as_interrupt(number: signal.Signals) -> Iterator[list[int]]:
-    """Let a signal end a command as Ctrl-C does, and yield a list that it is then in."""
-    received: list[int] = []
-
-    def interrupt(number: int, _: object) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # Python lets no other handle signals
-        yield received
-        return
-    usual = signal.signal(number, interrupt)
-    try:
-        yield received
-    finally:
-        signal.signal(number, usual)
-
-
-def _run(arguments: Sequence[str] | None, app: typer.Typer, name: str) -> int:
-    usual = warnings.formatwarning  # which prints the place in the code, too
-    warnings.formatwarning = lambda message, *_, **__: f"ssdgym: {' '.join(str(message).split())}\n"
-    try:
-        status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
-        sys.stdout.flush()
-    except typer.TyperException as error:
-        return _refuse(error.format_message())
-    except SsdgymError as error:
-        return _refuse(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails on it once more
-        return _refuse("no space is left on the device that is written to; free some")
-    finally:
-        warnings.formatwarning = usual
-    return status if isinstance(status, int) else 0
-
-
-@cache
-def command_tree(app: typer.Typer = app) -> Any:
-    """Return the command tree, which takes a tenth of a second to build; every command has `--import`."""
-    tree: Any = typer.main.get_command(app)
-    only = typer.Typer(add_completion=False)
-    only.command()(_only_imports)
-    every = typer.main.get_command(only).params[:1]
-    found = [tree]
-    for one in found:
-        if inner := getattr(one, "commands", None):
-            found += inner.values()
-        else:
-            one.params[-1:-1] = every
-    return tree
-
-
-def _only_imports(
+def _of_every_command(
     modules: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,12 +81,74 @@ def _only_imports(
             help="Module that registers policies, features, rewards or formats of yours; repeat for more.",
         ),
     ] = None,
+    is_json: Annotated[
+        bool, typer.Option("--json", expose_value=False, callback=print_json, help="Print JSON on stdout.")
+    ] = False,
 ) -> None:
-    """Declare the option that every command has."""
+    """Declare the options that every command has."""
+
+
+@cache
+def command_tree(app: typer.Typer = app) -> Any:
+    """Return the command tree, which takes a tenth of a second to build."""
+    tree: Any = typer.main.get_command(app)
+    shared = typer.Typer(add_completion=False)
+    shared.command()(_of_every_command)
+    found = [tree]
+    for one in found:
+        if inner := getattr(one, "commands", None):
+            found += inner.values()
+        else:
+            one.params += typer.main.get_command(shared).params[:2]
+    return tree
+
+
+def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: str = "ssdgym") -> int:
+    """Run a command line and return its exit code; SIGTERM ends it as Ctrl-C does.
+
+    Args:
+        arguments: in place of those the process was started with.
+        app: its commands.
+        name: of the program.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
+    terminated = False
+
+    def terminate(*_: object) -> None:
+        nonlocal terminated
+        terminated = True
+        raise KeyboardInterrupt
+
+    handles_signals = threading.current_thread() is threading.main_thread()  # Python lets no other
+    usual = signal.signal(signal.SIGTERM, terminate) if handles_signals else None
+    usual_warning = warnings.formatwarning  # which prints the place in the code as well
+    warnings.formatwarning = lambda message, *_, **__: f"ssdgym: {' '.join(str(message).split())}\n"
+    try:
+        status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        status = _refuse(error.format_message())
+    except SsdgymError as error:
+        status = _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails on it once more
+        status = _refuse("no space is left on the device that is written to; free some")
+    finally:
+        warnings.formatwarning = usual_warning
+        if handles_signals:
+            signal.signal(signal.SIGTERM, usual)
+    if terminated:
+        return 128 + signal.SIGTERM
+    return status if isinstance(status, int) else 0
 
 
 def _refuse(sentence: str) -> int:
     """Print one line on stderr, whatever the sentence was broken into; nothing where help says it all."""
     if sentence:
-        print("ssdgym:", with_short_values(" ".join(sentence.split())), file=sys.stderr)
+        note(f"ssdgym: {with_short_values(' '.join(sentence.split()))}")
     return WRONG_INPUT

@@ -1,121 +1,110 @@
-"""Print results and JSON on stdout, progress on stderr."""
+"""Print results or JSON on stdout, notes and progress on stderr."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
-#: What a table needs to keep its numbers on one line; used where there is no terminal.
-PLAIN_WIDTH = 120
-
-
-class Advance(Protocol):
-    """The type of a function that moves a progress bar."""
-
-    def __call__(self, done: float, total: float | None, rate: str | None = None) -> None:
-        """Show that so much is done of so much, and a text in place of the rate."""
+#: Exit code where a check, a run, a trial or a comparison failed and was reported.
+FAILED = 1
+#: Columns of the output where there is no terminal: enough for a table with its numbers on one line.
+WIDTH = 120
 
 
-def print_json(data: Any) -> None:
-    """Print one JSON document; numbers that JSON does not have are an error, not `NaN`."""
-    print(json.dumps(data, indent=2, allow_nan=False))
+#: How the command that runs prints.
+_format = {"json": False}
 
 
-def console(plain_width: int = PLAIN_WIDTH) -> Console:
-    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal.
+def print_json(wanted: bool) -> None:
+    """Let `show` print JSON, or tables and lines."""
+    _format["json"] = wanted
 
-    It prints texts as they are: square brackets in the names of users are no markup.
+
+def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
+    """Print what a command found.
+
+    Args:
+        data: printed with `--json` as one document; numbers that JSON does not have are an error, not `NaN`.
+        parts: printed without: tables of rich, and lines.
+        width: columns where there is no terminal.
     """
+    if _format["json"]:
+        print(json.dumps(data, indent=2, allow_nan=False))
+        return
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else plain_width, markup=False, emoji=False)
+    # Square brackets in the names of users are no markup.
+    console = Console(width=None if sys.stdout.isatty() else width, markup=False, emoji=False)
+    for part in parts:
+        if hasattr(part, "__rich_console__"):
+            console.print(part)
+        else:
+            print(part)
 
 
-def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table, its columns with words before those with numbers."""
-    console().print(table_of(left, right, rows))
-
-
-def table_of(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """Return the table that `print_table` prints."""
+def table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return a table of values by heading, numbers last; the first column, a name, is never broken."""
     from rich import box
     from rich.table import Table
 
-    table = Table(*left, box=box.SIMPLE_HEAD)
-    for heading in right:
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print a table of values by heading, numbers last; the first column, a name, is never broken."""
     found = list(rows)
     numbers = {key for row in found for key, value in row.items() if isinstance(value, int | float)}
-    left, right = ([key for key in found[0] if (key in numbers) == last] for last in (False, True))
-    texts = ([_text(row.get(key)) for key in (*left, *right)] for row in found)
-    table = table_of(left, right, texts)
-    table.columns[0].no_wrap = True
-    console().print(table)
+    made = Table(box=box.SIMPLE_HEAD)
+    headings = sorted(found[0], key=numbers.__contains__)
+    for number, key in enumerate(headings):
+        made.add_column(key, justify="right" if key in numbers else "left", no_wrap=number == 0)
+    for row in found:
+        made.add_row(*(_text(row.get(key)) for key in headings))
+    return made
+
+
+def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
+    """Yield a row for each value of nested mappings, under the names that lead to it; none for tables."""
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from facts(value, f"{before}{key} ")
+        elif value not in (None, "", [], ()) and not (isinstance(value, list) and isinstance(value[0], dict)):
+            yield {"name": f"{before}{key}", "value": _text(value)}
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, int | float):
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.{'0f' if value >= 1e5 else '6g'}}"
     return "" if value is None else str(value)
 
 
 @contextmanager
-def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
+def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     """Show a bar on stderr with rate and remaining time inside, unless stderr is no terminal.
 
-    Args:
-        unit: what is counted, in the plural.
-        quiet: whether the output is for a machine; there is no bar then, either.
-
-    Yields:
-        What moves the bar, called with how much is done, of how much, and a text in place of the rate.
+    Yields what moves the bar: called with how much is done, and of how much, where that is known. The unit
+    is what is counted, in the plural.
     """
     from rich import progress
     from rich.console import Console
 
-    columns = (
-        *(progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn()),
-        *(progress.TextColumn("{task.fields[rate]}"), progress.TimeElapsedColumn()),
-        *(progress.TextColumn("left"), progress.TimeRemainingColumn()),
-    )
-    hidden = quiet or not sys.stderr.isatty()
+    columns: list[Any] = ["{task.description}", progress.BarColumn(), progress.MofNCompleteColumn()]
+    columns += ["{task.fields[rate]}", progress.TimeElapsedColumn(), "left", progress.TimeRemainingColumn()]
+    hidden = not sys.stderr.isatty()
     with progress.Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         bar.add_task(unit, total=None, rate="")
+        (task,) = bar.tasks
 
-        def advance(done: float, total: float | None, rate: str | None = None) -> None:
-            task = bar.tasks[0]
-            if rate is None:
-                rate = f"{task.speed:,.1f} {unit}/s" if task.speed else ""
+        def advance(done: float, total: float | None) -> None:
+            rate = f"{task.speed:,.1f} {unit}/s" if task.speed else ""
             bar.update(task.id, completed=done, total=total, rate=rate)
 
         yield advance
 
 
-def compile_note(*, quiet: bool) -> None:
-    """Let the engine say that it compiles or preconditions, unless the output is for a machine."""
-    from ssdgym.engine.compiler import cache
-    from ssdgym.simulator import preconditioning
-
-    if quiet:
-        cache.say = preconditioning.say = None
-
-
-def progress_note(text: str, *, quiet: bool) -> None:
-    """Print a note on stderr."""
-    if not quiet:
-        print(text, file=sys.stderr)
+def note(text: object) -> None:
+    """Print a line on stderr."""
+    print(text, file=sys.stderr)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, get_args
 
-import typer
-
-from ssdgym.cli.console import print_json, print_rows
-from ssdgym.cli.options import AsJson
+from ssdgym.cli.console import show, table
 
 Row = dict[str, Any]
 Kind = Literal[
@@ -16,33 +13,22 @@ Kind = Literal[
 ]
 
 
-def list_names(
-    kind: Annotated[Kind, typer.Argument(help="What is listed.", show_default=False)], as_json: AsJson = False
-) -> None:
+def list_names(kind: Kind) -> None:
     """List what there is by name, one table each; `--import` adds what your modules register.
 
     Examples:
-
         ssdgym list policies
-
         ssdgym list features --import my_lab --json
-
         ssdgym list agents
     """
-    rows = [*_LISTS[kind]()]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        print("There are none.")
-    else:
-        print_rows(map(_in_short, rows) if kind == "agents" else rows)
+    rows = [*globals()[f"_{kind}"]()]
+    show(rows, [table(rows) if rows else "There are none."])
 
 
 def _policies() -> Iterator[Row]:
     from ssdgym import policy
 
-    kinds: tuple[policy.Kind, ...] = ("victim", "placement", "idle", "allocation", "levelling", "merge")
-    for kind in kinds:
+    for kind in get_args(policy.Kind):
         for rule in policy.available_rules(kind).values():
             parameters = ", ".join(f"{key}={value:g}" for key, value in rule.parameters.items())
             yield {"name": rule.name, "kind": kind, "parameters or parts": parameters, "source": rule.source}
@@ -56,10 +42,9 @@ def _devices() -> Iterator[Row]:
     from ssdgym.config.device import load_device
     from ssdgym.config.loading import available
 
-    for name in available("devices"):
-        device = load_device(name)
+    for device in map(load_device, available("devices")):
         yield {
-            "name": name,
+            "name": device.name,
             "mapping": device.ftl.mapping,
             "logical GB": round(device.logical_pages * device.host_unit_bytes / 1e9, 3),
             "over-provisioning": device.capacity.over_provisioning,
@@ -71,11 +56,10 @@ def _workloads() -> Iterator[Row]:
     from ssdgym.config.loading import available
     from ssdgym.workloads.stream import load_workload
 
-    for prefix, folder in (("", "workloads"), ("synthetic:", "synthetic_traces")):
-        for name in available(folder):
-            config = load_workload(prefix + name)
-            sources = getattr(config, "sources", None) or {}
-            yield {"name": prefix + name, "kind": config.kind, "sources": ", ".join(map(str, sources))}
+    for name in [*available("workloads"), *(f"synthetic:{one}" for one in available("synthetic_traces"))]:
+        config = load_workload(name)
+        sources = getattr(config, "sources", None) or {}
+        yield {"name": name, "kind": config.kind, "sources": ", ".join(map(str, sources))}
 
 
 def _environments() -> Iterator[Row]:
@@ -89,13 +73,8 @@ def _environments() -> Iterator[Row]:
             made: Any = load_env_creator(str(spec.entry_point))
             options = made.options_type.of(spec.kwargs)
             decides = made.__doc__.partition("\n")[0].removesuffix(".")
-            yield {
-                "name": name,
-                "decides": decides,
-                "device": options.device,
-                "workload": options.workload,
-                "horizon": options.horizon,
-            }
+            where = {"device": options.device, "workload": options.workload, "horizon": options.horizon}
+            yield {"name": name, "decides": decides, **where}
 
 
 def _features() -> Iterator[Row]:
@@ -111,8 +90,7 @@ def _rewards() -> Iterator[Row]:
     from ssdgym.envs.rewards.terms import TERMS
 
     for term in TERMS.values():
-        needs = "time" * term.needs_time
-        yield {"name": term.name, "cost of a decision": term.meaning, "needs": needs}
+        yield {"name": term.name, "cost of a decision": term.meaning, "needs": "time" * term.needs_time}
 
 
 def _suites() -> Iterator[Row]:
@@ -129,36 +107,12 @@ def _agents() -> Iterator[Row]:
     from ssdgym.agents.zoo.described import described_zoo
 
     for agent in described_zoo():
-        yield agent.as_dict()
-
-
-def _in_short(agent: Row) -> Row:
-    """Return the columns of an agent that a table has room for."""
-    made = {"seed": "seed {}", "suite": "suite {}", "split_digest": "splits {:.12}"}
-    facts = [form.format(agent[name]) for name, form in made.items() if name in agent]
-    return {
-        **{name: agent[name] for name in ("name", "decides", "network")},
-        "trained with": "\n".join([str(agent.get("command", agent["trained_by"])), ", ".join(facts)]),
-        "features": len(agent["features"]),
-        "bytes": agent["weight_bytes"],
-    }
+        made = {"command": agent.made.get("command", agent.card.how_trained), "suite": agent.card.suite}
+        facts = {"decides": agent.decides, "network": agent.network, "bytes": agent.cost.weight_bytes}
+        yield {"name": agent.name, **facts, **made}
 
 
 def _formats() -> Iterator[Row]:
     from ssdgym.workloads.traces.registry import formats
 
-    for name, known in formats().items():
-        yield {"name": name, "files": known.meaning}
-
-
-_LISTS = {
-    "policies": _policies,
-    "devices": _devices,
-    "workloads": _workloads,
-    "environments": _environments,
-    "features": _features,
-    "rewards": _rewards,
-    "suites": _suites,
-    "agents": _agents,
-    "formats": _formats,
-}
+    return ({"name": name, "files": known.meaning} for name, known in formats().items())

@@ -1,90 +1,146 @@
-"""Options that several commands share, and how their texts are read."""
+"""Arguments and options of all commands, one of each name, and how their texts are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds
 from ssdgym.errors import SsdgymError
 
-if TYPE_CHECKING:
-    from ssdgym.experiments.runs.spec import FtlOptions
-    from ssdgym.workloads.base import WorkloadConfig
+#: Options that may be repeated.
+Texts = list[str] | None
+Argument, Option = typer.Argument, typer.Option
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Execute the code that agents come with: of modules, or pickled.")
-]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
-Seed = Annotated[
-    int, typer.Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices.")
-]
-Agents = Annotated[
-    list[str] | None,
-    typer.Option(
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends."""
+    try:
+        return tuple(read_seeds(text))
+    except ValueError as error:
+        raise SsdgymError(f"--seeds {text!r}: {error}") from None
+
+
+#: By the name of the parameter; of commands with the same parameter, it means the same.
+OPTIONS: dict[str, Any] = {
+    # What is run.
+    "experiment": Argument(help="Name of an experiment in configs/experiments, or a YAML file."),
+    "suite": Argument(help="Suites by name in configs/suites, or YAML files. Default: wa, memory, latency."),
+    "paper": Argument(help="Name of the paper, for example speedupgc."),
+    "config": Argument(help="Name of a configuration in configs/training, or a YAML file."),
+    "sweep": Argument(help="Name of a sweep in configs/sweeps, or a YAML file."),
+    "results": Argument(help="Folder that a command wrote results to, or one of its files (.parquet, .csv)."),
+    "source": Argument(
+        help="Trace files with commas between, a folder, trace:NAME, synthetic:NAME, or YAML."
+    ),
+    "shown_agent": Argument(help="Name of an agent of the zoo, or path of its file.", metavar="AGENT"),
+    "played": Argument(help="Environment.", metavar="ENVIRONMENT"),
+    "dataset_id": Argument(help="Id of the data set, group/name-v0, as Minari has them.", metavar="ID"),
+    "new_file": Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.", metavar="OUT"),
+    # Devices, policies and agents.
+    "device": Option("--device", "-d", help="Name of a device, or path of its YAML file."),
+    "vary": Option(metavar="FIELD=VALUE,...", help="Field of the devices with several values."),
+    "ftl": Option(metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8."),
+    "ftls": Option(metavar="KEY=VALUE,...", help="One of several FTLs, each with the options of --ftl."),
+    "timing": Option(help="Count only (none), or simulate in time (event)."),
+    "queue_depth": Option(min=0, help="Requests outstanding; 0: by arrival times. Default: 32 without pace."),
+    "size_to_trace": Option(help="Size the device to the pages that a compact trace touches."),
+    "policy": Option(
+        "--policy",
+        "-p",
+        help="Victim rule, with a placement or without (gsm+hotness_groups), speedupgc, on devices of mapping"
+        " block a merge rule, or one of your own (module:rule).",
+    ),
+    "agent": Option(
         "--agent",
         "-a",
         help="File of a trained agent, a name of the zoo, module:callable, a zip of Stable-Baselines3, or"
-        " random_action; repeat for more.",
+        " random_action.",
     ),
-]
-Environment = Annotated[
-    str | None,
-    typer.Option(help="Environment of agents that come without one. Default: ssdgym/EraseVictim-v0."),
-]
-EnvArgs = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
-]
-HostPages = Annotated[int | None, typer.Option(min=1, help="Host pages per run. Default: as configured.")]
-Warmup = Annotated[
-    int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: as configured.")
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")]
-Address = Annotated[
-    str | None,
-    typer.Option(help="Run as Ray tasks: local, or the address of a cluster (auto: the running one)."),
-]
-Seeds = Annotated[str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured.")]
-Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
-Ftl = Annotated[
-    list[str] | None,
-    typer.Option("--ftl", metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8; repeat for more."),
-]
-PRECONDITIONING_HELP = (
-    "Before measuring: none, fill (every page once; fill(share=0.5): half of them), uniform or workload"
-    " (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy; see Preconditioning."
-)
-Transforms = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--transform",
-        metavar="KIND(FIELD=VALUE)",
-        help="Change a trace: head(requests=N), only(ops=write), volumes(keep=NAME), scale_time(factor=X),"
-        " scale_space(factor=N), align(unit_bytes=N); repeat for more, in order.",
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="COLUMNS",
-        help='Columns of a trace of no known format: "time:ms disk offset:B size:B op:1=read".',
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
+    "environment": Option(help="Environment of agents that have none. Default: ssdgym/EraseVictim-v0."),
+    "env_arg": Option(metavar="KEY=VALUE", help="Argument of the environment, such as candidates=8."),
+    "proposer": Option("--policy", "-p", help="Proposer of the environment that plays."),
+    "trust": Option("--trust", help="Execute the code that agents come with: of modules, or pickled."),
+    # Workloads.
+    "workload": Option("--workload", "-w", help="Name of a workload, YAML file, or trace file."),
+    "fields": Option(
         "--set",
         metavar="FIELD=VALUE",
         help="Field of the workload, such as read_fraction=0.3; of a trace such as loops=5, window=[0,0.7],"
-        " start=random, addresses=fold, volumes=overlay, format=msr, skip_bad=3; repeat for more.",
+        " start=random, addresses=fold, volumes=overlay, format=msr, skip_bad=3.",
     ),
-]
+    "columns": Option(help='Columns of an unknown trace format: "time:ms disk offset:B size:B op:1=read".'),
+    "transform": Option(
+        metavar="KIND(FIELD=VALUE)",
+        help="Change a trace, in order: head(requests=N), only(ops=write), volumes(keep=NAME),"
+        " scale_time(factor=X), scale_space(factor=N), align(unit_bytes=N).",
+    ),
+    # Lengths and seeds.
+    "host_pages": Option(min=1, help="Host pages per run."),
+    "warmup": Option(min=0, help="Host pages before them that are not measured."),
+    "days": Option(min=1, max=36_500, help="Days that data ages after them, on devices of mapping subpage."),
+    "preconditioning": Option(
+        help="Before measuring: none, fill (every page once; fill(share=0.5): half of them), uniform or"
+        " workload (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy."
+    ),
+    "seed": Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices."),
+    "seeds": Option(parser=parse_seeds, metavar="SEEDS", help="Seeds: 5, or 1,2,9, or 100-109."),
+    "split": Option("--split", "-s", help="training, validation or test. Default: test."),
+    # Figures of papers.
+    "figure": Option(help="Only the figure of this number, or one of its panels."),
+    "every": Option("--all", help="Also the figures that only add to what the paper says."),
+    "scale": Option(help="How much of the experiment is run."),
+    "traces": Option(help="Folder of real traces, played in place of synthetic ones of the same name."),
+    "volumes": Option(help="Volumes of real traces: one after the other (default), or all from address 0."),
+    "only": Option("--workload", "-w", help="Only this one of the paper's traces."),
+    "bar_policy": Option("--policy", help="A bar more: the paper's design under this policy."),
+    "bar_agent": Option("--agent", help="A bar more: the paper's design where this agent decides."),
+    "learned": Option(help="Bars more: the rule found and the learned agents of the paper's suite."),
+    # Training, agents and data sets.
+    "decisions": Option(min=1, help="Decisions. Default: as configured; of an episode all."),
+    "train_seed": Option("--seed", min=0, max=2**32 - 1, help="Seed. Default: as configured."),
+    "settings": Option("--set", metavar="FIELD=VALUE", help="Field of the configuration: generations=8."),
+    "go_on": Option("--resume", help="Go on from the checkpoint in --out; not with evolution."),
+    "ppo": Option(help="Train PPO, which needs the extra agents."),
+    "name": Option(help="Begins the names of the functions in the header."),
+    "episodes": Option(min=1, help="Episodes of the data set."),
+    "reference_episodes": Option(min=1, help="Episodes behind each reference score, of other seeds."),
+    # What is repeated and reported.
+    "row": Option(min=1, help="One result by its number; the first is 1."),
+    "where": Option(metavar="COLUMN=VALUE,...", help="The result that has these values."),
+    "sample": Option(min=1, help="How many results, drawn at random. Default: 10."),
+    "figures": Option(help="Folder for every figure as PNG, SVG, PDF and the tables as Markdown, LaTeX."),
+    "plot": Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew."),
+    # How, and where to.
+    "size": Option(help="full: as it is meant; smoke: minutes, to see it work."),
+    "resume": Option(help="Go on with the sweep in this folder; what has finished is not repeated."),
+    "workers": Option(min=1, help="Processes. Default: 2."),
+    "address": Option(help="Run on Ray: local, or the address of a cluster (auto: the running one)."),
+    "out": Option("--out", "-o", help="File or folder for the results; a folder is made where missing."),
+    "to": Option(metavar="FORMAT", help="Format of the new file."),
+    "round_times": Option("--round-times", help="Round times down to the clock of the new format."),
+    "overwrite": Option("--overwrite", help="Replace the file or run that is there."),
+    "compiles": Option("--compile", help="Compile the engine and the environments for this version first."),
+}
+
+
+def command(function: Command) -> Command:
+    """Give the parameters of a command what `OPTIONS` says of them; of lists, that they may be repeated."""
+    hints = get_type_hints(function, include_extras=True)
+    for name in hints.keys() & OPTIONS.keys():
+        info = copy(OPTIONS[name])
+        if hints[name] == Texts and isinstance(info, OptionInfo):
+            info.help = f"{info.help} Repeat for more."
+        hints[name] = Annotated[hints[name], info]
+    function.__annotations__ = hints
+    text, heading, examples = (function.__doc__ or "").partition("Examples:")
+    function.__doc__ = text + heading + examples.replace("\n", "\n\n")  # or Typer joins their lines
+    return function
 
 
 def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
@@ -103,37 +159,12 @@ def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
         if (other := overlapping(name, found)) is not None:
             raise SsdgymError(f"{option} {text!r}: {other} is set already; give one of the two")
         found[name] = parse_value(value, f"{option} {text!r}")
+        if option == "--ftl" and isinstance(found[name], list | dict):
+            raise SsdgymError(f"--ftl {text!r}: its value must be a number or a word")
     return found
 
 
-def parse_ftl(texts: Iterable[str] | None, **named: Any) -> FtlOptions:
-    """Return FTL options in order of their dotted names, with those that have options of their own.
-
-    Raises:
-        SsdgymError: a text is not `KEY=VALUE`, a key is given twice, or its value is no number or word.
-    """
-    found = parse_pairs("--ftl", texts)
-    for name, value in named.items():
-        if value is not None and name in found:
-            raise SsdgymError(f"--ftl {name}: is set by an option of its own, too; give one of the two")
-        found |= {} if value is None else {name: value}
-    for name, value in found.items():
-        if isinstance(value, list | dict):
-            raise SsdgymError(f"--ftl {name}: its value must be a number or a word")
-    return tuple(sorted(found.items()))
-
-
-def parse_ftls(ftls: list[str] | None, options: list[str] | None) -> list[dict[str, Any]]:
-    """Read several FTLs, each from one text with commas between its options; `options` are of every one."""
-    from ssdgym.experiments.runs.spec import split_options
-
-    own = [split_options(text) for text in ftls or ("",)]
-    return [dict(parse_ftl([*(options or ()), *texts])) for texts in own]
-
-
-def chosen_workload(
-    source: str, fields: list[str] | None, columns: str | None, transforms: list[str] | None = None
-) -> WorkloadConfig:
+def chosen_workload(source: str, fields: Texts, columns: str | None, transforms: Texts = None) -> Any:
     """Return a workload with what options change: its fields, and transforms behind its own.
 
     Raises:
@@ -143,27 +174,18 @@ def chosen_workload(
     from ssdgym.workloads.stream import load_workload
     from ssdgym.workloads.traces.transforms import parse_transform
 
-    model = load_workload(source)
+    model: Any = load_workload(source)
     changes = parse_pairs("--set", fields) | ({} if columns is None else {"columns": columns})
-    for option, name in (("--columns", "columns"), ("--transform", "transforms")):
-        if (columns if name == "columns" else transforms) and name not in type(model).model_fields:
-            raise SsdgymError(f"{option}: {source} is not a trace; leave {option} out")
+    if (columns or transforms) and "transforms" not in type(model).model_fields:
+        raise SsdgymError(f"{source} is not a trace; leave --columns and --transform out")
     if transforms:
-        own = getattr(model, "transforms", ())
-        changes["transforms"] = [*own, *map(parse_transform, transforms)]
+        changes["transforms"] = [*model.transforms, *map(parse_transform, transforms)]
     return load_workload(with_changes(model.model_dump(), changes)) if changes else model
 
 
-def parse_varied(texts: list[str] | None) -> dict[str, tuple[Any, ...]] | None:
-    """Read fields with several values, each from `FIELD=VALUE,VALUE`."""
-    pairs = (text.partition("=") for text in texts or ())
-    lists = parse_pairs("--vary", (f"{field}{equals}[{values}]" for field, equals, values in pairs))
-    return {field: tuple(values) for field, values in lists.items()} or None
+def environment_fields(name: str | None, arguments: Texts) -> dict[str, Any]:
+    """Return the fields of `EnvironmentConfig` that options give."""
+    from ssdgym.agents.playing.agents import read_parameters
 
-
-def parse_seeds(text: str) -> list[int]:
-    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends."""
-    try:
-        return list(read_seeds(text))
-    except ValueError as error:
-        raise SsdgymError(f"--seeds {text!r}: {error}") from None
+    kwargs = read_parameters("--env-arg", arguments or ())
+    return {**({} if name is None else {"id": name}), **({"kwargs": kwargs} if kwargs else {})}

@@ -1,81 +1,80 @@
-"""`ssdgym trace info | convert`."""
+"""`ssdgym trace`: what is in a trace, the trace in another format, and a synthetic one like it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from ssdgym.cli.console import print_json, print_rows
-from ssdgym.cli.options import AsJson, Columns, Seed, Set, Transforms
-from ssdgym.cli.trace_sources import counting, fit, recorded, understood
+from ssdgym.cli.console import facts, progress_bar, show, table
+from ssdgym.cli.options import Texts, chosen_workload, command
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
+    from ssdgym.workloads.base import WorkloadConfig
     from ssdgym.workloads.traces.recorded import PlayedConfig
-
+    from ssdgym.workloads.traces.statistics import RecordSummary
 
 #: Volumes named one by one; a trace may have thousands.
 TOP_VOLUMES = 8
-#: How numbers are shown, by a part of their names: a form, and what they are divided by.
-_UNITS = (
-    ("share", "{:.1%}", 1),
-    ("sizes_bytes", "{:,.1f} KiB", 2**10),
-    ("bytes", "{:,.3f} MiB", 2**20),
-    ("_ns", "{:,.1f} µs", 1000),
-)
-_REPEATED = (
-    "unit_bytes",
-    "published",
-    "assumed",
-    "duration_ns",
-    "max_gap_ns",
-    "sizes_bytes",
-    "relative_error",
-)
-
-
-def fact_rows(facts: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
-    """Yield a row for each number of `trace_facts`: its name, and its value with its unit."""
-    for key, value in facts.items():
-        name = f"{before}{key}"
-        if key == "volumes":
-            most = sorted(value.items(), key=lambda item: -item[1])[:TOP_VOLUMES]
-            value = {"in all": len(value), **{f"requests on {volume}": count for volume, count in most}}
-        if isinstance(value, Mapping):
-            yield from fact_rows(value, f"{name} ")
-        elif isinstance(value, int | float) and key not in _REPEATED:
-            plain = "{:,}" if isinstance(value, int) else "{:,.4g}"
-            form, scale = next((unit[1:] for unit in _UNITS if unit[0] in name), (plain, None))
-            yield {"measure": name, "value": form.format(value / scale if scale else value)}
-
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
 
-Source = Annotated[
-    str,
-    typer.Argument(
-        help="A trace file, several with commas between, a folder of them, trace:NAME,"
-        " synthetic:NAME, or a YAML file of a trace."
-    ),
-]
 
-trace.command()(fit)
+@trace.command()
+@command
+def fit(
+    source: str,
+    fields: Texts = None,
+    columns: str | None = None,
+    transform: Texts = None,
+    seed: int = 0,
+    out: Path | None = None,
+) -> None:
+    """Fit a synthetic trace with memory to a trace, and print both side by side; --out is its YAML file.
+
+    The synthetic trace holds no request of the trace, so it can be given away where the trace cannot. Some 30
+    candidates are generated, each as long as the trace; --transform "head(requests=100000)" takes less time.
+
+    Examples:
+        ssdgym trace fit trace.csv.gz --out twin.yaml
+    """
+    import yaml
+
+    from ssdgym.files import write_bytes
+    from ssdgym.workloads.synthetic.twin import fit_twin
+
+    if out is not None and out.exists():
+        raise SsdgymError(f"{out}: exists already; give another name")
+    config = _recorded(source, fields, columns, transform)
+    summary = _summary(config, source, 0)
+    name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
+    with progress_bar("candidates") as advance:
+        twin = fit_twin(summary, config.records().volumes, name, seed, advance)
+    made = twin.config.model_dump(mode="json", exclude_unset=True)
+    if out is not None:
+        written = yaml.safe_dump({"kind": "synthetic", **made}, sort_keys=False, width=110)
+        write_bytes(out, written.encode())
+    figures = {name: {"trace": real, "twin": ours} for name, real, ours in twin.figures()}
+    rows = ({"figure": figure, **values} for figure, values in figures.items())
+    writes = twin.config.writes
+    chosen = (
+        f"{name}: replay_share {writes.replay_share:g}, replay_requests {writes.replay_requests}, "
+        f"footprint_factor {twin.config.footprint_factor:g}"
+    )
+    show({"source": source, "synthetic": made, "figures": figures}, [table(rows), chosen])
 
 
 @trace.command()
+@command
 def info(
-    source: Source,
-    fields: Set = None,
-    columns: Columns = None,
-    transform: Transforms = None,
-    seed: Seed = 0,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew.")
-    ] = None,
-    as_json: AsJson = False,
+    source: str,
+    fields: Texts = None,
+    columns: str | None = None,
+    transform: Texts = None,
+    seed: int = 0,
+    plot: Path | None = None,
 ) -> None:
     """Print what is in a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
 
@@ -83,67 +82,55 @@ def info(
     figures stand beside the generated ones.
 
     Examples:
-
         ssdgym trace info trace.csv.gz --plot trace.png
-
         ssdgym trace info synthetic:hm_0
     """
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
-    from ssdgym.workloads.traces.statistics import summarize, trace_facts
+    from ssdgym.workloads.traces.statistics import trace_facts
 
-    config = recorded(source, fields, columns, transform)
+    config = _recorded(source, fields, columns, transform)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
-    with counting(config, quiet=as_json) as announce:
-        summary = summarize(config.records(seed), announce)
-    if not summary.requests:
-        raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
-    facts = trace_facts(config, summary)
+    summary = _summary(config, source, seed)
+    found = trace_facts(config, summary)
+    heading = f"{source} ({found['format']})"
     if plot is not None:
         from ssdgym.experiments.report.trace import trace_figure
 
-        trace_figure(summary, config.records(seed), f"{source} ({facts['format']})", plot)
-    if as_json:
-        print_json({"source": source, **facts, "plot": None if plot is None else str(plot)})
-        return
-    print(f"{source} ({facts['format']})")
-    for line in understood(config):
-        print(line)
-    print_rows(fact_rows(facts))
-    if facts.get("published"):
-        print_rows(facts["published"])
-    for field, reason in facts.get("assumed", {}).items():
-        print(f"Assumed, not published: {field}: {reason}")
-    if plot is not None:
-        print(plot)
+        trace_figure(summary, config.records(seed), heading, plot)
+
+    most = sorted(found["volumes"].items(), key=lambda item: -item[1])[:TOP_VOLUMES]
+    requests = {f"requests on {volume}": count for volume, count in most}
+    shown = {**found, "volumes": {"in all": len(found["volumes"]), **requests}}
+    parts = [heading, table(facts(shown)), *([table(found["published"])] if found.get("published") else [])]
+    parts += [] if plot is None else [plot]
+    show({"source": source, **found, "plot": None if plot is None else str(plot)}, parts)
 
 
 @trace.command()
+@command
 def convert(
-    source: Source,
-    out: Annotated[Path, typer.Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.")],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format of the new file.")],
-    fields: Set = None,
-    columns: Columns = None,
-    transform: Transforms = None,
-    seed: Seed = 0,
-    round_times: Annotated[
-        bool, typer.Option("--round-times", help="Round times down to the clock of the new format.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    source: str,
+    new_file: Path,
+    to: str,
+    fields: Texts = None,
+    columns: str | None = None,
+    transform: Texts = None,
+    seed: int = 0,
+    round_times: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Write a trace, or a synthetic trace, as a trace file of another format.
 
     What the format cannot hold is refused. Nothing is lost in silence: columns that are not kept are named.
 
     Examples:
-
         ssdgym trace convert trace.vscsi.gz trace.csv.gz --to msr
-
         ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
+    from ssdgym.files import writable_folder
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
     from ssdgym.workloads.traces.reading.columns import parse_columns
     from ssdgym.workloads.traces.registry import formats
@@ -151,39 +138,60 @@ def convert(
     from ssdgym.workloads.traces.writing import writable_format
 
     target = writable_format(to)
-    config = recorded(source, fields, columns, transform)
-    _check_out(out, config, overwrite)
-    with counting(config, quiet=False) as announce:
-        written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
-    print(f"{out}: {written.requests:,} requests in the format {target.name}")
-    if isinstance(config, TraceConfig):
-        trace = load_trace(config)
-        unread = parse_columns(config.columns).unread if config.columns else formats()[trace.format].unread
-        print(f"not in the new file: {', '.join(['the time of the first request', *unread])}")
-        if skipped := trace.skipped_lines:
-            print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
-    if target.constants:
-        constants = ", ".join(f"{name} {text}" for name, text in target.constants.items())
-        print(f"the same for every request of the new file: {constants}")
-    if written.rounded:
-        tick_ns = target.tick_ns
-        print(f"{written.rounded:,} times were rounded down to the clock of the format, {tick_ns} ns")
-    if written.renamed:
-        some = ", ".join(f"{old} is {new}" for old, new in [*written.renamed.items()][:TOP_VOLUMES])
-        more = len(written.renamed) - TOP_VOLUMES
-        print(
-            f"volumes have other names in the new file: {some}" + (f", and {more:,} more" if more > 0 else "")
+    config = _recorded(source, fields, columns, transform)
+    if new_file.exists():
+        if isinstance(config, TraceConfig) and any(map(new_file.samefile, config.files())):
+            raise SsdgymError(f"{new_file}: is the trace that is read; give the new file another name")
+        if not overwrite or not new_file.is_file():
+            raise SsdgymError(f"{new_file}: exists already; give --overwrite to replace it, or another name")
+    writable_folder(new_file.parent)
+    with progress_bar("requests") as advance:
+        records = config.records(seed)
+        written = write_trace(
+            records, new_file, target, round_times=round_times, announce=lambda done: advance(done, None)
         )
+    found = {"file": str(new_file), "format": target.name, "requests": written.requests}
+    if isinstance(config, TraceConfig):
+        read = load_trace(config)
+        unread = parse_columns(config.columns).unread if config.columns else formats()[read.format].unread
+        found["bad lines left out"] = read.skipped_lines
+        found["not in the new file"] = ["the time of the first request", *unread]
+    found |= {
+        "times rounded down to the clock of the format": written.rounded,
+        "the same for every request of the new file": dict(target.constants),
+        "volumes renamed": len(written.renamed),
+        "new name of volume": dict([*written.renamed.items()][:TOP_VOLUMES]),
+    }
+    show(found, [table(facts(found))])
 
 
-def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
-    """Raise if the file must not, or cannot, be written, before the work."""
-    from ssdgym.files import writable_folder
-    from ssdgym.workloads.traces.loading import TraceConfig
+def _recorded(source: str, fields: Texts, columns: str | None, transforms: Texts) -> PlayedConfig:
+    """Return a trace or a synthetic trace with what the options say."""
+    from ssdgym.workloads.traces.recorded import PlayedConfig
 
-    if out.exists():
-        if isinstance(config, TraceConfig) and any(map(out.samefile, config.files())):
-            raise SsdgymError(f"{out}: is the trace that is read; give the new file another name")
-        if not overwrite or not out.is_file():
-            raise SsdgymError(f"{out}: exists already; give --overwrite to replace it, or another name")
-    writable_folder(out.parent)
+    config = chosen_workload(source, fields, columns, transforms)
+    if not isinstance(config, PlayedConfig):
+        raise SsdgymError(
+            f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
+            "trace:NAME, synthetic:NAME, or a YAML file of the kind trace or synthetic."
+        )
+    return config
+
+
+def _summary(config: PlayedConfig, source: str, seed: int) -> RecordSummary:
+    """Return what is in a trace, which has a request."""
+    from ssdgym.workloads.traces.statistics import summarize
+
+    with progress_bar("requests") as advance:
+        summary = summarize(config.records(seed), lambda done: advance(done, None))
+    if not summary.requests:
+        raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
+    return summary
+
+
+def understood(config: WorkloadConfig) -> list[str]:
+    """Return lines that say how a trace was read; none for another workload."""
+    from ssdgym.workloads.traces.recorded import PlayedConfig
+
+    origin = config.origin() if isinstance(config, PlayedConfig) else {}
+    return [f"{row['name']}: {row['value']}" for row in facts(origin)]

@@ -192,7 +192,7 @@ def test_export__writes_a_header_once(tmp_path: Path, capsys: pytest.CaptureFixt
     agent = trained().save(tmp_path / "agent.zip")
     out = tmp_path / "victim.h"
     assert main(["zoo", "export", str(agent), "--out", str(out), "--name", "victim"]) == 0
-    assert "victim_choose" in out.read_text() and "multiply-adds" in capsys.readouterr().out
+    assert "victim_choose" in out.read_text() and "multiply_adds" in capsys.readouterr().out
     assert main(["zoo", "export", str(agent), "--out", str(out)]) == 2
     assert "--overwrite to replace it" in capsys.readouterr().err
     assert main(["zoo", "export", str(agent), "--out", str(out), "--overwrite"]) == 0

@@ -77,26 +77,6 @@ def test_example__trains_on_the_data_set(mixed: dict[str, Any], algorithm: str) 
     assert f"{algorithm}: normalised score" in found.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["no id"], "is no id of Minari"),
-        (["erase/none"], "is no id of Minari"),
-        (["aa/b-v0", "--policy", "best"], "policy best is no proposer of the environment, which has greedy"),
-        (["aa/b-v0", "--environment", "ssdgym/Erase-v9"], "is not registered"),
-        (
-            ["aa/b-v0", "--env-arg", "proposers=[random]"],
-            "no policy has a higher mean return than random actions",
-        ),
-    ],
-)
-def test_wrong_input__is_one_sentence_and_writes_nothing(
-    words: list[str], said: str, refusal: Callable[..., str], folder: Path
-) -> None:
-    assert said in refusal("zoo", "dataset", *words, *SMALL)
-    assert not list(folder.iterdir())
-
-
 def test_dataset__there_is_one_of_that_id__says_what_to_do(
     mixed: dict[str, Any], refusal: Callable[..., str]
 ) -> None:

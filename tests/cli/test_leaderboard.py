@@ -90,16 +90,3 @@ def test_leaderboard__named_policy_and_agent__ranked_alone_from_the_baseline_on(
     score = rows[found["fixed"]]["score"]
     assert found["fixed"] == "cost_benefit+sep_gc" and score["value"] == pytest.approx(0, abs=1e-9)
     assert score["low"] is None  # a single seed has no interval
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["nowhere"], "there is no suite named 'nowhere' in configs/suites"),
-        (["wa", "--split", "exam"], "--split exam is none of the suite's; choose training or validation"),
-    ],
-)
-def test_leaderboard__wrong_input__one_sentence(
-    words: list[str], expected: str, refusal: Callable[..., str]
-) -> None:
-    assert expected in refusal("leaderboard", *words)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.cli.conftest import Run
-
-
-def test_volumes__without_real_traces__refused(refusal: Callable[..., str]) -> None:
-    said = refusal("reproduce", "block-size", "--volumes", "overlay")
-    assert "--volumes overlay: is for real traces; give --traces, too, or leave it out" in said
 
 
 @pytest.mark.slow
@@ -34,16 +28,6 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(tmp_path: Path, ru
     (figure,) = json.loads(run([*command, "--json"]).out)["figures"]
     assert [claim["measured"] for claim in figure["claims"]] == claims["measured"].tolist()
     assert claims["per_workload"].str.startswith("fin1 -").all()
-
-
-def test_workload__no_figure_plays_it__refused(refusal: Callable[..., str]) -> None:
-    said = refusal("reproduce", "pen", "--figure", "14a", "--workload", "w92")
-    assert "--workload w92: these figures play hm_0, prn_0, " in said
-
-
-def test_policy__of_figures_without_the_papers_own_design__refused(refusal: Callable[..., str]) -> None:
-    said = refusal("reproduce", "subftl", "--figure", "2", "--policy", "greedy")
-    assert "no figure here has a bar for subftl's design" in said
 
 
 @pytest.mark.slow

@@ -47,12 +47,11 @@ def test_info__json_has_the_figures_of_the_file(trace: Path, printed: Callable[.
     assert found["gaps_ns"]["mean"] == 3e9 / 4 and found["gaps_ns"]["max"] == 10**9
 
 
-def test_info__text_gives_every_number_with_its_unit(trace: Path, run: Run) -> None:
+def test_info__text_gives_every_number_under_its_name(trace: Path, run: Run) -> None:
     lines = [" ".join(line.split()) for line in run(["trace", "info", trace]).out.splitlines()]
     assert lines[0] == f"{trace} (msr)"
-    assert {"writes 3", "bytes_written 0.012 MiB", "overwrite_factor 1.562"} <= set(lines)
-    assert {"volumes in all 2", "volumes requests on hm_0 4", "sequential_share 20.0%"} <= set(lines)
-    assert {"read_sizes_bytes mean 34.0 KiB", "gaps_ns max 1,000,000.0 µs"} <= set(lines)
+    assert {"writes 3", "bytes_written 12,800", "sequential_share 0.2"} <= set(lines)
+    assert {"volumes in all 2", "volumes requests on hm_0 4", "gaps_ns max 1,000,000,000"} <= set(lines)
 
 
 def test_info__a_volume_with_square_brackets__is_printed_as_it_is(trace: Path, run: Run) -> None:
@@ -75,11 +74,6 @@ def test_info__of_volumes_over_each_other__counts_a_place_once(
     )
     assert apart["unique_bytes"] - over["unique_bytes"] == 4096
     assert over["volumes"] == apart["volumes"] == {"hm_0": 4, "hm_1": 1}
-
-
-def test_info__volumes_of_a_synthetic_trace__refused(refusal: Callable[..., str]) -> None:
-    said = refusal("trace", "info", "synthetic:hm_0", "--set", "volumes=overlay")
-    assert "volumes" in said
 
 
 def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
@@ -165,15 +159,12 @@ def test_info__of_real_traces(
             assert round(found[column] / GIB, gib_decimals) == published
 
 
-def test_convert__prints_the_file_and_its_requests(
-    trace: Path, printed: Callable[..., Any], run: Run
-) -> None:
+def test_convert__prints_the_file_and_its_requests(trace: Path, printed: Callable[..., Any]) -> None:
     out = trace.parent / "new" / "out.csv.zst"
-    assert run(["trace", "convert", trace, out, "--to", "msr"]).out.splitlines() == [
-        f"{out}: 5 requests in the format msr",
-        "not in the new file: the time of the first request, response",
-        "the same for every request of the new file: response 0",
-    ]
+    found = printed("trace", "convert", trace, out, "--to", "msr")
+    assert (found["file"], found["format"], found["requests"]) == (str(out), "msr", 5)
+    assert found["not in the new file"] == ["the time of the first request", "response"]
+    assert found["the same for every request of the new file"] == {"response": "0"}
     before, after = printed("trace", "info", trace), printed("trace", "info", out)
     apart = {"source", "first_request"}  # times of the new file count from the first request
     assert {**after, **dict.fromkeys(apart)} == {**before, **dict.fromkeys(apart)}
@@ -183,19 +174,16 @@ def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(trac
     out = trace.parent / "out.csv"
     arguments = ["trace", "convert", trace, out, "--to", "tencent", "--round-times"]
     transforms = ["--transform", "only(ops=write)", "--transform", "scale_time(factor=0.25)"]
-    assert run([*arguments, *transforms]).out.splitlines() == [
-        f"{out}: 3 requests in the format tencent",
-        "not in the new file: the time of the first request, response",
-        "2 times were rounded down to the clock of the format, 1000000000 ns",
-        "volumes have other names in the new file: hm_0 is 0",
-    ]
+    lines = [" ".join(line.split()) for line in run([*arguments, *transforms]).out.splitlines()]
+    assert {"requests 3", "times rounded down to the clock of the format 2"} <= set(lines)
+    assert {"volumes renamed 1", "new name of volume hm_0 0"} <= set(lines)
 
 
 def test_convert__says_how_many_bad_lines_were_left_out(trace: Path, run: Run) -> None:
     trace.write_text(trace.read_text() + "what is this\n")
     out = trace.parent / "out.csv"
     said = run(["trace", "convert", trace, out, "--to", "msr", "--set", "skip_bad=3"]).out
-    assert "1 bad line was left out" in said.splitlines()
+    assert "bad lines left out 1" in " ".join(said.split())
 
 
 def test_convert__of_a_synthetic_trace_leaves_nothing_out(tmp_path: Path, run: Run) -> None:
@@ -260,38 +248,6 @@ def test_run_and_info__a_window_of_a_trace(trace: Path, printed: Callable[..., A
     assert found["metrics"]["requests"] == parts[0] - 1
 
 
-def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Callable[..., Any]) -> None:
-    found = printed("run", *SMALL, "--workload", trace, "--set", "addresses=fold", "--tenant", trace)
-    assert found["workload"] == f"{trace} + {trace}"
-    assert found["metrics"]["workload"]["tenants"] == 2
-    assert found["metrics"]["requests"] == 10
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--workload", "zipf99", "--transform", "head(requests=1)"], "zipf99 is not a trace"),
-        (["--workload", "zipf99", "--columns", "time"], "zipf99 is not a trace; leave --columns out"),
-        (["--workload", "zipf99", "--set", "window=[0, 0.5]"], "window"),
-        (
-            ["--workload", "synthetic:hm_0", "--set", "start=last"],
-            "start must be first, random or the number",
-        ),
-        (["--workload", "synthetic:hm_0", "--set", "window=[1, 0]"], "needs window to begin before it ends"),
-        (["--workload", "synthetic:hm_0", "--set", "skip_bad=1"], "skip_bad"),
-        (
-            ["--workload", "synthetic:hm_0", "--tenant", "zipf99"],
-            "needs workload.interarrival_ns of tenant zipf99",
-        ),
-        (["--workload", "synthetic:hm_0", "--tenant", "nobody"], "there is no workload named 'nobody'"),
-    ],
-)
-def test_run__refuses_what_does_not_fit_the_workload(
-    options: list[str], message: str, refusal: Callable[..., str]
-) -> None:
-    assert message in refusal("run", *options)
-
-
 def test_convert__refuses_to_replace_files(trace: Path, refusal: Callable[..., str], run: Run) -> None:
     text = trace.read_text()
     said = refusal("trace", "convert", trace, trace, "--to", "msr", "--overwrite")
@@ -301,7 +257,7 @@ def test_convert__refuses_to_replace_files(trace: Path, refusal: Callable[..., s
     assert "give --overwrite" in refusal("trace", "convert", trace, taken, "--to", "msr")
     assert (trace.read_text(), taken.read_text()) == (text, "kept")
     said = run(["trace", "convert", trace, taken, "--to", "msr", "--overwrite"]).out
-    assert said.startswith(f"{taken}: 5 requests")
+    assert "requests 5" in " ".join(said.split())
 
 
 def test_convert__refuses_what_the_format_cannot_hold(trace: Path, refusal: Callable[..., str]) -> None:

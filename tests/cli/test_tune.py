@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.cli.tune import FAILED
+from ssdgym.cli.console import FAILED
 from ssdgym.experiments.results import read_results
 from tests.cli.conftest import Run
 
@@ -70,26 +70,6 @@ def cluster() -> Iterator[None]:
 def rows_in(folder: Path) -> list[dict[str, str]]:
     with (folder / "trials.csv").open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["no-such-sweep"], "no sweep named 'no-such-sweep'"),
-        (["gc-threshold", "--size", "small"], "--size"),
-        (["gc-threshold", "--resume", "a", "--out", "b"], "leave --out out"),
-    ],
-)
-def test_wrong_input__is_one_sentence_and_exit_code_2(
-    arguments: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    refusal: Callable[..., str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in refusal("tune", *arguments)
-    assert not list(tmp_path.iterdir())
 
 
 def refused(run: Run, *words: object) -> str:

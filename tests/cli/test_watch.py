@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-
 from tests.cli.conftest import Run
 
 TINY = ("--env-arg", "device=tiny", "--env-arg", "ftl={timing: none}", "--env-arg", "horizon=64")
@@ -20,15 +16,3 @@ def test_watch__to_the_end__the_last_frame_has_the_whole_episode(run: Run) -> No
         == printed
         != run(["zoo", "watch", *TINY, "--seed", 4]).out
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--policy", "best"], "policy best is no proposer of the environment, which has greedy"),
-        (["--policy", "greedy", "--agent", "random_action"], "give one of the two"),
-        (["Erase-v9"], "is not registered"),
-    ],
-)
-def test_wrong_input__is_one_sentence(words: list[str], said: str, refusal: Callable[..., str]) -> None:
-    assert said in refusal("zoo", "watch", *words)

@@ -27,14 +27,13 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_list__a_line_for_each_agent(one_agent: Path, run: Run) -> None:
     printed = run(["list", "agents"]).out
-    for text in ("victim-v0", "ssdgym train v1", "suite wa"):
+    for text in ("victim-v0", "ssdgym train v1", "wa"):
         assert text in printed
 
 
 def test_list__as_json(one_agent: Path, printed: Callable[..., Any]) -> None:
     (found,) = printed("list", "agents")
     assert (found["name"], found["decides"], found["suite"]) == ("victim-v0", "victim", "wa")
-    assert found["features"][0] == "log_benefit" and found["results"] == {"ratio [test]": 1.01}
 
 
 def test_list__an_empty_zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
@@ -44,17 +43,13 @@ def test_list__an_empty_zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run
 
 def test_show__all_of_a_card(one_agent: Path, run: Run, printed: Callable[..., Any]) -> None:
     text = run(["zoo", "show", "victim-v0"]).out
-    assert "features: log_benefit, log_age_closed" in text and "  ratio [test]: 1.01" in text
-    assert printed("zoo", "show", one_agent)["command"] == "ssdgym train v1"
+    assert "log_benefit, log_age_closed" in text and "results ratio [test]" in text
+    found = printed("zoo", "show", one_agent)
+    assert found["command"] == "ssdgym train v1" and found["features"][0] == "log_benefit"
+    assert found["results"] == {"ratio [test]": 1.01}
 
 
 def test_export__by_name(one_agent: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
     header = tmp_path / "v.h"
     assert printed("zoo", "export", "victim-v0", "--out", header)["weight_bytes"] > 0
     assert "agent_choose" in header.read_text()
-
-
-def test_show__no_such_agent__one_sentence(one_agent: Path, refusal: Callable[..., str]) -> None:
-    assert "there is no agent nobody; give a path, or one of the zoo: victim-v0." in refusal(
-        "zoo", "show", "nobody"
-    )

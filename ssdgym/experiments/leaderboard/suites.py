@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import BasedConfig, Config, Source, load_config
+from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import (
     EachOnce,
     ExperimentConfig,
@@ -148,6 +149,11 @@ class SuiteConfig(BasedConfig):
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
         """Return the runs of some splits: those that are scored, and those that the scores are made of."""
+        for split in splits:
+            if split not in self.splits:
+                raise SsdgymError(
+                    f"--split {split}: the suite has {' and '.join(self.splits)}; choose of these."
+                )
         taken = ("seeds", "host_pages", "warmup", "preconditioning", "vary")
         own = {name: getattr(self, name) for name in taken}
         policies = (self.baseline, *self.ceilings, *deciders.get("policies", ()))

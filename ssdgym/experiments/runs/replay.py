@@ -72,6 +72,29 @@ class Replay:
         pairs = [Difference(name, getattr(self.stored, name), getattr(self.measured, name)) for name in _CODE]
         return [pair for pair in pairs if pair.stored != pair.measured]
 
+    @property
+    def verdict(self) -> str:
+        """Whether the result reproduces; if not, why."""
+        if self.error is not None:
+            return f"cannot be run: {self.error}"
+        return f"differs in {len(self.differences)}" if self.differences else "reproduces"
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The columns that name the result."""
+        return {name: getattr(self.stored, name) for name in CHOOSABLE[:-1]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return {
+            "row": self.row,
+            **self.names,
+            "reproduces": self.reproduces,
+            "error": None if self.error is None else str(self.error),
+            "differences": [vars(one) for one in self.differences],
+            "other_code": [vars(one) for one in self.other_code],
+        }
+
 
 def _same(one: Any, other: Any) -> bool:
     # To Python 1, 1.0 and True are equal; a metric that changes its kind has changed.

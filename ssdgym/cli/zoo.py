@@ -1,0 +1,166 @@
+"""`ssdgym zoo`: what can be done with agents: their cards, C headers, episodes in the terminal, data sets."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from pathlib import Path
+
+import typer
+
+from ssdgym.cli.console import facts, progress_bar, show, table
+from ssdgym.cli.options import Texts, command, environment_fields
+from ssdgym.errors import SsdgymError, needing
+
+zoo = typer.Typer(
+    help="Show, export, watch and record agents: those that come with ssdgym (agent:NAME) and your own.",
+    no_args_is_help=True,
+)
+
+
+@zoo.command("show")
+@command
+def show_agent(shown_agent: str) -> None:
+    """Show all that the card of one agent says.
+
+    Examples:
+        ssdgym zoo show runs/first/agent.zip
+    """
+    from ssdgym.agents.zoo.described import described_agent
+
+    card = described_agent(shown_agent).as_dict()
+    show(card, [table(facts(card))])
+
+
+@zoo.command()
+@command
+def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = False) -> None:
+    """Write an agent as one C header without dependencies, for other simulators and for firmware.
+
+    Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
+    an agent that scores candidates, NAME_act of one with an ordinal network.
+
+    Examples:
+        ssdgym zoo export victim-v1 --out victim.h
+        ssdgym zoo export runs/first/agent.zip --out victim.h --name victim --json
+    """
+    from ssdgym.files import write_bytes
+
+    with needing("agents", "agents need"):
+        from ssdgym.agents.agent import Agent
+        from ssdgym.agents.c_header import c_header
+        from ssdgym.agents.card import cost_of
+    if out.exists() and not overwrite:
+        raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
+    loaded = Agent.load(shown_agent)
+    write_bytes(out, c_header(loaded, name).encode())
+    found = {"header": str(out), **vars(cost_of(loaded.card))}
+    show(found, [table(facts(found))])
+
+
+@zoo.command()
+@command
+def watch(
+    played: str = "ssdgym/EraseVictim-v0",
+    env_arg: Texts = None,
+    proposer: str | None = None,
+    agent: str | None = None,
+    trust: bool = False,
+    seed: int = 0,
+    decisions: int | None = None,
+) -> None:
+    """Play an episode in the terminal: what every block holds, what is offered, what was chosen.
+
+    It shows ten decisions a second, of the environment's first proposer where neither --policy nor --agent
+    names what plays. Ctrl-C ends it. Where there is no terminal, the last frame is printed.
+
+    Examples:
+        ssdgym zoo watch
+        ssdgym zoo watch ssdgym/Placement-v0 --decisions 300 --env-arg device=tiny
+        ssdgym zoo watch --agent runs/demo/agent.zip
+    """
+    import numpy as np
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from ssdgym.agents.playing.agents import agent_behaviour, heuristic, names_callable, single
+    from ssdgym.agents.playing.files import source_of
+    from ssdgym.agents.training.config import EnvironmentConfig
+
+    if proposer is not None and agent is not None:
+        raise SsdgymError("--policy and --agent both say what plays; give one of the two.")
+    env = single(EnvironmentConfig(**environment_fields(played, env_arg)), render_mode="ansi")
+    if agent is None:
+        name = proposer or next(iter(env.metadata["proposers"]), "greedy")
+        behave = heuristic(env, name)
+    else:
+        source = source_of(agent, trust=trust or names_callable(agent))
+        name, behave = source.label, agent_behaviour(env, source)
+    rng = np.random.default_rng(seed)
+    observation, info = env.reset(seed=seed)
+    earned, over = 0.0, False
+    with Live(console=Console(highlight=False), auto_refresh=False, screen=False) as live:
+        for number in count():
+            line = f"{name}: {number} decisions, return {earned:,.2f}\n"
+            (drawn,) = env.render()
+            live.update(Text.from_ansi(drawn + line), refresh=True)
+            if over or number == decisions:
+                break
+            began = time.monotonic()
+            action = behave(observation, info, rng)
+            observation, reward, _, truncated, info = env.step(np.array([action]))
+            earned, over = earned + float(reward[0]), bool(truncated[0])
+            if live.console.is_terminal:
+                time.sleep(max(0.1 - (time.monotonic() - began), 0))
+
+
+@zoo.command()
+@command
+def dataset(
+    dataset_id: str,
+    environment: str = "ssdgym/EraseVictim-v0",
+    env_arg: Texts = None,
+    proposer: Texts = None,
+    agent: Texts = None,
+    trust: bool = False,
+    episodes: int = 100,
+    reference_episodes: int = 20,
+    seed: int = 0,
+) -> None:
+    """Write a Minari data set of whole episodes, with reference scores: 0 random actions, 1 the best.
+
+    Episode i has the seed SEED + i; the policies and agents take turns. Without any, the best policy plays.
+    minari.load_dataset(ID) loads it, from where Minari keeps data sets (MINARI_DATASETS_PATH).
+
+    Examples:
+        ssdgym zoo dataset erase-victim/zipf99-expert-v0
+        ssdgym zoo dataset erase-victim/hot90-mixed-v0 --env-arg workload=hot90 -p greedy -a random_action
+    """
+    import numpy as np
+
+    from ssdgym.agents.playing.files import source_of
+
+    with needing("offline", "data sets need"):
+        import minari  # noqa: F401
+    from ssdgym.agents.playing import datasets
+    from ssdgym.agents.playing.agents import agent_behaviour, heuristic, names_callable
+    from ssdgym.agents.training.config import EnvironmentConfig
+
+    datasets.check_id(dataset_id)
+    recorder = datasets.Recorder(EnvironmentConfig(**environment_fields(environment, env_arg)))
+    env = recorder.env
+    sources = [source_of(text, trust=trust or names_callable(text)) for text in agent or ()]
+    named = {text: heuristic(env, text) for text in proposer or ()}
+    named |= {source.label: agent_behaviour(env, source) for source in sources}
+    compared = {text: heuristic(env, text) for text in env.metadata["proposers"]}
+    compared |= named | {datasets.RANDOM: agent_behaviour(env, source_of(datasets.RANDOM))}
+    first = seed + episodes
+    scores = recorder.score(compared, range(first, first + reference_episodes))
+    behaviours = named or {scores.best: compared[scores.best]}
+    with progress_bar("episodes") as advance:
+        found = datasets.record(dataset_id, recorder, behaviours, scores, range(seed, first), advance)
+    means = {label: float(np.mean(returns)) for label, returns in found.returns.items() if returns}
+    data = {"id": dataset_id, "path": str(found.path), "episodes": found.episodes, "steps": found.steps}
+    data |= {"returns": means, "reference_returns": dict(scores.means), "best": scores.best}
+    show(data, [table(facts(data))])
