@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 5_174,
     "ssdgym.agents": 5_325,
-    "ssdgym.experiments": 8_412,
+    "ssdgym.experiments": 8_371,
     "ssdgym.workloads": 8_512,
     "ssdgym.envs": 6_170,
     "ssdgym.cli": 1_850,

@@ -27,7 +27,7 @@ def replay(
     Examples:
         ssdgym replay results/classic
         ssdgym replay results/classic --where policy=greedy,workload=zipf99,seed=100
-        ssdgym replay results/classic/results.csv --row 12
+        ssdgym replay results/classic --row 12
     """
     from ssdgym.experiments.results import find_results, read_results
     from ssdgym.experiments.runs import replay as replays

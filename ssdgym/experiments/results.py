@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PREFIX = "metrics/"
-_LONGEST_FIELD = 1 << 24
 #: What the commands call their results, in the order in which they are looked for in a folder.
-_FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
+_FILE_NAMES = ("results.parquet", "run.parquet")
 
 
 @dataclass(frozen=True)
@@ -181,20 +180,17 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read what `write_results` wrote, from either of its files.
+    """Read the Parquet file that `write_results` wrote; the CSV file is for other tools.
 
     Raises:
         SsdgymError: the file is missing, of another kind, or damaged.
     """
-    readers = {".parquet": _read_parquet, ".csv": _read_csv}
-    reader = readers.get(path.suffix)
-    if reader is None:
-        raise SsdgymError(f"{path}: results are read from .parquet or .csv files, not from {path.suffix!r}")
+    if path.suffix != ".parquet":
+        raise SsdgymError(f"{path}: results are read from .parquet files, not from {path.suffix!r}")
     if not path.is_file():
         raise SsdgymError(f"{path}: there is no such results file")
-    rows = reader(path)
     results = []
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(_read_parquet(path), start=1):
         try:
             results.append(Result.from_row(row))
         except KeyError as error:
@@ -208,14 +204,9 @@ def find_results(source: Path) -> Path:
     """Return the file of results in a folder, or the file itself."""
     if not source.is_dir():
         return source
-    present = [source / name for name in _FILE_NAMES if (source / name).is_file()]
-    if len(present) > 1 and read_results(present[0]) != read_results(present[1]):
-        raise SsdgymError(
-            f"{source}: {present[0].name} and {present[1].name} do not say the same, so one was changed; "
-            "name the file that you mean"
-        )
-    if present:
-        return present[0]
+    for name in _FILE_NAMES:
+        if (source / name).is_file():
+            return source / name
     raise SsdgymError(f"{source}: holds no {_FILE_NAMES[0]}; evaluate into it first, or correct the path")
 
 
@@ -287,35 +278,3 @@ def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> Path:
 
     write_atomically(path, write)
     return path
-
-
-def _read_csv(path: Path) -> Iterable[Mapping[str, Any]]:
-    try:
-        # A run's description may be longer than the longest field that the csv module reads by default.
-        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            return [_typed_row(row, path, rows.line_num) for row in rows]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SsdgymError(f"{path}: not a readable CSV file ({error}); write the results again") from error
-
-
-def _typed_row(row: Mapping[Any, Any], path: Path, line: int) -> dict[str, Any]:
-    if None in row or None in row.values():
-        raise SsdgymError(f"{path}, line {line}: not a row of results (its number of columns is wrong)")
-    try:
-        return {name: _typed_cell(name, text) for name, text in row.items()}
-    except (TypeError, ValueError) as error:
-        raise SsdgymError(f"{path}, line {line}: not a row of results ({error})") from error
-
-
-def _typed_cell(name: str, text: str) -> Any:
-    if name == "seed":
-        return int(text)
-    if not name.startswith(_PREFIX):
-        return text
-    if text == "":
-        return None
-    if text in ("True", "False"):
-        return text == "True"
-    return float(text) if set(text) & set(".einf") else int(text)

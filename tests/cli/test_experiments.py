@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import random
@@ -11,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
 from ssdgym.cli.console import FAILED
-from ssdgym.experiments.results import read_results
+from ssdgym.experiments.results import read_results, write_results
 from ssdgym.experiments.runs.store import STORE_NAME
 from tests.cli.conftest import Run
 
@@ -73,7 +73,7 @@ def test_evaluate__several_ftls__one_row_each_in_one_table(tmp_path: Path, run: 
     rows = [line.split() for line in lines if line.strip().startswith(("cgm ", "subftl ", "page "))]
     assert [row[0] for row in rows] == ["subftl", "cgm", "page"]
     assert rows[2][1:3] == ["-", "-"] and float(rows[0][1]) < float(rows[1][1])
-    found = {result.ftl: result.metrics for result in read_results(out / "results.csv")}
+    found = {result.ftl: result.metrics for result in read_results(out / "results.parquet")}
     assert len(found) == 3
     # Counted in the pages that the FTL maps: 1 of 4 KiB, or a quarter as many of 16 KiB.
     footprints = [metrics["workload"]["footprint_pages"] for metrics in found.values()]
@@ -107,7 +107,7 @@ def test_evaluate__a_failed_run_is_named_and_the_others_are_there(
     said = run(command(grid, *options, "--policy", "greedy"), FAILED).err
     assert f"failed: greedy on {short} (tiny, seed 1): the workload ended after" in said
     assert "1 of 2 runs failed" in said and "Traceback" not in said
-    assert [result.workload for result in read_results(tmp_path / "out" / "results.csv")] == ["uniform"]
+    assert [result.workload for result in read_results(tmp_path / "out" / "results.parquet")] == ["uniform"]
 
 
 @pytest.mark.parametrize(
@@ -165,16 +165,12 @@ def test_replay__reproduces_a_result_and_catches_an_edited_one(grid: Path, tmp_p
     where = ["--where", "policy=greedy,workload=zipf99,seed=2"]
     assert "1 of 1 results reproduce" in run(["replay", tmp_path / "out", *where]).out
 
-    table = tmp_path / "out" / "results.csv"
-    (written,) = {result.metric("host_pages_written") for result in read_results(table)}
-    header, *rows = csv.reader(table.read_text().splitlines())
-    edited = [header.index(f"metrics/{name}") for name in ("host_pages_written", "requests")]
-    for row in rows:
-        for column in edited:
-            row[column] = str(int(written) - 1)
-    with table.open("w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    said = run(["replay", table, *where], FAILED).out
+    found = read_results(tmp_path / "out" / "results.parquet")
+    (written,) = {int(result.metric("host_pages_written")) for result in found}
+    less = {"host_pages_written": written - 1, "requests": written - 1}
+    edited = [replace(result, metrics={**result.metrics, **less}) for result in found]
+    write_results(edited, tmp_path / "out" / "results")
+    said = run(["replay", tmp_path / "out", *where], FAILED).out
     assert "0 of 1 results reproduce" in said
     assert all(name in said for name in ("metrics/host_pages_written", "metrics/requests", "999", "1000"))
 
@@ -188,13 +184,10 @@ def test_replay__of_a_sample__says_of_every_result_whether_it_reproduces(
     assert f"4 of 4 results reproduce, out of {RUNS}" in said
     assert "give one of the three" in refusal("replay", out, "--row", "1", "--sample", "2")
 
-    table = out / "results.csv"
-    header, *rows = table.read_text().splitlines(keepends=True)
-    column = header.split(",").index("metrics/host_reads") - len(header.split(","))
-    cells = rows[3].split(",")
-    cells[column] = "17"
-    table.write_text("".join([header, *rows[:3], ",".join(cells), *rows[4:]]))
-    found = run(["replay", table, "--sample", "99", "--workers", "1", "--json"], FAILED).out
+    stored = read_results(out / "results.parquet")
+    stored[3] = replace(stored[3], metrics={**stored[3].metrics, "host_reads": 17})
+    write_results(stored, out / "results")
+    found = run(["replay", out, "--sample", "99", "--workers", "1", "--json"], FAILED).out
     replayed = json.loads(found)["replayed"]
     assert [row["row"] for row in replayed if not row["reproduces"]] == [4]
     assert replayed[3]["differences"] == [{"column": "metrics/host_reads", "stored": 17, "measured": 0}]
@@ -314,7 +307,7 @@ def test_evaluate__agent_of_ones_own__beside_policies_and_random_actions(
     agent = f"{own_module}:MostInvalid(feature=log_benefit)"
     shown = run(own_agent_command(agent, out, "--agent", "random_action")).out
     assert f"{agent} " in shown and "random_action does not beat" not in shown
-    results = read_results(out / "results.csv")
+    results = read_results(out / "results.parquet")
     assert {result.policy for result in results} == {agent, "greedy", "random_action"}
     run(["replay", out, "--where", f"policy={agent},seed=1"], WRONG_INPUT)
     run(["replay", out, "--where", f"policy={agent},seed=1", "--trust"])
@@ -362,7 +355,7 @@ def test_evaluate__merge_rule_of_ones_own__by_its_module(own_rules: str, tmp_pat
     length = ["--seeds", "1-2", "--host-pages", "2000", "--warmup", "0", "--workers", "2"]
     out = tmp_path / "out"
     assert rule in run(["evaluate", *options, *length, "-p", "merge", "-p", rule, "--out", out]).out
-    merges = {one.policy: one.metrics["m_merges"] for one in read_results(out / "results.csv")}
+    merges = {one.policy: one.metrics["m_merges"] for one in read_results(out / "results.parquet")}
     assert merges["merge"] == 0 < merges[rule]
     run(["replay", out, "--row", "3"])
     run(["run", *options[:4], "-p", rule, "--host-pages", "2000", "--timing", "none", "--json"])

@@ -28,7 +28,7 @@ def test_report__is_written_beside_the_results(folder: Path, run: Run) -> None:
 
 def test_report__of_one_file_goes_where_it_is_told_to(folder: Path, tmp_path: Path, run: Run) -> None:
     out = tmp_path / "new" / "page.html"
-    run(["report", folder / "results.csv", "--out", out])
+    run(["report", folder / "results.parquet", "--out", out])
     assert "greedy against the others" in out.read_text(encoding="utf-8")
     assert not (folder / "report.html").exists()
 
