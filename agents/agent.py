@@ -22,7 +22,7 @@ from ssdgym.files import write_atomically
 from ssdgym.types import Observation
 
 #: What trains the softmax of the scores.
-_WITH_DISTRIBUTION = ("clone", "ppo", "fast_ppo")
+_WITH_DISTRIBUTION = ("clone", "ppo")
 
 
 class Agent:

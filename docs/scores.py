@@ -78,7 +78,7 @@ class Score(NamedTuple):
     def command(self) -> str:
         """The command that trains an agent of the row; a search also measures what it is held against."""
         settings = self.settings.strip("`")
-        if settings.startswith("fast_ppo-"):
+        if settings.startswith("ppo-"):
             return f"ssdgym train {settings} --seed 1 --out runs/{settings}"
         if ".py" in settings:
             return f"python docs/examples/{settings} --workload {self.workload} --seed 1"

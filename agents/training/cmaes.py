@@ -75,7 +75,7 @@ class CmaesLearner:
         self._search._sigma, self._search._g = state["_sigma"], state["_g"]
         self._take_mean()
 
-    def learn(self, segments: Segments, first_reward: float) -> None:
+    def learn(self, segments: Segments) -> None:
         """Search to the end of the run, generation by generation; rewards are not centred."""
         segments.start(self.decisions)
         if self.decisions == 0:  # the network may be a clone by now

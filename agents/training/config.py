@@ -93,7 +93,7 @@ def _entry_point(env_id: str) -> Callable[..., Any]:
 
 
 class PpoConfig(Config):
-    """Proximal policy optimisation with invalid actions masked.
+    """Proximal policy optimisation with invalid actions masked (`ssdgym.agents.training.ppo`).
 
     The method: Schulman et al., 2017; the masks: Huang, Ontanon, FLAIRS 2022.
     """
@@ -111,6 +111,11 @@ class PpoConfig(Config):
     value_coefficient: float = Field(0.5, ge=0)
     max_gradient_norm: float = Field(0.5, gt=0)
     target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
+    normalise: Literal["rewards", "returns"] = Field(
+        "rewards",
+        description="what varies by 1; returns, so that values are as easy to learn at any discount",
+    )
+    start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
 
 
 #: The policy of a prior that is the first proposer that picks something, of whatever kind the decision is.
@@ -139,16 +144,6 @@ class PriorConfig(Config):
         if (self.policy is None) != (self.clone_decisions == 0):
             raise ValueError("prior needs both a policy and clone_decisions, or none of them.")
         return self
-
-
-class FastPpoConfig(PpoConfig):
-    """The same method in plain PyTorch (`ssdgym.agents.training.ppo`), faster."""
-
-    normalise: Literal["rewards", "returns"] = Field(
-        "rewards",
-        description="what varies by 1; returns, so that values are as easy to learn at any discount",
-    )
-    start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
 
 
 class CmaesConfig(Config):
@@ -189,18 +184,16 @@ class TrainConfig(BasedConfig):
 
     folder: ClassVar[str] = "training"
     by_field: ClassVar[tuple[str, ...]] = ("environment", "scorer", "evaluation")
-    algorithm: Literal["ppo", "fast_ppo", "cmaes"] = "ppo"
+    algorithm: Literal["ppo", "cmaes"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
     checkpoint_decisions: int = Field(50_000, ge=1, description="between checkpoints with evaluations")
     seed: int = Field(0, ge=0, lt=2**32)
     threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
-    device: str = Field("cpu", description="torch device of the network")
     scorer: ScorerConfig = ScorerConfig()
     prior: PriorConfig = PriorConfig()
     ppo: PpoConfig = PpoConfig()
-    fast_ppo: FastPpoConfig = FastPpoConfig()
     cmaes: CmaesConfig = CmaesConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
@@ -213,23 +206,12 @@ class TrainConfig(BasedConfig):
                     "multiple of them."
                 )
             return self
-        settings: PpoConfig = getattr(self, self.algorithm)
-        rollout = settings.rollout_steps * self.n_envs
-        if settings.batch_decisions > rollout:
+        rollout = self.ppo.rollout_steps * self.n_envs
+        if self.ppo.batch_decisions > rollout:
             raise ValueError(
-                f"{self.algorithm}.batch_decisions is {settings.batch_decisions}, but a rollout has only "
-                f"{self.algorithm}.rollout_steps * n_envs = {rollout} decisions; lower it."
+                f"ppo.batch_decisions is {self.ppo.batch_decisions}, but a rollout has only "
+                f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it."
             )
-        return self
-
-    @model_validator(mode="after")
-    def _only_ppo_runs_elsewhere_and_from_its_start(self) -> TrainConfig:
-        if self.algorithm != "ppo" and self.device != "cpu":
-            raise ValueError(
-                f"device is {self.device!r}, but {self.algorithm} learns on the cpu; take ppo instead."
-            )
-        if self.algorithm == "ppo" and self.prior.policy is not None:
-            raise ValueError("prior.policy: ppo begins with its own network; take fast_ppo or cmaes instead.")
         return self
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
+from ssdgym.agents.training.config import PpoConfig, TrainConfig
 from ssdgym.agents.training.stages import Segments, segment_seed
 from ssdgym.types import Observation
 
@@ -261,7 +261,7 @@ class Losses(NamedTuple):
     prior_kl: Tensor
 
 
-def losses_of(scorer: CandidateScorer, batch: Batch, config: FastPpoConfig) -> Losses:
+def losses_of(scorer: CandidateScorer, batch: Batch, config: PpoConfig) -> Losses:
     """Return the losses of a minibatch."""
     logs = scorer(*batch.decisions).log_softmax(1)
     values = scorer.value(*batch.decisions).squeeze(1)
@@ -284,7 +284,7 @@ def update(
     scorer: CandidateScorer,
     optimizer: torch.optim.Optimizer,
     batch: Batch,
-    config: FastPpoConfig,
+    config: PpoConfig,
     generator: torch.Generator,
 ) -> Losses:
     """Take the gradient steps of an update; return the losses of the last one."""
@@ -305,11 +305,11 @@ def update(
 _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_loss"}
 
 
-class FastPpo:
+class Ppo:
     """PPO: a `Learner` of `ssdgym.agents.training.train`."""
 
     def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
-        self.config, self.settings = config, config.fast_ppo
+        self.config, self.settings = config, config.ppo
         torch.manual_seed(config.seed)
         self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
         self.decisions = 0
@@ -345,8 +345,8 @@ class FastPpo:
         self.decisions = counters.pop("decisions")
         self.rewards = RewardScale(**counters)
 
-    def learn(self, segments: Segments, first_reward: float) -> None:
-        """Learn to the end of the run. Rewards are centred on their own running mean, not on the first."""
+    def learn(self, segments: Segments) -> None:
+        """Learn to the end of the run; rewards are centred on their running mean."""
         if self.decisions == 0 and self.settings.start_kl > 0:
             self.prior = copy.deepcopy(self.scorer)
         segments.start(self.decisions)

@@ -1,32 +1,24 @@
-"""MaskablePPO of sb3-contrib: the candidate scorer as its policy, and what `train` learns with.
+"""The candidate scorer as the policy of MaskablePPO of sb3-contrib.
 
 The policy reads the mask from the observation, in training as in use, so that no mask is ever missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.type_aliases import Schedule
-from stable_baselines3.common.utils import LinearSchedule
 from torch import Tensor
 
 from ssdgym.agents.card import ScorerConfig
-from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import TrainConfig
-from ssdgym.agents.training.stages import Segments, segment_seed
-from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 
 #: What the policies see: an observation of a batch, as tensors.
@@ -155,111 +147,3 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
 
 def _arguments(obs: Tensors) -> tuple[Tensor, Tensor, Tensor]:
     return obs["candidates"], obs["context"], obs["action_mask"]
-
-
-#: What MaskablePPO counts; the rest of its attributes follow from the configuration.
-_COUNTERS = ("num_timesteps", "_n_updates")
-
-
-class StableBaselinesLearner:
-    """MaskablePPO: a `Learner` of `ssdgym.agents.training.train`."""
-
-    def __init__(self, config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> None:
-        self.config, self.env = config, env
-        self.model = make_ppo(config, env, features)
-
-    @property
-    def decisions(self) -> int:
-        """Number of decisions learned from so far."""
-        return self.model.num_timesteps
-
-    @property
-    def scorer(self) -> CandidateScorer:
-        """The network that chooses."""
-        policy = self.model.policy
-        assert isinstance(policy, ScorerActorCriticPolicy)
-        return policy.scorer
-
-    def set_logger(self, logger: Logger) -> None:
-        """Write what is learned to a logger."""
-        self.model.set_logger(logger)
-
-    def state(self) -> dict[str, Any]:
-        """Return weights, optimiser and counters of the algorithm, as tensors and numbers."""
-        model = self.model
-        return {
-            "policy": model.policy.state_dict(),
-            "optimizer": model.policy.optimizer.state_dict(),
-            "counters": {name: getattr(model, name) for name in _COUNTERS},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        model = self.model
-        model.policy.load_state_dict(state["policy"])
-        model.policy.optimizer.load_state_dict(state["optimizer"])
-        for name in _COUNTERS:
-            setattr(model, name, state["counters"][name])
-
-    def learn(self, segments: Segments, first_reward: float) -> None:
-        """Learn to the end of the run, with the untrained agent's mean reward taken off."""
-        self.env.reward_offset = -first_reward
-        left = max(0, self.config.total_decisions - self.decisions)
-        self._begin_segment()
-        callback = _Callback(segments, self._begin_segment)
-        self.model.learn(left, callback=callback, reset_num_timesteps=False)
-
-    def _begin_segment(self) -> None:
-        """Seed every generator again and begin new episodes."""
-        model = self.model
-        model.set_random_seed(segment_seed(self.config.seed, self.decisions))
-        assert isinstance(model.env, SB3VecEnv)
-        model._last_obs = model.env.reset()
-        model._last_episode_starts = np.ones(model.n_envs, dtype=bool)
-
-
-class _Callback(BaseCallback):
-    """Updates the segments of a run with its progress."""
-
-    def __init__(self, segments: Segments, begin: Callable[[], None]) -> None:
-        super().__init__()
-        self.segments, self.begin = segments, begin
-
-    def _on_training_start(self) -> None:
-        self.segments.start(self.model.num_timesteps)
-
-    def _on_rollout_start(self) -> None:
-        # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
-        if self.segments.end(self.model.num_timesteps):
-            self.begin()
-
-    def _on_step(self) -> bool:
-        self.segments.on_step(self.model.num_timesteps)
-        return True
-
-
-def make_ppo(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> MaskablePPO:
-    """Make the untrained algorithm, with all weights drawn from `config.seed`."""
-    ppo = config.ppo
-    return MaskablePPO(
-        ScorerActorCriticPolicy,
-        env,
-        n_steps=ppo.rollout_steps,
-        batch_size=ppo.batch_decisions,
-        n_epochs=ppo.epochs,
-        learning_rate=LinearSchedule(ppo.learning_rate, 0.0, 1.0),
-        gamma=ppo.gamma,
-        gae_lambda=ppo.gae_lambda,
-        clip_range=ppo.clip_range,
-        ent_coef=ppo.entropy_coefficient,
-        vf_coef=ppo.value_coefficient,
-        max_grad_norm=ppo.max_gradient_norm,
-        target_kl=ppo.target_kl,
-        seed=config.seed,
-        device=config.device,
-        policy_kwargs={
-            "candidate_features": features.candidates,
-            "context_features": features.context,
-            "scorer": config.scorer,
-        },
-    )

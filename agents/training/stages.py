@@ -53,14 +53,13 @@ def segment_seed(seed: int, decisions: int) -> int:
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
 
-Method = Literal["lifetimes", "evolution", "clone", "ppo", "fast_ppo", "cmaes"]
+Method = Literal["lifetimes", "evolution", "clone", "ppo", "cmaes"]
 
 _NAMES = {
     "lifetimes": "fitting lifetimes",
     "evolution": "evolution",
     "clone": "cloning a policy",
     "ppo": "PPO",
-    "fast_ppo": "PPO",
     "cmaes": "CMA-ES",
 }
 

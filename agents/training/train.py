@@ -18,8 +18,7 @@ from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.cloning import clone
 from ssdgym.agents.training.cmaes import CmaesLearner
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
-from ssdgym.agents.training.ppo import FastPpo
-from ssdgym.agents.training.sb3 import StableBaselinesLearner
+from ssdgym.agents.training.ppo import Ppo
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -48,22 +47,18 @@ class Learner(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned for the same configuration."""
 
-    def learn(self, segments: Segments, first_reward: float) -> None:
+    def learn(self, segments: Segments) -> None:
         """Learn until the decisions of the run have been taken.
 
-        Every segment begins new episodes and seeds every generator again (`segment_seed`).
-
-        `first_reward` is the mean reward of a decision of the untrained agent. `Enough` ends the run.
+        Every segment begins new episodes and seeds every generator again (`segment_seed`). `Enough` ends the
+        run.
         """
 
 
 def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
     """Make the untrained learner of a run, with all weights drawn from its seed."""
-    if config.algorithm == "fast_ppo":
-        return FastPpo(config, env.vector_env, features)
-    if config.algorithm == "cmaes":
-        return CmaesLearner(config, env.vector_env, features)
-    return StableBaselinesLearner(config, env, features)
+    learner = CmaesLearner if config.algorithm == "cmaes" else Ppo
+    return learner(config, env.vector_env, features)
 
 
 @contextmanager
@@ -226,8 +221,7 @@ class TrainingRun:
             lambda decisions: bar.update(task, completed=min(decisions, total)),
         )
         try:
-            # the untrained agent's mean, so that it is the same for a resumed run
-            self.learner.learn(segments, rows[0]["reward_mean"])
+            self.learner.learn(segments)
         except Enough:
             return
         self.count()
@@ -252,7 +246,6 @@ class TrainingRun:
         prior = self.config.prior
         if prior.policy is None:
             return
-        assert not isinstance(self.learner, StableBaselinesLearner), "the configuration refuses it"
         task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
         decisions, agreement = clone(
             self.learner.scorer,

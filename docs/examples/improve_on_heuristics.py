@@ -1,4 +1,4 @@
-"""Train `fast_ppo` from cost-benefit on, and from a clone of it, and hold the agents against heuristics.
+"""Train `ppo` from cost-benefit on, and from a clone of it, and hold the agents against heuristics.
 
 `python improve_on_heuristics.py --out results/improving` trains 25 agents one after another, half a minute
 to two minutes of CPU time each; `--only wide` trains five of them. What is finished is not done again. Writes
@@ -44,9 +44,9 @@ STARTS = {"PPO from cost-benefit": {}, "PPO from a clone of it": CLONED, "PPO am
 #: What is trained, by `--only`: workloads and how PPO begins, with the configuration that is changed.
 Kinds = dict[tuple[str, str], str]
 KINDS: dict[str, Kinds] = {
-    "start": {(workload, "PPO from cost-benefit"): f"fast_ppo-{workload}" for workload in WORKLOADS},
-    "clone": {(workload, "PPO from a clone of it"): f"fast_ppo-{workload}" for workload in WORKLOADS},
-    "wide": {("hot90", "PPO among 128 candidates"): "fast_ppo-hot90-wide"},
+    "start": {(workload, "PPO from cost-benefit"): f"ppo-{workload}" for workload in WORKLOADS},
+    "clone": {(workload, "PPO from a clone of it"): f"ppo-{workload}" for workload in WORKLOADS},
+    "wide": {("hot90", "PPO among 128 candidates"): "ppo-hot90-wide"},
 }
 BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0.5)")
 #: Seeds of the evaluation; training and validation draw others.
@@ -63,7 +63,7 @@ def config_of(name: str, workload: str, start: str, seed: int, decisions: int | 
     if changes:
         fields["scorer"] |= changes["scorer"]
         fields["prior"] |= changes["prior"]
-        fields["fast_ppo"]["start_kl"] = changes["start_kl"]
+        fields["ppo"]["start_kl"] = changes["start_kl"]
         fields["environment"]["kwargs"]["features"] = changes["features"]
         if workload == "hot90":  # as seldom from other candidates as the start of its configuration
             fields["prior"]["clone_confidence"] = 0.9
@@ -197,7 +197,7 @@ def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[n
     for seed in seeds:
         with (folder_of(out, workload, start, seed) / EVALUATIONS).open() as file:
             rows = list(csv.DictReader(file))
-        first = max(i for i, row in enumerate(rows) if row["stage"] != "fast_ppo")
+        first = max(i for i, row in enumerate(rows) if row["stage"] != "ppo")
         every.append([(int(row["decisions"]), float(row["write_amplification"])) for row in rows[first:]])
     decisions, values = np.array(every).transpose(2, 0, 1)
     return (decisions[0] - decisions[0, 0]) / 1000, values

@@ -1,4 +1,4 @@
-"""Search settings of `fast_ppo` in environments by Optuna, train with the best, and hold that against rules.
+"""Search settings of `ppo` in environments by Optuna, train with the best, and hold that against rules.
 
 `python search_settings.py` draws what `docs/pictures/settings.tsv` has, as `make figures` does. With
 `--trials 5` it first does what the file lacks: measures rules, tries settings in short trainings, trains with
@@ -144,7 +144,7 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
     kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
     return TrainConfig.model_validate(
         {
-            "algorithm": "fast_ppo",
+            "algorithm": "ppo",
             "environment": {"id": f"ssdgym/{name}-v0", "kwargs": kwargs},
             "n_envs": N_ENVS,
             "total_decisions": decisions,
@@ -152,7 +152,7 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
             "seed": seed,
             "scorer": {"start": "none", "sharpness": 1.0},
             "prior": prior,
-            "fast_ppo": ppo | {"start_kl": 0.01 if cloned else 0.0},
+            "ppo": ppo | {"start_kl": 0.01 if cloned else 0.0},
             "evaluation": {
                 "episodes": len(VALIDATION),
                 "first_seed": VALIDATION[0],
@@ -190,7 +190,7 @@ def trained(
         curve[:] = [
             Row(name, "validation", "", seed, row["decisions"], 0.0, (row["return_mean"],))
             for row in run.validations.rows
-            if row["stage"] == "fast_ppo"
+            if row["stage"] == "ppo"
         ]
 
     with TemporaryDirectory() as folder:

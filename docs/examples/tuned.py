@@ -29,9 +29,9 @@ from ssdgym.config.loading import load_config
 TABLES = Path(__file__).resolve().parents[1] / "tables"
 #: Configurations, and how the table of their results begins the row.
 TRAININGS = {
-    "fast_ppo-zipf99": "**`fast_ppo` from cost-benefit**",
-    "fast_ppo-hot90": "**`fast_ppo` from cost-benefit**",
-    "fast_ppo-hot90-wide": "**`fast_ppo` from cost-benefit, 128 candidates**",
+    "ppo-zipf99": "**`ppo` from cost-benefit**",
+    "ppo-hot90": "**`ppo` from cost-benefit**",
+    "ppo-hot90-wide": "**`ppo` from cost-benefit, 128 candidates**",
 }
 SCRIPTS = {
     "credit_per_page.py": (credit_per_page.Args, "**DQN with credit**"),
@@ -77,7 +77,7 @@ def rows() -> Iterator[tuple[object, ...]]:
     results = Results.read("reach-ppo")
     for name, label in TRAININGS.items():
         config = load_config(TrainConfig, name, "training")
-        ppo, workload = config.fast_ppo, config.environment.kwargs["workload"]
+        ppo, workload = config.ppo, config.environment.kwargs["workload"]
         settings = (ppo.batch_decisions, ppo.epochs, ppo.learning_rate, ppo.gamma, ppo.gae_lambda)
         about = (f"`{name}`", "`EraseVictim-v0`", workload, f"{config.total_decisions:,}", config.n_envs)
         ends = (
@@ -120,7 +120,7 @@ def searched() -> Iterator[tuple[object, ...]]:
         workload = arguments.get("workload") or default_of(f"ssdgym/{name}-v0", "workload")
         start = f"a clone of `{found['rule']}`" if found["cloned"] else "scratch"
         yield (
-            f"`fast_ppo` from {start}, entropy {found['entropy_coefficient']:g}",
+            f"`ppo` from {start}, entropy {found['entropy_coefficient']:g}",
             *(f"`{name}-v0`", workload, f"{trainings[0].decisions:,}"),
             *(
                 search_settings.N_ENVS,

@@ -22,7 +22,7 @@ def train(
     workload: Texts = None,
     settings: Texts = None,
 ) -> None:
-    """Train an agent with the algorithm of its configuration: ppo, fast_ppo, cmaes or evolution.
+    """Train an agent with the algorithm of its configuration: ppo, cmaes or evolution.
 
     Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and except
     for evolution checkpoints and TensorBoard logs. evolution searches weights by whole runs inside the

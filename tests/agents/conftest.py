@@ -3,8 +3,13 @@
 from typing import Any
 
 import pytest
+from sb3_contrib import MaskablePPO
 
+from ssdgym.agents.card import ScorerConfig
+from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
+from ssdgym.envs.sb3 import SB3VecEnv
 from tests.agents.toy import TOY_ID, ToyVectorEnv
 
 
@@ -14,6 +19,20 @@ def toy() -> ToyVectorEnv:
     env = ToyVectorEnv(8)
     env.reset(seed=0)
     return env
+
+
+@pytest.fixture
+def maskable_ppo(toy: ToyVectorEnv) -> MaskablePPO:
+    """The algorithm of sb3-contrib on the toys, with the candidate scorer."""
+    features = FeatureNames.of(toy)
+    policy = {
+        "candidate_features": features.candidates,
+        "context_features": features.context,
+        "scorer": ScorerConfig(hidden=(16,), sharpness=1.0),
+    }
+    settings = {"n_steps": 32, "batch_size": 64, "n_epochs": 4, "learning_rate": 0.01, "seed": 0}
+    env = SB3VecEnv(toy)
+    return MaskablePPO(ScorerActorCriticPolicy, env, policy_kwargs=policy, device="cpu", **settings)
 
 
 @pytest.fixture
@@ -29,7 +48,6 @@ def make_config() -> Any:
             "checkpoint_decisions": 512,
             "scorer": {"hidden": [16], "sharpness": 1.0},
             "ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
-            "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
             "evaluation": {"episodes": 4},
         }
         return TrainConfig.model_validate({**defaults, **fields})

@@ -118,7 +118,7 @@ def test_improve_on_heuristics__trains_every_kind_and_evaluates(
     def small(*arguments: Any) -> Any:
         config = whole(*arguments)
         fields = config.model_dump() | {"n_envs": 4, "total_decisions": 128}
-        fields["fast_ppo"] |= {"rollout_steps": 32, "batch_decisions": 64}
+        fields["ppo"] |= {"rollout_steps": 32, "batch_decisions": 64}
         if fields["prior"]["policy"]:
             fields["prior"] |= {"clone_decisions": 256}
         fields["evaluation"] = {"episodes": 1, "kwargs": {"horizon": 100, "warmup": 50}}
@@ -135,18 +135,6 @@ def test_improve_on_heuristics__trains_every_kind_and_evaluates(
     baselines, kinds = 4 * 2, 2 + 2 + 1
     assert len(Path("results.csv").read_text().splitlines()) == 1 + 2 * (baselines + 2 * kinds)
     assert Path("improving.svg").stat().st_size > 10_000
-
-
-def test_ppo_speed__measures_both_in_turns(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = "ppo_speed.py --config ppo-smoke --decisions 1536 --turns 2"
-    monkeypatch.setattr(sys, "argv", arguments.split())
-    import_module("ppo_speed").main()
-    *measured, ratio = capsys.readouterr().out.splitlines()
-    names = [*["ppo", "fast_ppo"] * 2, "median of ppo", "median of fast_ppo"]
-    assert [line.partition(":")[0] for line in measured] == names
-    assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d; median \d+\.\d\d", ratio)
 
 
 #: Settings of the learners from credit, so small that nothing is learned.
@@ -272,7 +260,7 @@ def test_tuned__the_tables_have_the_settings_and_results_of_today(
         found = list(csv.DictReader(text.splitlines()))
         every = [before | row for before, row in zip(every or found, found, strict=True)]
     rows = {row["settings"]: row for row in every}
-    wide = rows["`fast_ppo-hot90-wide`"]
+    wide = rows["`ppo-hot90-wide`"]
     assert (wide["learning rate"], wide["discount"]) == ("0.012", "0.9998")
     assert wide["best heuristic"].startswith("`cost_benefit(exponent=0.7)` 3.396")
     assert rows["`ppo_credit.py --price 15`"]["best heuristic"].startswith("`fadac(inclusive=1)`")

@@ -9,7 +9,7 @@ from ssdgym.registration import ENVIRONMENTS
 
 
 def score(measured: str, learned: str, best: str, random: str) -> Score:
-    return Score("`fast_ppo-a`", "EraseVictim-v0", "zipf99", measured, learned, f"`greedy` {best}", random)
+    return Score("`ppo-a`", "EraseVictim-v0", "zipf99", measured, learned, f"`greedy` {best}", random)
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,14 @@ import pytest
 import torch
 from sb3_contrib import MaskablePPO
 
-from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.sb3 import make_ppo
-from ssdgym.envs.sb3 import SB3VecEnv
-
 
 def to_tensors(observation: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
     return {key: torch.as_tensor(value) for key, value in observation.items()}
 
 
 @pytest.fixture
-def model(toy, make_config) -> MaskablePPO:
-    return make_ppo(make_config("ppo"), SB3VecEnv(toy), FeatureNames.of(toy))
+def model(maskable_ppo: MaskablePPO) -> MaskablePPO:
+    return maskable_ppo
 
 
 @pytest.mark.parametrize("use_masking", [True, False])

@@ -28,7 +28,7 @@ def test_evaluation__workloads_said_twice__are_refused() -> None:
 
 
 def test_config__json__round_trip() -> None:
-    config = TrainConfig(algorithm="fast_ppo", seed=5)
+    config = TrainConfig(algorithm="ppo", seed=5)
     assert TrainConfig.model_validate_json(config.model_dump_json()) == config
 
 

@@ -13,7 +13,7 @@ from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
+from ssdgym.agents.training.config import PpoConfig, TrainConfig
 from ssdgym.agents.training.ppo import (
     Batch,
     Collector,
@@ -24,11 +24,7 @@ from ssdgym.agents.training.ppo import (
     losses_of,
     update,
 )
-from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.agents.training.train import train
-from ssdgym.config.loading import load_config
-from ssdgym.envs.sb3 import SB3VecEnv
-from ssdgym.errors import SsdgymError
 
 COUNT = 48
 GAMMA, LAMBDA = 0.9, 0.7
@@ -157,11 +153,10 @@ def test_gumbel__largest_of_scores_plus_noise__as_often_as_the_softmax_says() ->
 
 
 @pytest.fixture
-def model(make_config, toy) -> MaskablePPO:
+def model(maskable_ppo: MaskablePPO) -> MaskablePPO:
     """The algorithm of Stable-Baselines3, with a network whose layers are not zero."""
-    found = make_ppo(make_config("ppo"), SB3VecEnv(toy), FeatureNames.of(toy))
-    shaken(found.policy.scorer)
-    return found
+    shaken(maskable_ppo.policy.scorer)
+    return maskable_ppo
 
 
 @pytest.fixture
@@ -184,7 +179,7 @@ def batch(model, toy) -> Batch:
 
 
 def test_losses_and_gradients__equal_those_of_stable_baselines3(model: MaskablePPO, batch: Batch) -> None:
-    config = FastPpoConfig(entropy_coefficient=0.02, value_coefficient=0.7)
+    config = PpoConfig(entropy_coefficient=0.02, value_coefficient=0.7)
     scorer, decisions = model.policy.scorer, batch.decisions
     observation = {
         "candidates": decisions.candidates,
@@ -209,7 +204,7 @@ def test_losses_and_gradients__equal_those_of_stable_baselines3(model: MaskableP
 
 
 def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, batch: Batch) -> None:
-    scorer, config = model.policy.scorer, FastPpoConfig(start_kl=2.0)
+    scorer, config = model.policy.scorer, PpoConfig(start_kl=2.0)
     with torch.no_grad():
         start = scorer(*batch.decisions).log_softmax(1)
         assert losses_of(scorer, batch._replace(prior=start), config).prior_kl.item() == pytest.approx(0.0)
@@ -237,7 +232,7 @@ def test_update__makes_good_actions_likelier_and_masked_ones_never_possible(
     batch = batch._replace(advantages=torch.where(chosen, 1.0, -1.0))
     before = scorer(*batch.decisions).softmax(-1)
     optimizer = torch.optim.Adam(scorer.parameters(), lr=0.01)
-    config = FastPpoConfig(epochs=4, batch_decisions=16)
+    config = PpoConfig(epochs=4, batch_decisions=16)
     update(scorer, optimizer, batch, config, torch.Generator().manual_seed(0))
     after = scorer(*batch.decisions).softmax(-1)
     assert after[good].mean() > before[good].mean() + 0.01
@@ -248,7 +243,7 @@ def test_update__beyond_the_target_kl__ends(model: MaskablePPO, batch: Batch) ->
     scorer = model.policy.scorer
     before = {name: value.clone() for name, value in scorer.state_dict().items()}
     optimizer = torch.optim.Adam(scorer.parameters(), lr=0.01)
-    config = FastPpoConfig(batch_decisions=16, target_kl=1e-6)
+    config = PpoConfig(batch_decisions=16, target_kl=1e-6)
     update(scorer, optimizer, batch, config, torch.Generator().manual_seed(0))
     torch.testing.assert_close(dict(scorer.state_dict()), before)
 
@@ -263,7 +258,7 @@ def weights_in(folder) -> dict[str, torch.Tensor]:
 @pytest.fixture
 def config(make_config) -> TrainConfig:
     settings = {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01, "start_kl": 0.5}
-    return make_config("fast_ppo", fast_ppo=settings)
+    return make_config("ppo", ppo=settings)
 
 
 def test_train__ended_and_resumed_with_a_frozen_start__equals_one_that_was_not(config, tmp_path) -> None:
@@ -277,8 +272,8 @@ def test_train__ended_and_resumed_with_a_frozen_start__equals_one_that_was_not(c
 def test_train__held_to_the_start__stays_nearer_to_it(config, make_config, tmp_path) -> None:
     changes = {}
     for name, kl in (("free", 0.0), ("held", 20.0)):
-        settings = config.fast_ppo.model_dump() | {"start_kl": kl}
-        train(make_config("fast_ppo", fast_ppo=settings), tmp_path / name, progress=False)
+        settings = config.ppo.model_dump() | {"start_kl": kl}
+        train(make_config("ppo", ppo=settings), tmp_path / name, progress=False)
         # the payoff of the toy is a feature that the start gives no weight
         changes[name] = weights_in(tmp_path / name)["linear.weights"][[0, 3, 4]].abs().max()
     assert changes["held"] < 0.5 * changes["free"]
@@ -288,25 +283,20 @@ def test_train__from_a_clone__counts_its_decisions_and_says_so(tmp_path) -> None
     prior = {"policy": "greedy", "clone_decisions": 512}
     config = TrainConfig.model_validate(
         {
-            "algorithm": "fast_ppo",
+            "algorithm": "ppo",
             "environment": {"kwargs": {"ftl": {"timing": "none"}, "horizon": 1024}},
             "n_envs": 4,
             "total_decisions": 128,
             "scorer": {"hidden": [8], "start": "none"},
             "prior": prior,
-            "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64},
+            "ppo": {"rollout_steps": 32, "batch_decisions": 64},
             "evaluation": {"episodes": 2},
         }
     )
     train(config, tmp_path, progress=False)
     with (tmp_path / "evaluations.csv").open() as file:
         rows = [(row["stage"], row["decisions"]) for row in csv.DictReader(file)]
-    assert rows == [("untrained", "0"), ("clone", "512"), ("fast_ppo", "640")]
+    assert rows == [("untrained", "0"), ("clone", "512"), ("ppo", "640")]
     card = Agent.load(tmp_path / "agent-last.zip").card
     assert "cloning a policy (512 decisions" in card.how_trained
     assert "then PPO (128 decisions" in card.how_trained
-
-
-def test_config__other_device__refused() -> None:
-    with pytest.raises(SsdgymError, match="fast_ppo learns on the cpu"):
-        load_config(TrainConfig, {"algorithm": "fast_ppo", "device": "cuda"}, "training")

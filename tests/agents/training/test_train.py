@@ -13,8 +13,6 @@ from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.train import TrainingRun, train
 from ssdgym.errors import SsdgymError
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
-
 
 def weights_of(path) -> dict[str, torch.Tensor]:
     return Agent.load(path).scorer.state_dict()
@@ -41,9 +39,8 @@ def stop_after_checkpoint(decisions: int) -> Callable[[TrainingRun], None]:
     return report
 
 
-@ALGORITHMS
-def test_train__visible_best_candidate__found(make_config, tmp_path, algorithm: str) -> None:
-    config = make_config(algorithm, total_decisions=8192, checkpoint_decisions=8192)
+def test_train__visible_best_candidate__found(make_config, tmp_path) -> None:
+    config = make_config(total_decisions=8192, checkpoint_decisions=8192)
     train(config, tmp_path / "run", progress=False)
     rows = evaluations_in(tmp_path / "run")
     start, end = (float(row["return_mean"]) / 16 for row in (rows[0], rows[-1]))
@@ -52,20 +49,18 @@ def test_train__visible_best_candidate__found(make_config, tmp_path, algorithm: 
     assert end > 0.3
 
 
-@ALGORITHMS
-def test_train__same_seed__same_bits(make_config, tmp_path, algorithm: str) -> None:
+def test_train__same_seed__same_bits(make_config, tmp_path) -> None:
     for number, (name, seed) in enumerate((("a", 1), ("b", 1), ("c", 2))):
         set_random_seed(number)  # whatever the caller did with the global generators
-        train(make_config(algorithm, seed=seed), tmp_path / name, progress=False)
+        train(make_config(seed=seed), tmp_path / name, progress=False)
     assert_same_weights(tmp_path / "a/agent-last.zip", tmp_path / "b/agent-last.zip")
     assert (tmp_path / "a/evaluations.csv").read_bytes() == (tmp_path / "b/evaluations.csv").read_bytes()
     last_a, last_c = (weights_of(tmp_path / name / "agent-last.zip") for name in "ac")
     assert any(not torch.equal(last_a[name], last_c[name]) for name in last_a)
 
 
-@ALGORITHMS
-def test_train__killed_and_resumed__equals_uninterrupted(make_config, tmp_path, algorithm: str) -> None:
-    config = make_config(algorithm)
+def test_train__killed_and_resumed__equals_uninterrupted(make_config, tmp_path) -> None:
+    config = make_config()
     train(config, tmp_path / "whole", progress=False)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path / "stopped", progress=False, report=stop_after_checkpoint(512))

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.train import train
 from ssdgym.agents.training.validation import LAST_AGENT
-
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 
 
 def weights_in(folder: Path) -> dict[str, torch.Tensor]:
@@ -24,11 +21,10 @@ def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
-@ALGORITHMS
 def test_train__ended_at_a_checkpoint_and_resumed__equals_one_that_was_not(
-    make_config: Any, tmp_path: Path, algorithm: str
+    make_config: Any, tmp_path: Path
 ) -> None:
-    config = make_config(algorithm)
+    config = make_config()
     train(config, tmp_path / "whole", progress=False)
     train(config, tmp_path / "half", progress=False, checkpoints=1)
     assert [row["decisions"] for row in Checkpoint.load(tmp_path / "half").evaluations] == [0, 512]

@@ -34,24 +34,13 @@ def test_agent__was_trained_on_the_splits_that_its_suite_has_today(name: str, pa
     assert card.split_digest == split_digest(load_suite(card.suite))
 
 
-def _training(card: AgentCard) -> dict[str, Any]:
-    """Return the fields of a training, without those that nobody used and ssdgym has no more."""
-    fields = dict(card.training)
-    assert fields.pop("cross_entropy", {"generations": 0})["generations"] == 0
-    if "prior" in fields.get("fast_ppo", {}):
-        fields["fast_ppo"] = dict(fields["fast_ppo"])
-        prior = fields["fast_ppo"].pop("prior")
-        assert prior["policy"] is None and prior["kl"] == 0
-    return fields
-
-
 def _seen(card: AgentCard, name: str) -> list[Any]:
     """Return the workloads that an agent was trained and validated on."""
     suite = load_suite(card.suite)
     if "suite" in card.training:
-        config = SuiteEvolutionConfig.model_validate(_training(card))
+        config = SuiteEvolutionConfig.model_validate(card.training)
         return training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
-    played = TrainConfig.model_validate(_training(card))
+    played = TrainConfig.model_validate(card.training)
     own = default_of(played.environment.id, "workload")
     trained = named_workloads(played.environment.kwargs.get("workload", own))
     validated = named_workloads([*played.evaluation.workloads, *played.evaluation.kwargs.get("workload", ())])
@@ -74,7 +63,7 @@ def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Pat
     seed = int(words[words.index("--seed") + 1])
     config = load_training(words[2]).model_copy(update={"seed": seed})
     made = config if isinstance(config, SuiteEvolutionConfig) else training_of(config)[0]
-    assert type(made).model_validate(_training(card)) == made
+    assert type(made).model_validate(card.training) == made
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)

@@ -40,7 +40,7 @@ def make(tmp_path: Path) -> Any:
 
     def make_config(**changes: Any) -> SuiteTrainConfig:
         fields = {
-            "algorithm": "fast_ppo",
+            "algorithm": "ppo",
             "suite": str(tmp_path / "suite.yaml"),
             "environment": {
                 "kwargs": {"ftl": {"timing": "none"}, "workload": [TRAINING], "features": FEATURES}
@@ -48,7 +48,7 @@ def make(tmp_path: Path) -> Any:
             "n_envs": 4,
             "total_decisions": 128,
             "checkpoint_decisions": 64,
-            "fast_ppo": {"rollout_steps": 16, "batch_decisions": 32},
+            "ppo": {"rollout_steps": 16, "batch_decisions": 32},
             "evaluation": {"episodes": 1, "workloads": [VALIDATION], "metric": "write_amplification"},
         }
         return SuiteTrainConfig.model_validate({**fields, **changes})

@@ -15,7 +15,6 @@ from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.experiments.sweeps.trials import RESULTS, Measurement, Trial, plan_trial, run_trial
 
 METRIC = "write_amplification"
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 
 
 class Stopped(Exception):
@@ -33,21 +32,18 @@ def policy_trial(seeds: int = 3) -> Trial:
     return plan_trial(sweep, {"ftl.gc.free_blocks": 3})
 
 
-def agent_trial(algorithm: str = "ppo", rate: float = 0.01) -> Trial:
+def agent_trial(rate: float = 0.01) -> Trial:
     """A trial that trains."""
     changes: dict[str, Any] = {
-        "algorithm": algorithm,
         "environment.kwargs": {"device": "tiny", "ftl": {"timing": "none"}, "horizon": 128},
         "n_envs": 2,
         "total_decisions": 192,
         "checkpoint_decisions": 64,
         "ppo.rollout_steps": 32,
         "ppo.batch_decisions": 32,
-        "fast_ppo.rollout_steps": 32,
-        "fast_ppo.batch_decisions": 32,
         "evaluation.episodes": 1,
     }
-    name = f"{algorithm}.learning_rate"
+    name = "ppo.learning_rate"
     sweep = load_sweep(
         {
             "trial": {"kind": "agent", "agent": "ppo-smoke", "changes": changes},
