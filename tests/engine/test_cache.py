@@ -139,13 +139,21 @@ def test_entry__the_same_sources_in_another_folder__share_the_code(own_cache: Pa
     assert outcomes == [["6", "0"], ["6", "1"]], done.stderr
 
 
-def test_entry__a_source_beside_it_changes__compiled_again(own_cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "factor.py").write_text("FACTOR = 2\n")
-    (tmp_path / "times.py").write_text("from factor import FACTOR\ndef times(x):\n    return FACTOR * x\n")
-    script = "from ssdgym.engine.core.kernel import entry; from times import times; print(entry(times)(3))"
+@pytest.mark.parametrize("folder", ["a", "b"], ids=["beside it", "in another folder of the package"])
+def test_entry__a_source_of_its_package_changes__compiled_again(
+    folder: str, own_cache: Path, tmp_path: Path
+) -> None:
+    for name in ("", "a", "b"):
+        (tmp_path / "own" / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "own" / name / "__init__.py").touch()
+    factors, times = tmp_path / "own" / folder / "factor.py", tmp_path / "own" / "a" / "times.py"
+    times.write_text(f"from own.{folder}.factor import FACTOR\ndef times(x):\n    return FACTOR * x\n")
+    script = (
+        "from ssdgym.engine.core.kernel import entry; from own.a.times import times; print(entry(times)(3))"
+    )
     answers = []
     for factor in (2, 5):
-        (tmp_path / "factor.py").write_text(f"FACTOR = {factor}\n")
+        factors.write_text(f"FACTOR = {factor}\n")
         done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
         answers.append(done.stdout.strip())
     assert answers == ["6", "15"], done.stderr

@@ -1,10 +1,10 @@
 """Machine code kept on disk: once per machine for one version of the engine, whatever folder it runs from.
 
 numba keys its cache on the path and the time of one source file, and does not notice when an imported kernel
-has changed. Here the folder is named after the content of all engine sources, the sub-folder after the
-sources beside the function, and the file after the types it is compiled for. So every checkout and virtual
-environment of a machine shares one cache, processes that compile at once cannot mix up their files, and a
-damaged file is compiled again.
+has changed. Here the folder is named after the content of all engine sources, the sub-folder after that of
+the function's package and of `ssdgym.policy`, and the file after the types it is compiled for. So every
+checkout and virtual environment of a machine shares one cache, processes that compile at once cannot mix up
+their files, and a damaged file is compiled again.
 """
 
 import functools
@@ -98,7 +98,8 @@ class _Cache:
     def __init__(self, function: Any) -> None:
         source, self._function = Path(inspect.getfile(function)), function
         self._is_of_engine = source.is_relative_to(ENGINE_FOLDER)
-        self._folder = compile_cache_folder() / f"{function.__module__}-{_folder_hash(source.parent)}"
+        outside = "" if self._is_of_engine else f"-{_package_hash(source.parent)}"
+        self._folder = compile_cache_folder() / f"{function.__module__}{outside}"
         self.cache_path = str(self._folder)
 
     def _key(self, signature: Any, codegen: Any) -> tuple:
@@ -158,8 +159,13 @@ class _Cache:
 
 
 @functools.cache
-def _folder_hash(folder: Path) -> str:
+def _package_hash(folder: Path) -> str:
+    """Return the hash of a folder's package, below `ssdgym`, and of `ssdgym.policy`, which rules call."""
+    package = ENGINE_FOLDER.parent
+    while (folder.parent / "__init__.py").is_file() and folder.parent != package:
+        folder = folder.parent
     digest = hashlib.sha256()
-    for source in sorted(folder.glob("*.py")):
-        digest.update(source.read_bytes())
+    for top in (folder, package / "policy"):
+        for source in sorted(top.rglob("*.py")):
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:8]
