@@ -14,8 +14,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 .PHONY: help demo test test-all test-lowest lint docs figures check format clean
 
 help:
-	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (three minutes, CPU only)"
-	@echo "make test         the fast tests"
+	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (7 minutes with the installation, then 3.5; CPU only)"
+	@echo "make test         the fast tests (13 minutes on two cores)"
 	@echo "make test-all     every test, the slow ones included"
 	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"
 	@echo "make lint         ruff, codespell and mypy"

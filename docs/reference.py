@@ -118,6 +118,12 @@ def _docstring(rule: Rule) -> str:
     return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
 
 
+def _definition(package: str) -> Callable[[], str]:
+    """Return a function that writes what a package of `baselines` defines, without its first line."""
+    name = f"ssdgym.baselines.{package}"
+    return lambda: (inspect.getdoc(importlib.import_module(name)) or "").partition("\n\n")[2]
+
+
 def _facts(rule: Rule) -> Iterator[str]:
     defaults = ", ".join(f"`{name}={value:g}`" for name, value in rule.parameters.items())
     if defaults:
@@ -331,6 +337,8 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "allocations": _sections("allocation"),
     "levelling rules": _sections("levelling"),
     "merge rules": _sections("merge"),
+    "midas": _definition("midas"),
+    "dogi": _definition("dogi"),
     "features": _features,
     "ssdsim profile": _said_by(ssdsim),
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),

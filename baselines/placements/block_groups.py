@@ -3,7 +3,7 @@
 The table of a plane has the place at which each group begins, and behind the last where it ends; the numbers
 of its blocks, group by group and within one the smallest rank first; and for each group two sets of bits, for
 its blocks that can be written to. Where two groups meet, one of them takes over a block of the other as that
-place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34.
+place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
 import numpy as np

@@ -1,4 +1,19 @@
-"""Hot pages go to stream 1, others to stream 0, whether of the host or relocated (E22 to E26)."""
+"""Hot pages go to stream 1, others to stream 0, whether of the host or relocated.
+
+* **E22** A table of `hashes` rows of `counters` 4-bit counters, zero at the start, serves the device. Row
+  `r` counts page `lpn` in counter `below(counters)` of `mix(mix(GOLDEN * (lpn + 1)) + GOLDEN * (r + 1))`
+  mod 2**64 (E86). With `hotness.pages_per_counter: K` a row has a counter for every `K` logical pages,
+  rounded up.
+* **E23** Under the placements that use hotness every host page programmed raises its counter in each row,
+  up to 15, before it is placed. Every `decay_period` updates (before the page of the last one is placed)
+  all counters are halved, rounded down.
+* **E24** The *degree* of a page is the smallest of its counters. With thresholds `t_1 < ... < t_g` a page
+  is *hot* iff its degree is at least `t_1`; its *hotness group* is the largest `i` with `t_i <= degree`.
+  `hot_pages_written` counts host pages that are hot when placed.
+* **E25** With `hotness.counts: updates` a host page that is unmapped just before its program is neither
+  counted nor hot. Under `hotness_groups` it is placed by E33.
+* **E26** `hot_cold`: a host page goes by its degree before it is counted.
+"""
 
 from ssdgym.baselines.placements import hotness
 from ssdgym.policy import placement_policy

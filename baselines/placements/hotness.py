@@ -1,7 +1,7 @@
 """Hotness of pages: several hashes of a page number into a table of small counters that decay.
 
 After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it: the rules
-E22 to E25 of docs/engine.md. The table begins at a word of `view.table`, eight counters in each.
+E22 to E25 are in `hot_cold`. The table begins at a word of `view.table`, eight counters in each.
 """
 
 from typing import Any

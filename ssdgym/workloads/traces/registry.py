@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.registry import Registry, caller
 from ssdgym.workloads.traces.files import first_bytes, without_marks
-from ssdgym.workloads.traces.reading.columns import example, fields_of
+from ssdgym.workloads.traces.reading.columns import example, fields_of, written_lines
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.record import Records
 
@@ -115,8 +116,7 @@ def recognise(path: Path) -> TraceFormat:
 
 def _unknown(path: Path, text: bytes, known: Mapping[str, TraceFormat]) -> SsdgymError:
     """Return the error of a file in no known format, with an example of columns."""
-    lines = [line.decode("utf-8", "replace").strip() for line in text.split(b"\n") if line.strip()]
-    first = lines[0] if lines else ""
+    first, *rest = [*islice(written_lines(text), 2)] or [""]
     if "\0" in first or not first.isprintable() or "\ufffd" in first:
         found, advice = "binary data", "convert it to one of them"
     else:
@@ -124,11 +124,9 @@ def _unknown(path: Path, text: bytes, known: Mapping[str, TraceFormat]) -> Ssdgy
         found = f"{count} column{'' if count == 1 else 's'}"
         advice = "name one, or the columns of the file"
         if count > 1:
-            columns = example(first, *lines[1:2])
-            advice += (
-                f", for example --columns {columns[:300]!r} (in YAML and Python: columns) with its own units"
-            )
+            columns = example(first, *rest)[:300]
+            advice += f", for example --columns {columns!r} (in YAML and Python: columns) with its own units"
     names = ", ".join(known)
     return SsdgymError(
-        f"{path}: line 1 has {found} and the file looks like none of the formats {names}; {advice}."
+        f"{path}: the first line has {found} and the file looks like none of the formats {names}; {advice}."
     )

@@ -10,8 +10,10 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import WRITE
 from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import format_names, format_of, formats, recognise
 from tests.workloads.traces.formats.reading import failure, read, write_lines
+from tests.workloads.traces.test_any_file import rows_of
 
 
 def test_the_configuration_knows_every_format(tmp_path: Path) -> None:
@@ -54,10 +56,10 @@ def test_a_doubtful_case_is_refused_with_the_candidates(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"", "the trace is empty; give a file with requests in it."),
-        (b"1,2\n", "line 1 has 2 columns and the file looks like none of the formats alibaba, blkparse, "),
-        (b"one two three\n", "line 1 has 3 columns and the file looks like none of the formats "),
-        (bytes(range(256)) * 40, "line 1 has binary data and the file looks like none of the formats "),
-        (b"x" * 5_000_000, "line 1 has 1 column and the file looks like none of the formats "),
+        (b"1,2\n", "the first line has 2 columns and the file looks like none of the formats alibaba, "),
+        (b"one two three\n", "the first line has 3 columns and the file looks like none of the formats "),
+        (bytes(range(256)) * 40, "the first line has binary data and the file looks like none of "),
+        (b"x" * 5_000_000, "the first line has 1 column and the file looks like none of the formats "),
     ],
     ids=["empty", "commas", "blanks", "binary", "one line"],
 )
@@ -65,6 +67,15 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, said: str) 
     path = tmp_path / "trace"
     path.write_bytes(content)
     assert failure(path).startswith(said)
+
+
+def test_comments_before_the_first_line__are_passed_over_by_advice_and_reader(tmp_path: Path) -> None:
+    path = write_lines(tmp_path, ["# of our tool", "seq;timestamp;host;len_kb;action;lba", "1;17.5;a;4;WR;8"])
+    assert "the first line has 6 columns" in failure(path)
+    assert "--columns '- time:s - size:B op offset:B'" in failure(path)
+    columns = "- time:s host size:KiB op:WR=write offset:sector"
+    (row,) = rows_of(path, TextFormat(name="columns", text=columns, separator=None))
+    assert row[1:] == (8 * 512, 4096, WRITE)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -229,7 +229,7 @@ _HEADINGS = {
     "time": re.compile("(?i)time|timestamp|start_?time|ts|time.*"),
     "op": re.compile("(?i)op|type|iotype|rw|t|op_?type|operation|io_type|command"),
     "offset": re.compile("(?i).*offset|lba|sector|lbn|address|addr|block|.*lba"),
-    "size": re.compile("(?i)size|length|len|bytes|sectors|.*size.*|nbytes"),
+    "size": re.compile("(?i)len.*|bytes|sectors|.*size.*|nbytes"),
 }
 
 
@@ -253,21 +253,23 @@ def example(line: str, following: str = "") -> str:
         ops = [number for number, field in enumerate(fields) if _LOOKS_LIKE_OP.fullmatch(field)]
         found.update(dict.fromkeys(["op"] if ops else [], ops[-1] if ops else 0))
     numbers = [n for n, field in enumerate(fields) if re.fullmatch(r"[0-9]+(\.[0-9]*)?:?", field)]
-    free = iter([n for n in numbers if n not in found.values()])
-    decimal = next((n for n in numbers if "." in fields[n] and n not in found.values()), None)
-    if "time" not in found and decimal is not None:
-        found["time"] = decimal
-    for name in ("time", "offset", "size"):
-        taken = set(found.values())
-        number = next((n for n in free if n not in taken), None)
-        if name not in found and number is not None:
-            found[name] = number
+    decimals = [n for n in numbers if "." in fields[n] and n not in found.values()]
+    if "time" not in found and decimals:
+        found["time"] = decimals[0]
+    free = [n for n in numbers if n not in found.values()]
+    found.update(zip([name for name in ("time", "offset", "size") if name not in found], free, strict=False))
     units = {"time": "time:s", "offset": "offset:B", "size": "size:B", "op": "op"}
     words = ["-"] * len(fields)
     for name, number in found.items():
         words[number] = units[name]
     fixed = {"time": "time=0", "size": "size=4KiB", "op": "op=write", "offset": "offset:B"}
     return " ".join([*words, *(text for name, text in fixed.items() if name not in found)])
+
+
+def written_lines(text: bytes) -> Iterator[str]:
+    """Yield the lines of a text that are neither blank nor comments."""
+    lines = (line.strip() for line in text.split(b"\n"))
+    return (line.decode("utf-8", "replace") for line in lines if line and line[:1] != b"#")
 
 
 def fields_of(line: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, without_marks
-from ssdgym.workloads.traces.reading.columns import Columns
+from ssdgym.workloads.traces.reading.columns import Columns, written_lines
 from ssdgym.workloads.traces.reading.fields import mask
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ class Separated(Splitter):
 
         Args:
             known: its columns.
-            separator: between them; None: whichever splits the first line into as many.
+            separator: between them; None: whichever splits the first line that is no comment into as many.
             start: the first bytes of the file.
         """
         self.columns = len(known.names)
         self._known = known
-        self._separator = separator or self._found(start.partition(b"\n")[0].decode("utf-8", "replace"))
+        self._separator = separator or self._found(next(written_lines(start), ""))
         self.blanks = " " if self._separator == "\t" else " \t"
         self._is_first = True
         mark = self._separator.encode()
