@@ -378,7 +378,7 @@ def test_with_bars__of_policies__are_policies() -> None:
 def test_learned__the_rules_found_and_the_first_of_each_trained_agent() -> None:
     stump = "stump(feature=sector_writes, cut=0.25)"
     assert learned_agents("subftl") == (stump, "subftl-v2-seed1")
-    assert learned_agents("pen")[-1] == "pen-v1-seed1"
+    assert learned_agents("pen")[-2:] == ("pen-v1-seed1", "pen-ppo-v1-seed1")
     with pytest.raises(SsdgymError, match="--learned: no agent has learned the decision of block-size; name"):
         learned_agents("block-size")
 
