@@ -18,7 +18,7 @@ from ssdgym.policy import available_policies
 from tests.docs.pages import README, TUTORIAL, fenced
 
 #: What makes the environment, and takes minutes: continuous integration does the first for every test.
-INSTALLS = re.compile(r"^(python3 -m venv|pip install|(ssdgym|make) demo$|make test$)")
+INSTALLS = re.compile(r"^(python3 -m venv|pip install|(ssdgym|make) demo\b|make test\b)")
 #: Takes minutes: the walk is shorter, and a slow test goes all the way.
 LEARN = re.compile(r"learn\(262_144\)")
 #: A block that begins with the name of a file goes into it, and prints nothing.
