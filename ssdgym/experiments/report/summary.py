@@ -43,16 +43,14 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
     shown, ftls = [], ftl_names(results)
     short = {} if any(ftls) else short_names(policies_of(results))
     for result, name in zip(results, ftls, strict=True):
-        if short.get(result.policy, result.policy) != result.policy:
-            result = replace(result, policy=short[result.policy])
+        result = replace(result, policy=short.get(result.policy, result.policy))
         if name:
             metrics = dict(result.metrics)
             if metrics.get("rmw_reads", 0) > 0 and _logical_pages(result) < finest[_place(result)]:
                 metrics.pop(WRITE_AMPLIFICATION, None)
             label = name if is_single else f"{name}, {result.policy}"
-            result = replace(
-                result, policy=label, ftl=ftl_label(tuple(shared[_place(result)].items())), metrics=metrics
-            )
+            common = ftl_label(tuple(shared[_place(result)].items()))
+            result = replace(result, policy=label, ftl=common, metrics=metrics)
         shown.append(result)
     labels = [new.policy for old, new in zip(results, shown, strict=True) if old.policy in learned]
     return shown, list(dict.fromkeys(labels))
@@ -67,18 +65,21 @@ def long_names(results: Sequence[Result]) -> dict[str, str]:
 def ftl_names(results: Sequence[Result]) -> list[str]:
     """Return the options in which each result's FTL differs from others that played its workload.
 
-    A kind or a family goes by its value alone, such as `cgm` or `page`; an FTL with nothing of its own is
-    called `default`. The name is empty where there is a single FTL.
+    A kind or a family goes by its value alone, such as `cgm` or `page`, without other options where one FTL
+    alone has it. An FTL with no option of its own is `default`. A single FTL has an empty name.
     """
-    shared, texts = _shared(results), dict[Place, set[str]]()
+    shared, own = _shared(results), dict[Place, dict[str, dict[str, str]]]()
     for result in results:
-        texts.setdefault(_place(result), set()).add(result.ftl)
+        given = dict(sorted(_options(result.ftl).items() - shared[_place(result)].items()))
+        own.setdefault(_place(result), {})[result.ftl] = given
     names = []
     for result in results:
-        own = dict(sorted(_options(result.ftl).items() - shared[_place(result)].items()))
-        words = [own.pop(name) for name in _WORDS if name in own]
-        words += [f"{name}={value}" for name, value in own.items()]
-        names.append(" ".join(words) or "default" if len(texts[_place(result)]) > 1 else "")
+        ftls = own[_place(result)]
+        words = {text: [given[name] for name in _WORDS if name in given] for text, given in ftls.items()}
+        name = words[result.ftl]
+        if not name or list(words.values()).count(name) > 1:
+            name = name + [f"{key}={value}" for key, value in ftls[result.ftl].items() if key not in _WORDS]
+        names.append(" ".join(name) or "default" if len(ftls) > 1 else "")
     return names
 
 
@@ -92,8 +93,7 @@ def _logical_pages(result: Result) -> float:
 
 def _options(text: str) -> dict[str, str]:
     """Return the FTL options of a result by name, dotted for nested ones."""
-    pairs = (option.partition("=") for option in split_options(text))
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _, value in (option.partition("=") for option in split_options(text))}
 
 
 def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:

@@ -23,7 +23,7 @@ def of(
         (["kind=cgm", "kind=fgm"], ["cgm", "fgm"]),
         (["kind=cgm,queue_depth=32", "mapping=page,queue_depth=32"], ["cgm", "page"]),
         (["", "kind=cgm"], ["default", "cgm"]),
-        (["kind=cgm", "gc.free_blocks=4,mapping=page"], ["cgm", "page gc.free_blocks=4"]),
+        (["kind=cgm", "gc.free_blocks=4,mapping=page"], ["cgm", "page"]),
         (["kind=cgm,mapping=subpage", "mapping=page"], ["cgm subpage", "page"]),
         (["", "placement=single"], ["default", "placement=single"]),
         (["gc.free_blocks=2", "gc.free_blocks=4"], ["gc.free_blocks=2", "gc.free_blocks=4"]),
