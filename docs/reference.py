@@ -338,7 +338,6 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "levelling rules": _sections("levelling"),
     "merge rules": _sections("merge"),
     "midas": _definition("midas"),
-    "dogi": _definition("dogi"),
     "features": _features,
     "ssdsim profile": _said_by(ssdsim),
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),

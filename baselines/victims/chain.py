@@ -1,6 +1,6 @@
 """The victims of MiDAS: groups that have grown too large give their oldest block, else the last group one."""
 
-from ssdgym.baselines.victims.cost_benefit import best_by_root, root_benefit
+from ssdgym.baselines.victims.cost_benefit import benefit_of
 from ssdgym.policy import best_by, choose_block, eligible, kernel, victim_policy
 
 
@@ -26,12 +26,17 @@ def _oldest_over_size(view, plane):
 
 
 @kernel
+def _benefit(view, block, parameters):
+    return benefit_of(view, block, 0.5, 1.0)
+
+
+@kernel
 def _benefit_in_last(view, block, parameters):
     is_in = view.block_memory[block].group >= view.memory[0].last
-    return root_benefit(view, block, parameters) if is_in else -1.0
+    return _benefit(view, block, parameters) if is_in else -1.0
 
 
-_best_of_last = best_by(_benefit_in_last)
+_best_of_all, _best_of_last = best_by(_benefit), best_by(_benefit_in_last)
 
 
 @victim_policy("chain", source="Oh et al., MiDAS, FAST 2024", shares_memory_with="midas")
@@ -49,5 +54,5 @@ def chain(view, plane, parameters, choice):
         if block < 0:
             block = _best_of_last(view, plane, parameters)
     if block < 0:
-        block = best_by_root(view, plane, parameters)
+        block = _best_of_all(view, plane, parameters)
     return choose_block(view, choice, block)

@@ -27,13 +27,7 @@ def _benefit(view, block, parameters):
     return benefit_of(view, block, parameters.exponent, parameters.since_close)
 
 
-@kernel
-def root_benefit(view, block, parameters):
-    """Return the benefit of a block by the root of its age since it was closed."""
-    return benefit_of(view, block, 0.5, 1.0)
-
-
-_best_of_all, best_by_root = best_by(_benefit), best_by(root_benefit)
+_best_of_all = best_by(_benefit)
 
 
 @kernel

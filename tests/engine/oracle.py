@@ -36,13 +36,11 @@ POLICIES: dict[str, Any] = {
     "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
     "parallel_gc": policies.parallel_gc,
     "chain": policies.chain,
-    "expired": policies.expired,
 }
 #: What a policy needs of the device, by field.
 NEEDS: dict[str, dict[str, Any]] = {
     "parallel_gc": {"multi_plane": "strict"},
     "chain": {"placement": "midas"},
-    "expired": {"placement": "dogi"},
 }
 #: `ippbe` by its parameters: units of a plane, share of valid pages, whether of all units together.
 IPPBE: dict[str, Any] = {
@@ -63,7 +61,6 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 #: Parameters of the placements that are rules, with the largest values that small devices have a use for.
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
-    "dogi": {},
     "fadac": {"inclusive": 1},
     "hints": {},
     "hints_isolated": {},

@@ -37,7 +37,6 @@ def layered(placement: str = "single", **fields: Any) -> DeviceConfig:
 
 PLACEMENTS = [
     "dac",
-    "dogi",
     "fadac(inclusive=0)",
     "hints",
     "hints_isolated",

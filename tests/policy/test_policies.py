@@ -30,7 +30,6 @@ BUNDLED = [
     "chain",
     "cost_benefit",
     "d_choices",
-    "expired",
     "fifo",
     "future_benefit",
     "greedy",
@@ -44,7 +43,6 @@ BUNDLED = [
 ]
 NAMED = [
     "baseline",
-    "dogi",
     "gsm_plus",
     "ippbe_multiplane",
     "ippbe_multiplane_strict",

@@ -10,7 +10,6 @@ from math import ceil
 #: Streams of a plane, and how many of them take relocated pages, for the placements that are rules.
 RULES = {
     "dac": (6, 5),
-    "dogi": (8, 7),
     "fadac": (6, 6),
     "hints": (9, 1),
     "hints_isolated": (16, 8),

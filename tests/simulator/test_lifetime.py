@@ -89,7 +89,6 @@ def test_variant_capacity__dynamic_allocation__keeps_every_page_until_a_block_is
 #: What the placements are called whose memory rules use; others take any.
 PLACEMENTS = {
     "chain": "midas",
-    "expired": "dogi",
     "future_benefit": "oracle_k",
     "rate_benefit": "oracle_rate",
 }

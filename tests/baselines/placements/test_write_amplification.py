@@ -36,10 +36,3 @@ def test_placements__in_the_order_that_others_have_found() -> None:
     assert found == sorted(found, reverse=True)
     assert found[0] == pytest.approx(2.97, rel=0.01)
     assert found[-1] == pytest.approx(2.34, rel=0.01)
-
-
-@pytest.mark.slow
-def test_dogi__on_skewed_writes__below_sepbit_by_a_little() -> None:
-    """Its victims are not its best: with cost-benefit over all blocks its groups cost less."""
-    assert write_amplification("dogi") == pytest.approx(2.45, rel=0.02)
-    assert write_amplification("cost_benefit(since_close=1)+dogi") == pytest.approx(2.37, rel=0.02)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 from ..erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
-from ..placements.dogi import FROZEN, Dogi
 from ..placements.midas import Midas
 from ..randomness import POLICY_STREAM, TRIES, below, draw, mix
 from .device import Device
@@ -19,7 +18,6 @@ __all__ = [
     "cost_benefit",
     "d_choices",
     "draw",
-    "expired",
     "fifo",
     "greedy",
     "ippbe",
@@ -118,22 +116,6 @@ def chain(device: Device, plane: int) -> list[Pair]:
     eligible = _eligible(device, device.blocks_of_plane(plane))
     of_last = [block for block in eligible if rule.blocks[block].group >= first]
     return _whole(device, _most_benefit(device, of_last or eligible))
-
-
-def expired(device: Device, plane: int) -> list[Pair]:
-    """Of DOGI: the oldest block of those that outlived their group, else one of the coldest and frozen."""
-    rule = device.rule
-    assert isinstance(rule, Dogi)
-    memory, eligible = rule.memory, _eligible(device, device.blocks_of_plane(plane))
-    if not memory.configured:
-        return _whole(device, _most_benefit(device, eligible))
-    for group in range(memory.top):
-        members = [block for block in eligible if rule.group_of_block(block) == group]
-        old = [b for b in members if device.clock - rule.blocks[b].opened_at > memory.life[group]]
-        if old:
-            return _whole(device, min(old, key=lambda block: int(rule.blocks[block].opened_at)))
-    coldest = [b for b in eligible if rule.group_of_block(b) in (memory.top, FROZEN)]
-    return _whole(device, _most_benefit(device, coldest)) if coldest else greedy(device, plane)
 
 
 def _most_benefit(device: Device, blocks: list[int]) -> int:

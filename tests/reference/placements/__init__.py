@@ -1,7 +1,6 @@
 """Placements that are rules, written from their definitions."""
 
 from .base import Placement
-from .dogi import Dogi
 from .heat import Fadac, Sfs
 from .levels import Dac, Hints, HintsIsolated, Mida, MidaHot, MultiLog
 from .lives import OracleK, OracleRate, SepBit
@@ -11,7 +10,6 @@ from .td_lifetime import TdLifetime
 #: By name.
 PLACEMENTS: dict[str, type[Placement]] = {
     "dac": Dac,
-    "dogi": Dogi,
     "fadac": Fadac,
     "hints": Hints,
     "hints_isolated": HintsIsolated,

@@ -7,17 +7,25 @@ happens to pages and blocks is written here anew, and who is in a group is found
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from ssdgym.baselines.midas import records
 from ssdgym.baselines.midas.epochs import period
 from ssdgym.baselines.midas.records import BINS, STREAMS, TAIL, WINDOWS
 
 from .base import Placement
-from .views import View, view_of, zeros
 
 HOT, G1 = 0, 1
 FULL = 3
 MOST_VICTIMS = 25
+
+
+def zeros(fields: Any, count: int) -> Any:
+    """Records of these fields, or of whole numbers of these names."""
+    named = [(field, "i8") if isinstance(field, str) else field for field in fields]
+    return np.zeros(count, np.dtype(named)).view(np.recarray)
 
 
 class Midas(Placement):
@@ -41,8 +49,40 @@ class Midas(Placement):
         if self.clock >= self.due:
             self.due = self.clock + period(self.view(), SimpleNamespace(**self.parameters))
 
-    def view(self) -> View:
-        return view_of(self.device, self.pages, self.blocks, self.groups, self.memories)
+    def view(self) -> SimpleNamespace:
+        """What `period` sees of a device: the records of the engine, made from the reference."""
+        device, c = self.device, self.device.config
+        unit = 1 if c.threshold_blocks is None else c.pages_per_block
+        params = zeros(
+            (
+                *("planes", "blocks", "pages_per_block", "logical_pages"),
+                *("low_free", "stop_free", "low_pool", "stop_pool"),
+            ),
+            1,
+        )
+        params.planes, params.blocks = c.planes, c.blocks_per_plane
+        params.pages_per_block, params.logical_pages = c.pages_per_block, c.logical_pages
+        params.low_pool = max(c.threshold * unit, c.floor * c.pages_per_block)
+        params.stop_pool = c.threshold * unit if c.gc_mode == "barrier" else 0
+        control = zeros(("clock",), 1)
+        control.clock = device.clock
+        plane = zeros(("valid",), c.planes)
+        plane.valid = [sum(map(device.valid_in_block, device.blocks_of_plane(p))) for p in range(c.planes)]
+        block = zeros(("status", "stream", "invalid"), len(self.blocks))
+        opened = {place.block: stream for (_, stream), place in device.open.items()}
+        for b in range(len(block)):
+            status = (b in opened) + 2 * device.is_indexed(b)
+            block[b] = (status, opened.get(b, 0), device.invalid_in_block(b))
+        return SimpleNamespace(
+            params=params,
+            control=control,
+            plane=plane,
+            block=block,
+            page_memory=self.pages,
+            block_memory=self.blocks,
+            stream_memory=self.groups,
+            memory=self.memories,
+        )
 
     # Groups
 
