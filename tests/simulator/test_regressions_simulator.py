@@ -292,6 +292,18 @@ def test_multi_plane_writes__requests_that_meet_an_idle_die__join(allocation: st
     assert Simulator(two_planes).run(requests)["joined_writes"] == len(requests)
 
 
+def test_multi_plane_writes__streams_at_one_row_of_a_plane__do_not_join() -> None:
+    """A command programs one page of each plane at most, whatever blocks are open there."""
+    ftl = {**EVENT, "placement": "hints", "multi_plane_writes": True}
+    geometry = {"channels": 1, "planes_per_die": 2, "blocks_per_plane": 32}
+    two_planes = device(geometry, ftl, multi_plane="strict", logical_pages=32)
+    requests = writes(np.arange(0, 16, 2))  # of plane 0, each to a stream of its own
+    requests["hint"] = np.arange(8)
+    assert Simulator(two_planes).run(requests)["joined_writes"] == 0
+    requests["pages"] = 2  # of both planes, to one stream
+    assert Simulator(two_planes).run(requests)["joined_writes"] == len(requests)
+
+
 def test_reads_overtaken_by_trims__every_read_is_in_a_counter() -> None:
     """A queued read whose page was trimmed meanwhile used to be in none."""
     sim = Simulator(device(ftl=EVENT))
