@@ -283,7 +283,7 @@ def score_streams(view, plane, lpn, source, parameters):
 
 @inlined
 def _read_block(network, view, choice, block, stride, decision, candidate, features):
-    """Write the features of a block, which is written to a choice, too."""
+    """Write the features of a block, which is also written to a choice."""
     handle = number_of(view)
     choose_block(view, choice, block)
     count_candidate(view, choice, 1, stride, candidate)

@@ -59,7 +59,7 @@ def idle_predict(view, die, gap_ns, parameters):
 def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 
-    A round starts only if an erase fits, too. Times are nominal, without waiting for channels, and the
+    A round starts only if an erase also fits. Times are nominal, without waiting for channels, and the
     request may be for another die; what no longer fits waits until it has arrived. `blocks` and `share` are
     those of `threshold`. In a closed loop that time is unknown, and nothing is collected.
     """

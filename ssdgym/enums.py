@@ -39,9 +39,9 @@ class EraseUnit(Choice):
 
 
 class Isolation(Choice):
-    """What keeps an erase from neighbours' data."""
+    """What protects the data of neighbouring sub-blocks from an erase."""
 
-    NONE = "none", 0, "nothing has to"
+    NONE = "none", 0, "nothing: an erase does not disturb them"
     SOFTWARE = "software", 1, "neighbours are emptied first"
     HARDWARE = "hardware", 2, "layers without data lie between sub-blocks"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect no garbage meanwhile; to be used as a decorator, too."""
+    """Collect no garbage meanwhile. Also a decorator."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -91,7 +91,7 @@ def train(
     """Train an agent and return the file of the best one.
 
     `out` receives `agent.zip`, the best on the validation seeds; `agent-last.zip`, `checkpoint.pt`,
-    `evaluations.csv` and `tensorboard/`. The untrained start is a candidate for the best, too: the agent's
+    `evaluations.csv` and `tensorboard/`. The untrained start is also a candidate for the best: the agent's
     card and the last line of the progress then say that nothing was learned (`AgentCard.how_trained`).
 
     Repeatability: on the CPU, the same configuration, library versions and machine type give the same bits.

@@ -100,7 +100,7 @@ def described_agent(name: str) -> ZooAgent:
         known = ", ".join(zoo_agents()) or "none"
         raise SsdgymError(f"there is no agent {name}; give a path, or one of the zoo: {known}.")
     card, weights = read_parts(path)
-    if find_spec("safetensors"):  # a card is shown without the packages of agents, too
+    if find_spec("safetensors"):  # a card is also shown without the packages of agents
         unpack_weights(weights, card, str(path))
     return ZooAgent(name, path, card)
 

@@ -246,7 +246,7 @@ def _apply(view: Any, found: Configuration) -> None:
 def _check(view: Any, clock: int) -> None:
     """Fold the chain from the first irregular group on, and begin to look anew."""
     memory = view.memory[0]
-    # The last group is no tail: it has a prediction, too.
+    # The last group is no tail: it also has a prediction.
     end = int(memory.last) + (memory.top == memory.last)
     for group in range(1, end):
         victims = int(memory.victims[group])

@@ -168,7 +168,7 @@ def ippbe(view, plane, parameters, choice):
     There are at most 8 pairs in all.
 
     With `together=1` a unit is heavy if it and all chosen before it, of whichever plane, have `tau` of their
-    pages valid or more together. The text allows that reading, too: it limits "the number of pages that would
+    pages valid or more together. The text also allows that reading: it limits "the number of pages that would
     need to be copied".
 
     The thesis gives neither value nor unit of its threshold; its figures leave about `0.27 < tau <= 0.4`. The

@@ -100,7 +100,7 @@ class BlockFtl(FtlConfig):
         return 1 if self.kind == BlockKind.NFTL else self.logical_blocks
 
     def kept_blocks(self, geometry: GeometryConfig) -> int:
-        """Return the blocks of a plane's pool at which merges begin to win some."""
+        """Return the blocks of a plane's pool at which merges begin."""
         return max(1, int(self.gc.free_share * geometry.blocks_per_plane))
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:

@@ -63,7 +63,7 @@ class DeviceFields(Config):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out wear that there is none of, so that such devices read as they always did."""
+        """Leave out `cells` where the device does not wear out."""
         fields: dict[str, Any] = handler(self)
         if "cells" in fields and fields["cells"] is None:
             del fields["cells"]
@@ -81,7 +81,7 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
         raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
     label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
     fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
-    if isinstance(notes := data.get("assumed"), dict):  # of the base those of other fields hold, too
+    if isinstance(notes := data.get("assumed"), dict):  # those of the base hold for its other fields
         kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
         fields["assumed"] = kept_notes | notes
     if "capacity" in changes:  # given either way, and the changes say which

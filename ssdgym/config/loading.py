@@ -170,11 +170,11 @@ class Config(BaseModel):
 
 
 class BasedConfig(Config):
-    """A configuration that may name another one in `base`, which gives what is not given here.
+    """A configuration that inherits the fields it leaves out from another one, named in `base`.
 
     Attributes:
-        folder: in `configs`; what is named in `base` stands there.
-        by_field: fields that are mappings, of which each field is taken by itself.
+        folder: folder of `configs` where `base` is looked for.
+        by_field: mappings that are inherited key by key.
     """
 
     folder: ClassVar[str]

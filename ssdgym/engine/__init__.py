@@ -22,7 +22,7 @@ owns it. Tests hold both.
 * `loop`: the two loops, without time and in time, and the operations of a family that they call.
 * `allocation`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
 * `erase`: the ERASE decision: which sets are legal, best sets, candidates, features, helpers of victim rules.
-* `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
+* `blocks`: records of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
 * `observation`: what of a batch is observed, and where that goes.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.

@@ -76,7 +76,7 @@ PERIOD, IDLES, ORACLE, ALLOCATES = (1 << len(EVENTS) + k for k in range(4))
 OPENS = 1 << 30
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
-#: A round's erase ends them, too; the last answer stands for all commands up to it.
+#: A round's erase also ends them; the last answer stands for all commands up to it.
 TO_THE_END = 1 << 30
 IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 

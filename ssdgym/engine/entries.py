@@ -230,7 +230,7 @@ def _format(dev):
 
 
 def format_device(state: State, i: int) -> None:
-    """Turn a device, zeroed arrays but for its parameters, into an empty one."""
+    """Turn zeroed arrays with parameters into an empty device."""
     call_on(_format, state, i)
 
 

@@ -48,14 +48,13 @@ class ObservationSpec(NamedTuple):
     answer_columns: Any = np.zeros(0, np.int64)  # of the device's idle rule
     answers: Any = np.zeros(0, observed.ANSWER_SEEN)  # (K,): scratch
     die: Any = np.zeros(1, observed.DIE_SEEN)  # scratch
-    way_features: Any = np.zeros(
-        0, observed.FEATURE
-    )  # these and those below stand alone but for the decision's
+    # Of the following only those of the decision have a length.
+    way_features: Any = np.zeros(0, observed.FEATURE)
     sector_features: Any = np.zeros(0, observed.FEATURE)
     way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
     ways: Any = np.zeros(0, observed.WAY_SEEN)  # (K,): scratch
     sector: Any = np.zeros(1, observed.SECTOR_SEEN)  # scratch
-    plan_features: Any = np.zeros(0, observed.FEATURE)  # they, and those below, stand alone, likewise
+    plan_features: Any = np.zeros(0, observed.FEATURE)
     bundle_features: Any = np.zeros(0, observed.FEATURE)
     plans: Any = np.zeros(0, observed.PLAN_SEEN)  # (K,): scratch
     bundle: Any = np.zeros(1, observed.BUNDLE_SEEN)  # scratch
@@ -87,7 +86,7 @@ class ObservationBuffers(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What a step of n devices reads and writes, but for the devices and the specs of their observations."""
+    """What a step of n devices reads and writes, without the devices and the specs of their observations."""
 
     devices: Any  # (n,) int64: addresses that devices are bound to
     views: Any  # (n,) int64: addresses of their `ObservationBuffers`s
@@ -137,12 +136,12 @@ class Tally(NamedTuple):
     totals: Any  # (terms, n) float64: what devices have cost up to now
     terms: Any  # (terms, n) float64, to write to
     reward: Any  # (n,) float64, to write to
-    won: Any  # (n,) int64: pages won up to now
-    won_counters: Any  # (2, n) int64: addresses of what wins pages, and of what that takes
-    won_pages: Any  # (n,) int64: pages that one of the first wins
+    reclaimed: Any  # (n,) int64: pages reclaimed up to now
+    reclaiming: Any  # (2, n) int64: addresses of the counters added and subtracted
+    reclaimed_pages: Any  # (n,) int64: pages for one count of the first
     price: Any  # (n,) float64
     unit: Any  # (n,) float64
-    pays: Any  # (1,) int64: whether a price is paid
+    pays: Any  # (1,) int64: whether reclaimed pages have a price
     shown: Any  # (1 + shown, n) int64, to write to: host pages since the last decision, and counters
     shown_counters: Any  # (shown, n) int64: addresses
 

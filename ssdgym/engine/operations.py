@@ -15,7 +15,7 @@ from ssdgym.engine.core.status import NO_WORK
 
 @operation
 def family_format(dev):
-    """Make arrays of the family, zeroed but for the parameters, those of an empty device."""
+    """Turn zeroed arrays of the family, with parameters, into those of an empty device."""
 
 
 @operation

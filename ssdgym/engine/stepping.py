@@ -26,7 +26,7 @@ from ssdgym.engine.operations import family_apply_action, family_observe, family
 
 #: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
 #: decision or the horizon; reward it, and show its counters, after going on only at a decision.
-ADVANCE, DESCRIBE, REWARD, TELL = 1, 2, 4, 8
+ADVANCE, DESCRIBE, REWARD, INFO = 1, 2, 4, 8
 #: What `Stepper.run` returns where other threads are not done, and adds where a feature was out of bounds.
 NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
 
@@ -61,11 +61,11 @@ def _reward(tally, i):
         tally.totals[t, i] = total
         reward += tally.weights[t] * tally.terms[t, i]
     if tally.pays[0]:
-        won = pointer.number_at(tally.won_counters[0, i]) * tally.won_pages[i] - pointer.number_at(
-            tally.won_counters[1, i]
+        reclaimed = pointer.number_at(tally.reclaiming[0, i]) * tally.reclaimed_pages[i] - pointer.number_at(
+            tally.reclaiming[1, i]
         )
-        reward += tally.price[i] * np.float64(won - tally.won[i])
-        tally.won[i] = won
+        reward += tally.price[i] * np.float64(reclaimed - tally.reclaimed[i])
+        tally.reclaimed[i] = reclaimed
     tally.reward[i] = reward / tally.unit[i]
 
 
@@ -91,7 +91,7 @@ def _visit(dev, view, spec, shared, tally, i, tasks):
         family_observe(dev, spec, view)
     if tasks & REWARD:
         _reward(tally, i)
-    if tasks & TELL:
+    if tasks & INFO:
         tally.shown[0, i] = dev.control[0].clock - view.taken.clock
         for k in range(tally.shown_counters.shape[0]):
             tally.shown[k + 1, i] = pointer.number_at(tally.shown_counters[k, i])
@@ -216,12 +216,12 @@ class Stepper:
         numbers: of them in the arrays of `views`, `shared` and `tally`, int64.
         questions: the request for observations, one with scratch of its own for each thread.
         views: where observations go, a `ObservationBuffers` whose arrays have the device as a first axis.
-        shared: what others share, too; `devices` and `views` are filled in.
-        tally: what rewards are made of; shared with others, too.
+        shared: what other steppers share; `devices` and `views` are filled in.
+        tally: what rewards are made of; also shared.
 
     Attributes:
         outside: (threads,) OUTSIDE, what threads have noted of values out of bounds.
-        run: (which, tasks), int64 (m,) and a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `TELL`: does that
+        run: (which, tasks), int64 (m,) and a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO`: does that
             with devices. Returns how many wait for no decision, with `OUT_OF_BOUNDS` added; or `NOT_DONE`.
         wait: (m,), to be called until it returns something else than `NOT_DONE`.
         helpers: for each thread but the first what works on steps in it, until there is none for a while.

@@ -89,7 +89,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         role: whose memory it is, one of ROLES.
 
     Returns:
-        Record arrays that share memory with the device, read-only but for the rule's own records.
+        Record arrays that share memory with the device, read-only except the rule's own records.
     """
     memory = memory or Memory()
     lengths = _lengths(state.params[i, 0])

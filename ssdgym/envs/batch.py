@@ -18,7 +18,7 @@ from ssdgym.engine.core.rows import Rows
 from ssdgym.engine.core.status import END_OF_LIFE, HORIZON, INPUT_ENDED, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE
 from ssdgym.engine.observation import ObservationBuffers, Shared, Tally
-from ssdgym.engine.stepping import ADVANCE, DESCRIBE, NOT_DONE, OUT_OF_BOUNDS, REWARD, TELL, Stepper
+from ssdgym.engine.stepping import ADVANCE, DESCRIBE, INFO, NOT_DONE, OUT_OF_BOUNDS, REWARD, Stepper
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
@@ -82,7 +82,7 @@ class Sharing:
             self._begin(self.TRIAL)
 
 
-class Crew:
+class ThreadPool:
     """Threads that help the one that steps devices; each sleeps where there has been no step for a while.
 
     A step does not wait for a thread that sleeps or has not begun: the others take its devices. `errors` has
@@ -126,7 +126,7 @@ class Crew:
 
 #: Requests of a device's input held at a time.
 CHUNK = 2048
-_STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | TELL, ADVANCE | DESCRIBE | TELL | REWARD
+_STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | INFO, ADVANCE | DESCRIBE | INFO | REWARD
 
 
 class Batch:
@@ -166,20 +166,20 @@ class Batch:
         self.first_invalid = self._stepper.first_invalid
         self._rows, self._measured = Rows(self.state), Rows(self.state, BY_PAGE)
         self._placed: list[np.ndarray | None] = [None] * len(self.devices)
-        self._crew, self._sharing = None, Sharing()
+        self._pool, self._sharing = None, Sharing()
         if self._stepper.helpers:
-            self._crew = Crew(self._stepper.helpers, self._stepper.give_up)
-            weakref.finalize(self, self._crew.dismiss)
+            self._pool = ThreadPool(self._stepper.helpers, self._stepper.give_up)
+            weakref.finalize(self, self._pool.dismiss)
 
     def dismiss(self) -> None:
         """Let the threads end; steps go on without them."""
-        if self._crew is not None:
-            self._crew.dismiss()
+        if self._pool is not None:
+            self._pool.dismiss()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what points into this process; `connect` makes it anew."""
         local = {"_views", "_shared", "_stepper", "first_invalid", "_rows", "_measured", "_placed"}
-        local |= {"_crew", "_sharing"}
+        local |= {"_pool", "_sharing"}
         return {name: value for name, value in vars(self).items() if name not in local}
 
     # -- some devices, by their numbers in the environment
@@ -199,7 +199,7 @@ class Batch:
     def _run(self, which: np.ndarray, tasks: int) -> int:
         """Do something with devices; see `Stepper`."""
         try:
-            others = self._stepper.run(which, tasks) if self._crew is None else self._share_out(which, tasks)
+            others = self._stepper.run(which, tasks) if self._pool is None else self._share_out(which, tasks)
         except Exception as error:  # whatever a rule of a user raises
             self._give_up(which, tasks)
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
@@ -209,7 +209,7 @@ class Batch:
 
     def _share_out(self, which: np.ndarray, tasks: int) -> int:
         """Do as `_run` with all threads, or with this one alone where that takes less time."""
-        stepper, crew, sharing = self._stepper, self._crew, self._sharing
+        stepper, crew, sharing = self._stepper, self._pool, self._sharing
         assert crew is not None, "steps are shared out"
         before = sharing.shares
         if before:
@@ -235,9 +235,9 @@ class Batch:
     def _give_up(self, which: np.ndarray, tasks: int) -> None:
         """Let all threads stop where code of a user has failed; devices in mid-step cannot go on."""
         self._stepper.give_up(0)
-        if self._crew is not None:
+        if self._pool is not None:
             self._wait(len(which))
-            self._crew.errors.clear()
+            self._pool.errors.clear()
         if tasks & ADVANCE:
             self._broken.update(which.tolist())
 
@@ -265,7 +265,7 @@ class Batch:
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
         """Write what is shown of devices that do not wait for a decision, and their rewards, if wanted."""
-        self._run(which, TELL | REWARD if rewarded else TELL)
+        self._run(which, INFO | REWARD if rewarded else INFO)
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes, decides, places, idles or tracks."""

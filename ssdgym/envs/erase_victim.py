@@ -49,7 +49,7 @@ class EraseVictimEnv(DecisionEnv):
     `k` is always the same erase set of the plane.
 
     ## Observation Space
-    Of each candidate: how much of it is valid, what it wins per page moved, how long ago it was invalidated
+    Of each candidate: its valid share, the pages reclaimed per page moved, how long ago it was invalidated
     last and closed, its wear and stream, and which proposers picked it. Of the decision: the host pages and
     the time since the last one, and how full the open blocks are. More where devices have sub-blocks, are of
     several sizes, or serve requests that come by themselves; and on demand, such as how often the host writes
@@ -144,9 +144,9 @@ class ParallelEraseEnv(DecisionEnv):
 
     ## Rewards
     The default is `{"latency": 1.0}`, the latencies of the reads and writes that were finished in units of a
-    page program, against `{"baseline": "cost_benefit"}`: a page won is paid with what it costs a good policy.
-    Paid with what it costs greedy, `ippbe(limit=4, tau=0.75)` earns more for a decision than cost-benefit
-    does: it wins more pages with each, although every one costs more.
+    page program, against `{"baseline": "cost_benefit"}`: the price of a reclaimed page is its cost under a
+    good policy. At greedy's price `ippbe(limit=4, tau=0.75)` earns more for a decision than cost-benefit
+    does: a decision reclaims more pages, although each costs more.
 
     ## Arguments
     | name | type | default | meaning |

@@ -112,9 +112,9 @@ class MergePlanEnv(DecisionEnv):
     The default is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies and
     erases) in page programs, against `{"baseline": "mmerge"}`. `wear` costs blocks erased, parts of them by
     their share; `levelling` uneven wear; and `spoiled` pages that erases beside them have destroyed, which
-    happens with `ftl.disturb_care: false` only. What is paid for on these devices is a page that the host
-    writes, at the flash time that merges take for it under `mmerge`, and that price is the unit, too: a
-    return above 0 is so many host pages served for free.
+    happens with `ftl.disturb_care: false` only. Each page that the host writes earns the flash time that
+    merges take for it under `mmerge`, which is also the unit: a return above 0 is so many host pages served
+    for free.
 
     ## Starting State
     Full and preconditioned by its workload, with Merges alone.

@@ -133,8 +133,8 @@ class SubpageRegionEnv(DecisionEnv):
     The default is `{"flash_time": 1.0}`, the nominal time of all commands of the flash in page programs,
     which bounds what a busy device can serve in a second, against `{"baseline": "greedy"}`: subFTL's own
     rules with greedy victims. `amplification` is about wear, and `small_writes` about small writes alone.
-    What is paid for on these devices is a page (sector) that the host writes, at the baseline's price, and
-    that price is the unit, too: a return above 0 is so many host pages served for free.
+    Each page (sector) that the host writes earns the baseline's cost of a page, which is also the unit: a
+    return above 0 is so many host pages served for free.
 
     ## Episode End
     After `horizon` host pages (sectors), or up to as many more as share a page, since what a request writes

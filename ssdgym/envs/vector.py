@@ -226,7 +226,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the threads end; an environment that was refused has none, and gymnasium may close it, too."""
+        """Let the threads end; gymnasium may close an environment that was refused and has none."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
 

@@ -9,7 +9,7 @@ probability of improvement.
 What one method has learned from several seeds are its *members*. Their scores have the shape
 `(members, runs, tasks)`; a policy that is not learned has one member. A replicate of the bootstrap draws the
 members, the same for all tasks, and for every task by itself the runs. Where the interval is to hold for
-other workloads, too, it draws these as well, each with all of its tasks: the tasks of one workload on several
+other workloads, it also draws the workloads, each with all of its tasks: the tasks of one workload on several
 devices are alike.
 
 The bootstrap needs thousands of matrices, so a *statistic* is of many at once: it maps scores of the shape
@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
     Attributes:
         value: the statistic of the scores.
         low: the lower limit; NaN where a single run per task leaves nothing to resample.
-        high: the upper limit, NaN there, too.
+        high: the upper limit, NaN likewise.
     """
 
     value: float

@@ -144,7 +144,7 @@ def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
 class OfAnyKind:
     """Annotation of a field that takes every kind that derives from the annotated model.
 
-    Kinds that are registered after the model with the field has been defined are taken, too.
+    Kinds that are registered after the model with the field has been defined are also taken.
 
     Attributes:
         but: a kind that the field does not take.

@@ -1,4 +1,4 @@
-"""`my_lab/GentleErase-v0`: what to erase next, where wear counts, too."""
+"""`my_lab/GentleErase-v0`: what to erase next, where wear also counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

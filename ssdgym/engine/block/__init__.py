@@ -1,1 +1,1 @@
-"""The block family: FTLs that map blocks, or bundles of them, and merge blocks to win free ones."""
+"""The block family: FTLs that map blocks, or bundles of them, and merge blocks to free some."""

@@ -156,7 +156,7 @@ def is_given_up(dev, bundle):
 
 @inlined
 def may_be_merged(dev, bundle):
-    """Return whether merging a bundle could win a free block."""
+    """Return whether merging a bundle could free a block."""
     if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
         return False
     if is_given_up(dev, bundle):
@@ -168,7 +168,7 @@ def may_be_merged(dev, bundle):
 
 @kernel
 def review(dev, bundle):
-    """Enter a bundle among those that could be merged to win a free block, or take it out."""
+    """Enter a bundle among those that could be merged to free a block, or take it out."""
     record = dev.bundle[bundle]
     wanted = may_be_merged(dev, bundle)
     if wanted == (record.eligible != 0):

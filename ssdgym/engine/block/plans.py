@@ -125,7 +125,7 @@ def make_draft(dev, block, candidate):
     """Make the plan of a candidate for a block that has been looked at.
 
     A plan disturbs what is beside the partial blocks it erases. With disturbance care, what would be lost by
-    that is restored, too, until a plan destroys nothing (PEN, Algorithm 2).
+    that is also restored, until a plan destroys nothing (PEN, Algorithm 2).
     """
     merging, draft = dev.merging[0], dev.draft[0]
     cares = merging.care and merging.tolerance >= 0
@@ -312,11 +312,11 @@ def _figure_nftl(dev, bundle):
     _add_copies(dev, dev.figure[MERGE_BLOCKS], valid_pages(dev, data) + valid_pages(dev, update))
     _add_erases(dev.figure[MERGE_BLOCKS], np.int64(2), block_ns)
     _figure_block(dev, bundle, data)
-    node, won = largest_invalid(dev, update)
+    node, invalid = largest_invalid(dev, update)
     room = erased_pages(dev, update)
     for candidate in range(AT_DEPTH, candidates_of(dev)):
         figure = dev.figure[candidate]
-        figure.allowed = may_m_merge(dev, bundle) and figure.out_copies <= room + won
+        figure.allowed = may_m_merge(dev, bundle) and figure.out_copies <= room + invalid
         if figure.out_copies > room and node > 0:
             _add_erases(figure, np.int64(1), np.int64(merging.erase_ns[level_of(node)]))
         _add_erases(figure, np.int64(1), block_ns)

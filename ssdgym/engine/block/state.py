@@ -24,7 +24,7 @@ MERGING = np.dtype(
         ("by_pages", "u1"),  # pages, and not bundles, are dealt out to planes one by one
         ("search_timed", "u1"),  # looking for a page in the update block takes time
         ("care", "u1"),  # plans restore what they would destroy by disturbance
-        ("spread", "u1"),  # jobs are paid for by the pages of the host, a step each
+        ("spread", "u1"),  # each host page advances jobs by a step
         ("levels", "i4"),
         ("logical_blocks", "i4"),  # of a bundle
         ("physical_blocks", "i4"),  # most blocks of a bundle outside a job
@@ -32,11 +32,11 @@ MERGING = np.dtype(
         ("span", "i8"),  # logical pages of a bundle
         ("bundles", "i8"),
         ("buckets", "i4"),  # of a plane: one for each number of invalid pages of a bundle
-        ("kept_free", "i4"),  # blocks of a plane at which merges begin to win some
+        ("kept_free", "i4"),  # free blocks of a plane at which merges begin
         ("least_free", "i4"),  # blocks of a plane that the host leaves free
         ("most_m_merges", "i4"),  # of a bundle between two Merges
         ("tolerance", "i4"),  # erases of neighbours that data survives; -1 = all
-        ("strains", "u1"),  # an erase wears out what is beside it, too
+        ("strains", "u1"),  # an erase also wears the parts beside it
         ("spare_ns", "i8"),  # of a page's spare area on the channel
         ("erase_ns", "i8", (MAX_LEVELS + 1,)),  # by level of the partial block; 0 is the block
     ],
@@ -58,7 +58,7 @@ BUNDLE = np.dtype(
 JOB = np.dtype(
     [
         ("bundle", "i4"),  # or -1: no job
-        ("owed", "i8"),  # commands that the host has paid for
+        ("owed", "i8"),  # commands due by the pages of the host
         ("step", "i8"),  # commands that a page of the host pays for
         ("answer", "i4"),  # the candidate
         ("emptied", "u4"),  # slots of the blocks that are emptied, to be erased at last

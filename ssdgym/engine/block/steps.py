@@ -107,7 +107,7 @@ def _erase_in_place(dev, plane, bundle, slot):
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
     if is_worn(dev, block):
-        # Go on as a Merge: with NFTL all blocks are emptied, else the block at hand, too.
+        # Go on as a Merge: with NFTL all blocks are emptied, otherwise also the block at hand.
         job = dev.job[plane]
         if dev.merging[0].kind == state.NFTL:
             job.answer = MERGE_BLOCKS

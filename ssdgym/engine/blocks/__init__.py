@@ -1,1 +1,1 @@
-"""Books of the blocks: pool, age list, buckets by invalid pages, open blocks of streams."""
+"""Records of the blocks: pool, age list, buckets by invalid pages, open blocks of streams."""

@@ -123,7 +123,7 @@ def leave_index(dev, block):
 
 @helper
 def _first_below(view, plane, invalid):
-    """Return the first block with so many invalid pages or fewer, enough to win some; -1 for none."""
+    """Return the first block with at most so many invalid pages and `least_invalid` or more; -1 for none."""
     params = view.params[0]
     while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
@@ -135,13 +135,13 @@ def _first_below(view, plane, invalid):
 
 @helper
 def most_invalid_block(view, plane):
-    """Return the first block of the bucket with most invalid pages, enough to win some; -1 for none."""
+    """Return the first block with most invalid pages, `least_invalid` or more; -1 for none."""
     return _first_below(view, plane, view.plane[plane].max_invalid)
 
 
 @helper
 def next_by_invalid(view, plane, block):
-    """Return the block behind one in the order of invalid pages, enough to win some; -1 if there is none.
+    """Return the block behind one in the order of invalid pages, with `least_invalid` or more; -1 for none.
 
     That is its bucket to the end, then the next lower ones.
     """

@@ -351,7 +351,7 @@ def retire(dev, block):
 def erase(dev, block, mask):
     """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
 
-    One that is worn out is retired instead, or left where it is until the rest of it is erased, too.
+    One that is worn out is retired instead, or stays where it is until its other sub-blocks are erased.
     """
     record = dev.block[block]
     decisions.block_event(dev, decisions.ERASED, np.int64(record.plane), block)

@@ -65,7 +65,7 @@ _CHECKSUM_BYTES = hashlib.sha256().digest_size
 def engine_hash() -> str:
     """Return the hash of every engine source and of numba's version: it names the compile cache."""
     digest = hashlib.sha256(numba.__version__.encode())
-    # The constants of a request array are compiled into the engine, too.
+    # The constants of a request array are also compiled into the engine.
     digest.update(REQUEST_FORMAT.read_bytes())
     for source in sorted(ENGINE_FOLDER.rglob("*.py")):
         digest.update(source.relative_to(ENGINE_FOLDER).as_posix().encode())
@@ -106,7 +106,7 @@ class _Cache:
         """Return the key of the code for a signature.
 
         That of the engine is the same whether what it returns is said, as where it is passed by address, or
-        found by numba: a process has one version for both, too.
+        found by numba: a process also has one version for both.
         """
         if self._is_of_engine:
             signature, _ = sigutils.normalize_signature(signature)

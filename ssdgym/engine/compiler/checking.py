@@ -2,7 +2,7 @@
 
 * An index out of range: a rule is compiled with bounds checks, and so are the helpers that it calls, once
   more, since the records of a checked view have types of their own.
-* A write to the device: the records of a checked view are read-only, but for the rule's own memory.
+* A write to the device: the records of a checked view are read-only except the rule's own memory.
 * A loop without end: each loop of a function outside ssdgym counts its rounds.
 """
 

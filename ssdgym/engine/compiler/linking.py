@@ -154,7 +154,7 @@ class _Part(JITCodeLibrary):
         self._linking_libraries.append(library)
 
     def _optimize_functions(self, module: Any) -> None:
-        # numba makes passes for each function, and for those that are only declared, too.
+        # numba makes passes for each function, also for those that are only declared.
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
@@ -201,7 +201,7 @@ def _defined(module: Any) -> set[str]:
 
 
 def _linkable(library: Any) -> Any:
-    """Return a copy of a library's code that may be in others, too, and stays where nothing calls it yet."""
+    """Return a copy of a library's code that other copies may repeat and that stays if nothing calls it."""
     module = (library._get_module_for_linking() if library._finalized else library._final_module).clone()
     for name in _defined(module):
         function = module.get_function(name)

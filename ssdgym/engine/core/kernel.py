@@ -72,7 +72,7 @@ def _widened(argument: Any) -> Any:
 
 def kernel(function: Callable) -> Any:
     """Compile `function` as a part of other kernels (not cached by itself). Python cannot call it."""
-    # Said, because a kernel compiled on the way to a function that is inlined would be inlined, too.
+    # Said, because a kernel compiled on the way to a function that is inlined would also be inlined.
     return _part(function, forceinline=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

@@ -17,7 +17,7 @@ CANDIDATE = np.dtype(
         ("sub_blocks", "i8"),  # how many would be erased
         ("written", "i8"),  # pages
         ("valid", "i8"),  # pages, which have to be moved
-        ("invalid", "i8"),  # pages, which are won
+        ("invalid", "i8"),  # pages, reclaimed by the erase
         ("beside", "i8"),  # pages to move from neighbours that are not erased
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
         ("erases", "i8"),  # of its sub-blocks, since the device was made
@@ -55,8 +55,8 @@ STREAM_SEEN = np.dtype(
         ("blocks", "i8"),  # the open one included
         ("valid", "i8"),  # pages
         ("written", "i8"),  # pages
-        # Where a sub-block of the pool stands in place of a stream, the rest is of its block, as if that was
-        # open; but for `room`, its own free pages.
+        # Where a sub-block of the pool stands in place of a stream, `room` counts its own free pages, and other
+        # fields are of its block, as if that was open.
         ("target", "i8"),  # the target that it is, or 0
         ("near", "f8"),  # invalid pages of the block, as a share of the most of a block of the plane
         ("chosen", "i8"),  # it is in the best erase set of its block
@@ -83,7 +83,7 @@ DIE_SEEN = np.dtype(
         ("collects", "i8"),  # whether there is something
         ("running", "i8"),  # whether a round is under way
         ("moves", "i8"),  # pages left to move; of none, those of the block with most invalid pages
-        ("invalid", "i8"),  # pages that the erase wins, likewise
+        ("invalid", "i8"),  # pages, reclaimed by the erase
     ],
     align=True,
 )
@@ -159,7 +159,7 @@ BUNDLE_SEEN = np.dtype(
         ("limit", "i8"),  # ... and the most of them
         ("free_blocks", "i8"),  # of the plane
         ("kept_blocks", "i8"),  # of these, those that the host leaves
-        ("waiting", "i8"),  # bundles of the plane that could be merged, too
+        ("waiting", "i8"),  # other bundles of the plane that could be merged
         ("merge_ns", "i8"),  # cost of a Merge
         ("merge_copies", "i8"),
         ("block_erase_ns", "i8"),

@@ -80,8 +80,8 @@ PARAMS = np.dtype(
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
-        ("least_invalid", "i4"),  # pages of a victim; fewer would not win what is programmed together
-        ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
+        ("least_invalid", "i4"),  # pages of a victim; at least those programmed together
+        ("must_gain", "u1"),  # GC repeats rounds up to a level, so each has to reclaim pages
         # Bytes at which the memory of a rule begins in its arrays: by ROLES and MEMORY_FIELDS.
         ("memory_at", "i8", (4, 5)),
         ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
@@ -139,7 +139,7 @@ CONTROL = np.dtype(
     align=True,
 )
 #: What a device has counted since the last reset of the metrics: pages unless named otherwise. Each is a
-#: metric of that name, in this order, but for those named below.
+#: metric of that name, in this order, except those named below.
 COUNTERS = np.dtype(
     [
         *fields("i8", "host_pages_written host_reads host_pages_trimmed"),
@@ -242,7 +242,7 @@ STREAM = np.dtype(
         ("overflow_pages", "i8"),  # relocated pages of this stream that went to another one
         ("victims", "i8"),  # blocks of erase sets
         ("victim_valid_pages", "i8"),  # of erase sets when their rounds started
-        ("closed_sum", "i8"),  # of `closed_at` of its blocks but for the open one
+        ("closed_sum", "i8"),  # of `closed_at` of its blocks, without the open one
         ("valid", "i4"),  # valid pages of its blocks
         ("blocks", "i4"),
     ],
@@ -332,7 +332,7 @@ CASE = np.dtype(
         ("limit", "i4"),  # ... and the most of them
         ("free_blocks", "i4"),  # of the plane
         ("kept_blocks", "i4"),  # free blocks that the host leaves
-        ("waiting", "i4"),  # bundles of the plane that could be merged to win a free block
+        ("waiting", "i4"),  # bundles of the plane whose merge could free a block
         ("valid", "i4"),  # pages of the bundle's blocks
         *fields("i4", "invalid block_pages levels"),
         ("cause", "u1"),  # FULL or POOL

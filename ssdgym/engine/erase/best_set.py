@@ -1,6 +1,6 @@
 """The best erase set of a block: of all sets that its device may erase, the one of highest benefit.
 
-The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction `gain / cost`;
+The benefit of an erase set is its invalid pages over the time to erase it, a fraction `gain / cost`;
 the cost is that of its moves, the valid pages to relocate, and of the erase.
 """
 
@@ -48,7 +48,7 @@ def _better_run(dev, block, gain, moves_before):
     best_invalid, best_moves = np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
         # 1. Let the run start here if no earlier start is better; of equal ones, the later makes it shorter.
-        #    Where neighbours count, the pages of the sub-block in front of the run have to be moved, too.
+        #    Where neighbours count, the pages of the sub-block in front of the run also have to be moved.
         moves_from = moves - counts_beside * valid_before
         at_start = cost * invalid - per_move * moves_from
         if at_start <= start_total:

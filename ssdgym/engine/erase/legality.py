@@ -35,7 +35,7 @@ def gc_unfinished(params, plane):
 
 @inlined
 def _wins_enough(dev, leader, block, mask):
-    """Return whether a pair wins pages as it has to.
+    """Return whether a pair reclaims pages as it has to.
 
     An invalid page is enough, except where GC goes on until a level is reached: there, more than its
     neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free pages

@@ -68,7 +68,7 @@ def _next_of_pair(dev, plane, block, moves):
                     return base + page
                 page += 1
         page = (s + 1) * per_sub
-    # 4. Keep that nothing is left, too: a round of several planes checks again at each of its moves.
+    # 4. Record that nothing is left: a round of several planes checks again at each of its moves.
     plane.round_page = page
     return np.int64(-1)
 

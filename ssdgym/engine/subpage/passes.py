@@ -27,7 +27,7 @@ def _precedes(dev, block, other, by_passes):
 
 @kernel
 def _best_block(dev, plane, by_passes, least_passes, most_passes):
-    """Return the best target of so many passes, but for the reserve; -1 for none."""
+    """Return the best target of so many passes outside the reserve; -1 for none."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     best = np.int64(-1)
     for k in range(plane * blocks, (plane + 1) * blocks):

@@ -170,7 +170,7 @@ def spent(view, candidate, decision):
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=lambda setting: setting.has(_sub_blocks))
 def log_recycle_benefit(view, candidate, decision):
-    """Return log4(invalid pages per time to win them, in those one move takes) + 1."""
+    """Return log4(invalid pages per time to reclaim them, in times of a move) + 1."""
     params = view.params[0]
     cost = (candidate.valid + candidate.beside) * params.copy_cost + params.erase_cost
     return clip(log2(max(candidate.invalid, 0.5) * params.copy_cost / max(cost, 1)) / 2.0 + 1.0, -8.0, 8.0)

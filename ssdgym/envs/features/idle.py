@@ -16,7 +16,7 @@ def _in_moves(view, ns):
 
 
 def _parts(setting: Setting) -> bool:
-    """Return whether parts of blocks are erased: of whole ones, what is not moved is won."""
+    """Return whether parts of blocks are erased: a whole block reclaims the pages that are not moved."""
     return setting.has(lambda device: device.erase_unit != "block")
 
 

@@ -162,7 +162,7 @@ def bundle_invalid(view, bundle):
 
 @feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
-    """Return log2 of the bundles of the plane that could be merged, too, in 16."""
+    """Return log2 of the other bundles of the plane that could be merged, in 16."""
     return clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Rewards: what is paid for, in which unit, and against which baseline.
+"""Rewards: which pages have a price, in which unit, and against which baseline.
 
 A term of one's own is a function with the decorator `reward_term`. Packages of terms are found by the entry
 point group `ssdgym.reward_terms`.

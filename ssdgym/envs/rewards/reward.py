@@ -19,10 +19,10 @@ from ssdgym.requests import Requests
 
 @dataclass(frozen=True)
 class Scale:
-    """How a cost becomes a reward: `(price * pages won - cost) / unit`.
+    """How a cost becomes a reward: `(price * pages reclaimed - cost) / unit`.
 
     Attributes:
-        price: paid for a page that collection wins.
+        price: reward of a page that collection reclaims.
         unit: what a reward of 1 is worth.
     """
 
@@ -63,9 +63,9 @@ class Baseline:
 
         On a device that starts without them it has served twice as many before.
 
-        A page won is paid with what it costs the policy, and the unit is what one of its rounds costs. So
-        its own rewards are 0 on average, and of size 1. On devices that win room without an erase, too, a
-        page that the host writes stands for both.
+        The price is the policy's mean cost of a reclaimed page, the unit that of a round: its own rewards are
+        then 0 on average and of size 1. On devices that also reclaim room without an erase, a page that the
+        host writes stands for both.
 
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
@@ -76,13 +76,13 @@ class Baseline:
         warmup = 2 * pages if preconditioning.kind in _NOT_FULL else 0
         simulator.run(_chunks(requests), warmup=warmup, host_pages=pages)
         totals = Totals.of(device, simulator.state)
-        rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
+        rounds, reclaimed = int(totals.rounds()[0]), int(totals.pages_reclaimed()[0])
         paid = cost_on(device, totals)
-        if rounds == 0 or won <= 0 or paid == 0:
+        if rounds == 0 or reclaimed <= 0 or paid == 0:
             return PLAIN
         if self.episode is not None:
-            return Scale(paid / won, abs(paid) / won * horizon / self.episode)
-        return Scale(paid / won, abs(paid) / rounds)
+            return Scale(paid / reclaimed, abs(paid) / reclaimed * horizon / self.episode)
+        return Scale(paid / reclaimed, abs(paid) / rounds)
 
 
 def _chunks(requests: EpisodeRequests) -> Iterator[Requests]:
@@ -154,7 +154,7 @@ class Reward:
         self._sums = [find_term(name).on(devices) for name in self.objective]
         count = len(devices)
         self._totals, self.terms = np.zeros((2, len(self.objective), count))
-        self.rewards, self._won = np.zeros(count), np.zeros(count, np.int64)
+        self.rewards, self._reclaimed = np.zeros(count), np.zeros(count, np.int64)
         self._price, self._unit = np.full(count, PLAIN.price), np.full(count, PLAIN.unit)
         self._pays = np.zeros(1, np.int64)
 
@@ -187,7 +187,7 @@ class Reward:
     ) -> Tally:
         """Return what the compiled step makes rewards of."""
         costs = [(name, cost) for one in self._sums for name, cost in one.items()]
-        won_counters, won_pages = totals.winning(address)
+        reclaiming, reclaimed_pages = totals.reclaiming(address)
         count = len(self.rewards)
         return Tally(
             ends=np.cumsum([len(one) for one in self._sums], dtype=np.int64),
@@ -197,9 +197,9 @@ class Reward:
             totals=self._totals,
             terms=self.terms,
             reward=self.rewards,
-            won=self._won,
-            won_counters=won_counters,
-            won_pages=won_pages,
+            reclaimed=self._reclaimed,
+            reclaiming=reclaiming,
+            reclaimed_pages=reclaimed_pages,
             price=self._price,
             unit=self._unit,
             pays=self._pays,
@@ -214,7 +214,7 @@ class Reward:
         if scale is not None:
             self._price[i], self._unit[i] = scale.price, scale.unit
             self._pays[0] = self._price.any()
-        self._won[i] = totals.pages_won()[i] if self._pays[0] else 0
+        self._reclaimed[i] = totals.pages_reclaimed()[i] if self._pays[0] else 0
 
     def clear(self, which: Any = slice(None)) -> None:
         """Reward devices with nothing; bool (n,), or all."""

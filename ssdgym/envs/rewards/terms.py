@@ -39,28 +39,30 @@ class Totals:
         """Return those of one device, the first of a batch."""
         return cls([device], partial(family_of(device).counter, state))
 
-    def pages_won(self) -> np.ndarray:
-        """Return how many pages collection has won: those erased less those relocated, int64 (n,).
+    def pages_reclaimed(self) -> np.ndarray:
+        """Return how many pages collection has reclaimed: those erased less those relocated, int64 (n,).
 
-        On devices that win room without an erase, or erase what holds nothing, they are the pages that the
-        host has written.
+        On devices that reclaim room without an erase, or erase empty parts, they are the pages that the host
+        has written.
         """
-        won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
-        return self._by_host_pages(won)
+        reclaimed = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter(
+            "relocated_pages"
+        )
+        return self._by_host_pages(reclaimed)
 
     def rounds(self) -> np.ndarray:
-        """Return how many rounds of collection have won them, int64 (n,); without erases, too: them."""
+        """Return how many rounds have reclaimed them, int64 (n,); the pages where none is needed."""
         return self._by_host_pages(self.counter("gc_invocations"))
 
-    def winning(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return addresses of what wins and what takes pages, (2, n), and the pages of a win, (n,)."""
+    def reclaiming(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return addresses of counters, erased and relocated (2, n), and the pages of a count of the first."""
         erases = self._wins_by_erases
         wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
         takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
         return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
 
     def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers, but on devices that win room without an erase the pages of the host."""
+        """Return numbers, or host pages on devices that reclaim room without an erase."""
         if self._wins_by_erases.all():
             return numbers
         return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))

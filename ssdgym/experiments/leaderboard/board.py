@@ -87,7 +87,7 @@ class SuiteBoard(Config):
         ceiling_metric: what the bounds are scored by, where that is another one.
         fixed: the best fixed pair over these tasks, which scores 0.
         ceilings: the bounds of which the best on a task scores 1.
-        rivals: the policies of which the best on a task is compared with, too.
+        rivals: policies; entries are also compared with the best of them on each task.
         version: of ssdgym, by which the runs were made.
         engine_hash: of its engine; equal hashes promise equal bits.
         rows: by falling score.

@@ -80,7 +80,7 @@ class SuiteConfig(BasedConfig):
     )
     policies: Policies = Field((), description="What is evaluated where no policy and no agent is named.")
     rules: Policies = Field(
-        (), description="Agents by name that learn nothing, such as stump(feature=idle_mean), evaluated, too."
+        (), description="Agents by name that learn nothing, such as stump(feature=idle_mean), to evaluate."
     )
     environment: EnvironmentConfig | None = Field(
         None, description="What agents play that bring none; null: ssdgym/EraseVictim-v0."
@@ -91,7 +91,7 @@ class SuiteConfig(BasedConfig):
         " policies of several seeds of its training.",
     )
     rivals: Policies = Field(
-        (), description="Policies of which the best on a task is compared with, too, on leaderboards."
+        (), description="Policies; leaderboards also compare with the best of them on each task."
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."

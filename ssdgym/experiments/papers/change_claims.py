@@ -53,7 +53,7 @@ class ChangeClaim(Claim):
         "on the others.",
     )
     other_means: bool = Field(
-        False, description="Whether the means that the paper could have meant, too, stand beside this one."
+        False, description="Whether the other means that the paper could have meant stand beside this one."
     )
 
     @model_validator(mode="after")

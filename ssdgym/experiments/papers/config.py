@@ -182,7 +182,7 @@ class FigureConfig(Config):
     )
     also_at: Texts = Field(
         (),
-        description="Variants at which claims that name none are measured, too, with the first seed and no "
+        description="Variants at which claims that name none are also measured, with the first seed and no "
         "verdict: what it depends on.",
     )
     fit: Literal["none", "address_space"] = Field(

@@ -144,7 +144,7 @@ def _over_base(
 ) -> dict[str, Any]:
     """Return the fields of a figure over those of its `base`: another figure, or what all figures share.
 
-    The departures of both hold. Of a scale, too, what the figure itself leaves out is as in the base.
+    The departures of both hold. Fields of a scale that the figure leaves out are also those of the base.
     """
     base = own.get("base")
     under = shared if base is None else _over_base(by_number[base], shared, by_number)

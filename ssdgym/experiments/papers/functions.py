@@ -124,7 +124,7 @@ def value(
 ) -> Found:
     """Judge whether the mean of the metric is between half and twice a value; only what is beyond counts.
 
-    A write amplification of 1.3 is thrice one of 1.1, beyond 1. `or_less`: any smaller value holds, too.
+    A write amplification of 1.3 is thrice one of 1.1, beyond 1. `or_less`: any smaller value also holds.
     """
     measured = compared.mean()
     share = (measured.value - beyond) / (claimed - beyond)

@@ -23,7 +23,7 @@ from ssdgym.policy.names import import_rules
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload
 
-#: Of a grid: more is a typing error, too.
+#: Of a grid: more is a typing error.
 MOST_RUNS = 10_000_000
 #: Where the dotted name of a varied field of the FTL begins.
 FTL_PREFIX = "ftl."
@@ -173,7 +173,7 @@ class ExperimentConfig(BasedConfig):
         for name in self.vary:
             clash = overlapping(name, names)
             if clash is not None or (name == f"{FTL_PREFIX}queue_depth" and self.queue_depth is not None):
-                raise ValueError(f"varies {name}, which {clash or 'queue_depth'} sets, too; set it once")
+                raise ValueError(f"varies {name}, which {clash or 'queue_depth'} also sets; set it once")
             names[name] = None
         return self
 
@@ -280,7 +280,7 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
         source.digest()  # raises where it is missing
         if source.label in labels:
             other = labels[source.label].text
-            raise SsdgymError(f"{agent}: {other} goes by the name {source.label}, too; rename one of them")
+            raise SsdgymError(f"{agent}: {other} also goes by the name {source.label}; rename one of them")
         labels[source.label] = source
     return labels
 

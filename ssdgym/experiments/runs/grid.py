@@ -150,7 +150,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _details(error: Exception) -> str:
-    """Return what is kept of an error: of an unforeseen one its traceback, too."""
+    """Return what is kept of an error: its text, with the traceback of an unforeseen one."""
     if isinstance(error, SsdgymError):
         return _sentence(error)
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))

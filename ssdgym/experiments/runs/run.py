@@ -254,7 +254,7 @@ def environment_of(source: Source, given: EnvironmentConfig | None) -> Environme
 def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str) -> dict[int, dict[str, Any]]:
     """Play one episode of each seed; return their metrics by number."""
     rng = np.random.default_rng(seeds)
-    # Gymnasium types the seed as one number, but takes one per environment, too
+    # Gymnasium types the seed as one number, but also takes one per environment
     observation, _ = environment.reset(seed=list(seeds))  # type: ignore[arg-type]
     metrics: dict[int, dict[str, Any]] = {}
     while len(metrics) < len(seeds):

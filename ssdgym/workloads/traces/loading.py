@@ -72,8 +72,8 @@ class TraceConfig(PlayedConfig):
 
     kind: Literal["trace"] = "trace"
     path: Annotated[Path | tuple[Path, ...], BeforeValidator(_is_path)] = Field(
-        description="The file, plain or packed (gz, bz2, xz, zst); a relative path is looked for in the"
-        " folder that the environment variable SSDGYM_TRACES names, too. Several files, or those in a folder,"
+        description="The file, plain or packed (gz, bz2, xz, zst); a relative path is also looked for in"
+        " the folder that the environment variable SSDGYM_TRACES names. Several files, or those in a folder,"
         " are one trace in order of time; volumes of the same name are the same volume."
     )
     format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")

@@ -21,7 +21,7 @@ _HELD = 1 << 21
 
 
 def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
-    """Return the traces in several files as one, which is kept in the cache, too."""
+    """Return the traces in several files as one, which is also cached."""
     first = parts[0]
     other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
     if other is not None:

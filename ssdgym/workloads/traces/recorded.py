@@ -162,7 +162,7 @@ class PlayedConfig(WorkloadConfig):
         return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return how many different pages the records touch, outside of the window, too."""
+        """Return how many different pages the records touch, inside and outside of the window."""
         return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
