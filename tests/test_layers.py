@@ -285,7 +285,7 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 12_997,
+    "ssdgym.engine": 12_996,
     "ssdgym.simulator": 3_306,
     "ssdgym.policy": 2_149,
     "ssdgym.config": 2_126,
@@ -293,7 +293,7 @@ MOST_LINES = {
     "ssdgym.agents": 5_183,
     "ssdgym.experiments": 8_371,
     "ssdgym.workloads": 8_512,
-    "ssdgym.envs": 6_170,
+    "ssdgym.envs": 6_169,
     "ssdgym.cli": 1_850,
     "ssdgym": 1_043,  # the modules beside the packages
 }

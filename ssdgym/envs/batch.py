@@ -209,11 +209,11 @@ class Batch:
 
     def _share_out(self, which: np.ndarray, tasks: int) -> int:
         """Do as `_run` with all threads, or with this one alone where that takes less time."""
-        stepper, crew, sharing = self._stepper, self._pool, self._sharing
-        assert crew is not None, "steps are shared out"
+        stepper, pool, sharing = self._stepper, self._pool, self._sharing
+        assert pool is not None, "steps are shared out"
         before = sharing.shares
         if before:
-            crew.wake()
+            pool.wake()
         started = time.perf_counter()
         others = stepper.run(which, tasks)
         if others == NOT_DONE:
@@ -222,8 +222,8 @@ class Batch:
             sharing.note(time.perf_counter() - started, len(which))
         if sharing.shares != before:
             stepper.stand_aside(before)
-        if crew.errors:
-            raise crew.errors[0]
+        if pool.errors:
+            raise pool.errors[0]
         return int(others)
 
     def _wait(self, count: int) -> int:

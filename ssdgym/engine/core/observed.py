@@ -55,8 +55,8 @@ STREAM_SEEN = np.dtype(
         ("blocks", "i8"),  # the open one included
         ("valid", "i8"),  # pages
         ("written", "i8"),  # pages
-        # Where a sub-block of the pool stands in place of a stream, `room` counts its own free pages, and other
-        # fields are of its block, as if that was open.
+        # Where a sub-block of the pool stands in place of a stream, `room` counts its own free pages, and the
+        # other fields are of its block, as if that was open.
         ("target", "i8"),  # the target that it is, or 0
         ("near", "f8"),  # invalid pages of the block, as a share of the most of a block of the plane
         ("chosen", "i8"),  # it is in the best erase set of its block

@@ -45,17 +45,15 @@ class Totals:
         On devices that reclaim room without an erase, or erase empty parts, they are the pages that the host
         has written.
         """
-        reclaimed = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter(
-            "relocated_pages"
-        )
-        return self._by_host_pages(reclaimed)
+        erased = self.counter("erased_sub_blocks")
+        return self._by_host_pages(erased * self._sub_block_pages - self.counter("relocated_pages"))
 
     def rounds(self) -> np.ndarray:
         """Return how many rounds have reclaimed them, int64 (n,); the pages where none is needed."""
         return self._by_host_pages(self.counter("gc_invocations"))
 
     def reclaiming(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return addresses of counters, erased and relocated (2, n), and the pages of a count of the first."""
+        """Return addresses of counters, erased and relocated (2, n), and the pages of one of the first."""
         erases = self._wins_by_erases
         wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
         takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
