@@ -1,4 +1,4 @@
-"""Learned policies: the candidate scorer, its training with PPO, and the agents that come of it.
+"""Learned policies: networks, training and agents.
 
 Needs the extra `agents` (torch, stable-baselines3, sb3-contrib).
 """

@@ -1,4 +1,4 @@
-"""A trained agent: a network with what is needed to use it, in one file."""
+"""A trained agent: a network and its card in one file."""
 
 from __future__ import annotations
 

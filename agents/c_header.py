@@ -239,7 +239,7 @@ def _check(agent: Agent, name: str) -> None:
 
 
 def of_comment(text: str) -> str:
-    """Return a text that cannot end the comment that it stands in."""
+    """Escape a text for a C comment."""
     return text.replace("*/", "* /")
 
 
@@ -254,7 +254,7 @@ def strings(names: Iterable[str]) -> str:
 
 
 def _of_string(text: str) -> str:
-    """Return a text as it stands between double quotes in C."""
+    """Escape a text for a C string."""
     return text.replace("\\", r"\\").replace('"', r"\"")
 
 

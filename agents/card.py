@@ -1,4 +1,4 @@
-"""The description that a saved agent carries, its file, and what a decision costs; without PyTorch."""
+"""The card of a saved agent, its file, and the cost of a decision; without PyTorch."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class AgentCard(Config):
 
 
 def read_parts(path: Path) -> tuple[AgentCard, bytes]:
-    """Return the card of an agent's file, and its weights as they are stored. Nothing in it is executed.
+    """Return the card and the stored weights of an agent's file. Nothing in it is executed.
 
     Raises:
         SsdgymError: the file is missing, damaged, no file at all, or not an agent.
@@ -272,7 +272,7 @@ _BYTES = 4
 
 @dataclass(frozen=True)
 class DecisionCost:
-    """The cost of a decision; what pooling adds up and what is compared is left out.
+    """The cost of a decision, without sums of pooling and comparisons.
 
     Attributes:
         shared_multiply_adds: once per decision.
@@ -290,7 +290,7 @@ class DecisionCost:
 
 
 def cost_of(card: AgentCard) -> DecisionCost:
-    """Return what a decision of an agent costs."""
+    """Return the cost of a decision of an agent."""
     if card.ordinal is not None:
         return _cost_of_ordinal(card.ordinal, len(card.context_features))
     assert card.scorer is not None, "a card has one of the two"

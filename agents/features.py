@@ -1,4 +1,4 @@
-"""The names of what an agent sees, by which the fit of an agent and an environment is checked."""
+"""The names of an agent's features, by which agent and environment are matched."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _width(space: gym.Space) -> int:
 
 
 def _difference(ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
-    """Say which is the first of our features that they lack, and what stands in its place."""
+    """Name the first missing feature, and the feature in its place."""
     i = next(i for i, name in enumerate(ours) if name not in theirs)
     if i < len(theirs):
         return f"number {i} ({ours[i]!r}, not {theirs[i]!r})"

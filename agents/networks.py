@@ -1,4 +1,4 @@
-"""One network that scores every candidate of a decision, whatever their number.
+"""One network that scores every candidate of a decision, for any number of candidates.
 
 The structure is that of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores every
 candidate, and the others reach it only through a permutation-invariant pooling.
@@ -242,7 +242,7 @@ def network_of(card: AgentCard) -> nn.Module:
 
 @contextmanager
 def torch_threads(number: int) -> Iterator[None]:
-    """Let torch use so many threads inside the block."""
+    """Set the number of torch's threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -1,4 +1,4 @@
-"""Agents as rules: found by what a policy names, checked, and their weights packed for the engine."""
+"""Agents as rules: loaded by name, checked, and packed for the engine."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights in the order in which rules read them, and those that stand at the end."""
+    """Return the weights in the order that rules read, and those at the end."""
     if card.ordinal:
         return _packed_ordinal(card.ordinal, weights), np.zeros(0, np.float32)
     assert card.scorer is not None, "a card has one of the two"
@@ -299,7 +299,7 @@ def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, Compiled
 
 
 def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Register a placement that notes what it sees; return its name, and the network with the records."""
+    """Register a placement that records its features; return its name, and the network with the records."""
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = CompiledNetwork(card, weights, f"policy {name}", RECORDER)
     if card.decision != "Placement" or not card.ordinal:

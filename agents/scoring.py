@@ -114,7 +114,7 @@ def _pass_hidden(network, at, units, others):
 
 @inlined
 def _look_at_decision(kind, plane, decision):
-    """Write what a rule reads of a decision as a whole."""
+    """Write the context features of a decision."""
     decision.kind = kind
     decision.plane = plane
     decision.candidates = 0
@@ -241,7 +241,7 @@ def _correct(network, at, features, shared, units, others):
 
 @inlined
 def _score(network, at, features, shared, units, others):
-    """Return the score of a candidate: linear in its features, and what the network adds."""
+    """Return the score of a candidate: a linear part plus the network's."""
     score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # at the end
     for k in range(network.features):
         score += features[k] * network.weights[linear + k]
@@ -324,7 +324,7 @@ def score_blocks(view, plane, parameters, choice):
 
 @inlined
 def _look_at_wear(network, kind, view, plane, decision, shared):
-    """Write what a decision about wear is about as a whole; return where the weights of candidates begin."""
+    """Write the context of a decision about wear; return the offset of the candidates' weights."""
     page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
     _look_at_decision(kind, plane, decision)
     decision.mean_erases = mean_erases(view, plane)
@@ -373,7 +373,7 @@ _recorder_of = constants_at(RECORDER)
 
 
 def place_and_note(view, plane, lpn, source, parameters):
-    """Put a page into the stream that the network has for it, and note what was seen of it."""
+    """Put a page into the network's stream, and record its features."""
     network, recorder = _constants_of(parameters)[0], _recorder_of(parameters)[0]
     features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
     head = _read_page(network, view, plane, lpn, source, features)

@@ -80,7 +80,7 @@ class GcMode(Choice):
 
 
 class GcPriority(Choice):
-    """Where foreground garbage collection stands among the commands of its die."""
+    """Priority of foreground garbage collection among the commands of its die."""
 
     FIRST = "first", 0, "before all host commands"
     AFTER_READS = "after_reads", 1, "after host reads"

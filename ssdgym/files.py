@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def _homeless_cache() -> Path:
-    """Return a cache folder that only this user may read or write: what is kept there is run."""
+    """Return a cache folder that only this user may read or write, since its code is executed."""
     folder = Path(tempfile.gettempdir()) / f"ssdgym-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -40,7 +40,7 @@ def registered_id(environment: type) -> str | None:
 
 
 def register_environments() -> None:
-    """Register what is not registered yet."""
+    """Register environments that are not registered yet."""
     for name, arguments in ({name: {"environment": name} for name in ENVIRONMENTS} | tasks()).items():
         environment = arguments.pop("environment")
         if f"ssdgym/{name}" not in registry:

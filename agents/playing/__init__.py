@@ -1,4 +1,4 @@
-"""Agents as evaluations play them: what an agent is, baselines among them, and where one comes from.
+"""Agents in evaluations: their interface, baselines, and sources.
 
 Nothing here needs the extra `agents`, except to read files that its packages have written.
 """

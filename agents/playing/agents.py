@@ -91,7 +91,7 @@ class Source(ABC):
 
     @abstractmethod
     def build(self, env: VectorEnv) -> Agent:
-        """Make the agent for an environment that it is to act in.
+        """Make the agent for an environment.
 
         Raises:
             SsdgymError: it cannot be made, or does not fit the environment.
@@ -226,7 +226,7 @@ def single(environment: EnvironmentConfig, **more: Any) -> VectorEnv:
 
 
 def heuristic(env: VectorEnv, policy: str) -> Behaviour:
-    """Return the behaviour that takes what a proposer of the environment picks.
+    """Return an agent that takes the picks of a proposer of the environment.
 
     Raises:
         SsdgymError: the environment has no such proposer. The behaviour raises it where that picks nothing.

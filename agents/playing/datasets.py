@@ -24,7 +24,7 @@ RANDOM = "random_action"
 
 @dataclass(frozen=True)
 class Scores:
-    """Mean returns of whole episodes, by the name of who has played them; `random_action` is one of them."""
+    """Mean returns of whole episodes by player; `random_action` is one."""
 
     means: Mapping[str, float]
 

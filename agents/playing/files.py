@@ -77,7 +77,7 @@ class SB3Source(FileSource):
     executes = "pickles in it"
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment of the training, which ssdgym notes with what is observed there."""
+        """Return the environment of the training, which the file records with its spaces."""
         with zipfile.ZipFile(self.path) as archive:
             noted = json.loads(archive.read("data"))["observation_space"].get("environment")
         if not isinstance(noted, dict) or noted["id"] is None:
@@ -138,7 +138,7 @@ def source_of(agent: str | Path, *, trust: bool = False) -> Source:
 
 
 def untrusted_source_of(agent: str | Path) -> Source:
-    """Return where an agent comes from, to look at and not to build: nothing of it is executed."""
+    """Return the source of an agent for inspection; nothing of it is executed."""
     text = str(agent)
     if re.split(r"\s*\(", text)[0] in BASELINES:
         return BaselineSource(text)

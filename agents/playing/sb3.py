@@ -72,7 +72,7 @@ def _check_fits(path: Path, does: str, own: spaces.Space, theirs: spaces.Space) 
 
 
 def _shape(space: spaces.Space) -> Any:
-    """Return what has to be the same: sizes, but not the limits of what is observed."""
+    """Return the sizes of a space, which must match; its limits need not."""
     if isinstance(space, spaces.Dict):
         return {name: _shape(part) for name, part in space.items()}
     return int(space.n) if isinstance(space, spaces.Discrete) else space.shape

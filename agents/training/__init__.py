@@ -1,1 +1,1 @@
-"""Training of agents: algorithms, stages, checkpoints, and what is measured meanwhile."""
+"""Training of agents: algorithms, stages, checkpoints and validations."""

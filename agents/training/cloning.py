@@ -36,7 +36,7 @@ def clone(
     seed: int,
     report: Callable[[int], None] = lambda decisions: None,
 ) -> tuple[int, float]:
-    """Teach a scorer what a policy by name chooses in the environment.
+    """Train a scorer to imitate a named policy in the environment.
 
     The policy plays every second environment and the network, as far as it is, the others: so it also learns
     what the policy would do where mistakes of its own lead (Ross, Gordon, Bagnell, AISTATS 2011).
@@ -118,7 +118,7 @@ Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return what is cloned: a proposer, the first one that picks, or a rule over features."""
+    """Return the policy to clone: a proposer, the first one that picks, or a rule over features."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

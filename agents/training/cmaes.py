@@ -58,7 +58,7 @@ class CmaesLearner:
         )
 
     def set_logger(self, logger: Logger) -> None:
-        """Write what is learned to a logger."""
+        """Log training to a logger."""
         self.logger = logger
 
     def state(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
 
 
 def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
-    """Return the keyword arguments that let an environment use so many threads; none if it has no choice."""
+    """Return the keyword arguments that set the threads of an environment, if it has any."""
     return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
 
 

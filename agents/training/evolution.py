@@ -65,7 +65,7 @@ class WeightVectors:
         return np.concatenate([named[name].detach().numpy().ravel() for name in self._searched]).astype(float)
 
     def weights(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """Return all weights by name, those that are searched from a vector as long as `start`."""
+        """Return all weights by name; the searched ones are taken from a vector as long as `start`."""
         found = {name: tensor.detach().numpy() for name, tensor in self.network.state_dict().items()}
         begin = 0
         for name in self._searched:

@@ -33,7 +33,7 @@ class Lifetimes:
     lives: np.ndarray
 
     def sample(self, count: int, rng: np.random.Generator) -> Lifetimes:
-        """Return some of the pages, drawn without repeats; all if there are fewer."""
+        """Return a sample of the pages without repeats; all if there are fewer."""
         kept = rng.permutation(len(self.lives))[:count]
         return Lifetimes(self.features[kept], self.heads[kept], self.lives[kept])
 
@@ -47,7 +47,7 @@ class Lifetimes:
 def record_lifetimes(
     simulator: Simulator, network: CompiledNetwork, requests: np.ndarray, host_pages: int, warmup: int
 ) -> Lifetimes:
-    """Run a policy whose placement notes what it sees, and say of each page how long its data lives.
+    """Run a policy whose placement records its features; return these and the lifetime of each page.
 
     Args:
         simulator: at the beginning of the requests.

@@ -77,7 +77,7 @@ class RewardScale:
     gamma: float = 0.0
 
     def update(self, rewards: Tensor) -> None:
-        """Follow the rewards (T, N) of a rollout; the first ones are taken as they are."""
+        """Update the running scale by the rewards (T, N) of a rollout."""
         returns, before = rewards - rewards.mean(), torch.zeros_like(rewards[0])
         for row in returns if self.gamma else ():
             before = row.add_(before, alpha=self.gamma)
@@ -162,7 +162,7 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, generator: torch.Generator, choose: Chooser | None = None) -> Rollout:
-        """Play on for T decisions in every environment, drawn, or chosen by `choose` of those drawn."""
+        """Play T decisions in every environment, drawn, or chosen by `choose` among those drawn."""
         shape, choices = (self.steps, self.env.num_envs), self._observation["action_mask"].shape[1]
         kept = {
             key: np.empty((self.steps, *value.shape), value.dtype) for key, value in self._observation.items()
@@ -212,7 +212,7 @@ def gumbel(shape: torch.Size, generator: torch.Generator) -> Tensor:
 
 
 class Batch(NamedTuple):
-    """M decisions to learn from: a whole rollout, or those of one gradient step.
+    """M decisions: a whole rollout, or a minibatch.
 
     Attributes:
         decisions: M of them.
@@ -242,7 +242,7 @@ class Batch(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What a gradient step goes down, and what is watched, each the mean of a minibatch.
+    """The loss of a gradient step and the figures logged with it, means over a minibatch.
 
     Attributes:
         total: the weighted sum.
@@ -322,7 +322,7 @@ class Ppo:
         self._generator = torch.Generator()
 
     def set_logger(self, logger: Logger) -> None:
-        """Write what is learned to a logger."""
+        """Log training to a logger."""
         self.logger = logger
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stages of what an agent has learned from, and segments between which nothing is under way."""
+"""Stages of a training, and segments with no episode under way between them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Segments:
         self._next = (decisions // self.every + 1) * self.every
 
     def end(self, decisions: int) -> bool:
-        """Call back if a checkpoint is due after so many decisions, and return whether it was."""
+        """Write a checkpoint if one is due; return whether it was."""
         if decisions < self._next:
             return False
         self.at_checkpoint()
@@ -124,7 +124,7 @@ class Stages:
 
 
 def how_trained(stages: Sequence[Stage], start: str) -> str:
-    """Say what has trained an agent, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
+    """Describe the training of an agent, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
     begun = "from scratch" if start == "none" else f"from {start} on"
     if not stages:
         return "nothing: it is the untrained network" + (

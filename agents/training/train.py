@@ -39,7 +39,7 @@ class Learner(Protocol):
         """The network that chooses."""
 
     def set_logger(self, logger: Logger) -> None:
-        """Write what is learned to a logger."""
+        """Log training to a logger."""
 
     def state(self) -> dict[str, Any]:
         """Return all that a resumed run needs, as tensors and numbers."""
@@ -242,7 +242,7 @@ class TrainingRun:
         self.stages.count(self.config.algorithm, self.learner.decisions)
 
     def _clone(self, bar: Progress) -> None:
-        """Begin with what a policy by name chooses, if so configured."""
+        """Clone a named policy first, if so configured."""
         prior = self.config.prior
         if prior.policy is None:
             return

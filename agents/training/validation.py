@@ -1,4 +1,4 @@
-"""Validations of a training: what is measured, kept and printed, and the progress bar."""
+"""Validations of a training: measuring, storing, printing, and the progress bar."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def validate(
 
 
 def score_of(row: Mapping[str, Any]) -> float:
-    """Return what the best agent is chosen by: the score of a validation, or else the mean return."""
+    """Return the number that chooses the best agent: the score of a validation, or the mean return."""
     return float(row.get("score", row["return_mean"]))
 
 

@@ -63,7 +63,7 @@ class ZooAgent:
 
     @property
     def made(self) -> dict[str, Any]:
-        """How it was made: command, seed of the training, suite, hash of its splits; only what is known."""
+        """The training: command, seed, suite and hash of its splits, as far as known."""
         known = {
             "command": self.card.command,
             "seed": self.card.training.get("seed"),

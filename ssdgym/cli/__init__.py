@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
 
 
 def _refuse(sentence: str) -> int:
-    """Print one line on stderr, whatever the sentence was broken into; nothing where help says it all."""
+    """Print the sentence as one line on stderr, or nothing where the help was printed."""
     if sentence:
         note(f"ssdgym: {with_short_values(' '.join(sentence.split()))}")
     return WRONG_INPUT

@@ -73,7 +73,7 @@ def check_all() -> Iterator[tuple[str, str, str]]:
 
 
 def _packages() -> Iterator[tuple[str, str, str]]:
-    """Compare what is installed with what the package, and learned agents, require."""
+    """Compare installed packages with the requirements of ssdgym and of learned agents."""
     from packaging.requirements import Requirement
 
     for required in map(Requirement, metadata.requires("ssdgym") or []):

@@ -140,7 +140,7 @@ def carry_out(
 def run_stored(
     runs: Sequence[RunSpec], folder: Path, workers: int | None = None, address: str | None = None
 ) -> GridReport:
-    """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on."""
+    """Run a grid with a progress bar; say how many runs were stored, and after Ctrl-C how to continue."""
     from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import Grid, run_grid
     from ssdgym.experiments.runs.ray_runner import run_on_ray
@@ -176,7 +176,7 @@ def run_stored(
 
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Write results, table and figures; return what is shown of them."""
+    """Write results, table and figures; return the parts to print."""
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings

@@ -1,4 +1,4 @@
-"""`ssdgym leaderboard`: who is how good on suites."""
+"""`ssdgym leaderboard`: rank policies and agents on suites."""
 
 from __future__ import annotations
 

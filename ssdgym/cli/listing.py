@@ -1,4 +1,4 @@
-"""`ssdgym list`: what there is by name, with what `--import` brings."""
+"""`ssdgym list`: everything that has a name, including names that `--import` registers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal[
 
 
 def list_names(kind: Kind) -> None:
-    """List what there is by name, one table each; `--import` adds what your modules register.
+    """List names, one table for each kind; `--import` adds those that your modules register.
 
     Examples:
         ssdgym list policies

@@ -130,7 +130,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def command(function: Command) -> Command:
-    """Give the parameters of a command what `OPTIONS` says of them; of lists, that they may be repeated."""
+    """Describe the parameters of a command by `OPTIONS`; parameters that are lists may be repeated."""
     hints = get_type_hints(function, include_extras=True)
     for name in hints.keys() & OPTIONS.keys():
         info = copy(OPTIONS[name])

@@ -1,4 +1,4 @@
-"""`ssdgym trace`: what is in a trace, the trace in another format, and a synthetic one like it."""
+"""`ssdgym trace`: describe a trace, convert it, and fit a synthetic trace to it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def convert(
 
 
 def _recorded(source: str, fields: Texts, columns: str | None, transforms: Texts) -> PlayedConfig:
-    """Return a trace or a synthetic trace with what the options say."""
+    """Return a trace or a synthetic trace, changed by the options."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
     config = chosen_workload(source, fields, columns, transforms)
@@ -179,7 +179,7 @@ def _recorded(source: str, fields: Texts, columns: str | None, transforms: Texts
 
 
 def _summary(config: PlayedConfig, source: str, seed: int) -> RecordSummary:
-    """Return what is in a trace, which has a request."""
+    """Return the summary of a trace; raise if it has no request."""
     from ssdgym.workloads.traces.statistics import summarize
 
     with progress_bar("requests") as advance:

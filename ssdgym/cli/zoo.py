@@ -1,4 +1,4 @@
-"""`ssdgym zoo`: what can be done with agents: their cards, C headers, episodes in the terminal, data sets."""
+"""`ssdgym zoo`: show agents, export them as C headers, watch episodes, write data sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ zoo = typer.Typer(
 @zoo.command("show")
 @command
 def show_agent(shown_agent: str) -> None:
-    """Show all that the card of one agent says.
+    """Show the card of one agent.
 
     Examples:
         ssdgym zoo show runs/first/agent.zip

@@ -27,7 +27,7 @@ from ssdgym.errors import SsdgymError, shown
 
 
 class DeviceFields(Config):
-    """The fields of a device, each checked by itself: they may fit only once others are changed."""
+    """The fields of a device, each checked by itself, not against the others."""
 
     name: str
     description: str = ""
@@ -71,7 +71,7 @@ class DeviceFields(Config):
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a device that differs from another one in some of them."""
+    """Return the fields of a device that is given as changes to a `base`."""
     # The notes have names of fields for keys, dots and all.
     kept = ("base", "name", "description", "assumed")
     changes = nested({name: value for name, value in data.items() if name not in kept})
@@ -90,7 +90,7 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def where_of(source: Source) -> str | None:
-    """Return what errors of a mapping start with: the name that it gives the device."""
+    """Return the start of error messages about a mapping: the name of its device."""
     return (
         f"device {source['name']}"
         if isinstance(source, dict) and isinstance(source.get("name"), str)
@@ -123,7 +123,7 @@ _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 
 
 class PreconditioningConfig(Config):
-    """A kind, and how much of the device is written first.
+    """A kind of preconditioning, and the share of the device that is written first.
 
     As text `fill`, or `fill(share=0.5)` where it is not all of it; so runs keep it.
     """
@@ -144,7 +144,7 @@ class PreconditioningConfig(Config):
 
     @property
     def is_the_runs_own(self) -> bool:
-        """Whether it depends on the policy that is measured, or on what a run with its seed plays."""
+        """Whether the state depends on the measured policy, or on the workload and seed of the run."""
         return self.kind in ("reads", *DRAWN_BY_THE_RUN)
 
     @property
@@ -171,7 +171,7 @@ def read_preconditioning(source: Source) -> PreconditioningConfig:
 
 
 class DeviceConfig(DeviceFields):
-    """A device: its flash, what erases may take of it, and the FTL that runs on it."""
+    """A device: its flash, its erase unit, and the FTL that runs on it."""
 
     @model_validator(mode="after")
     def _sub_blocks_fit(self) -> DeviceConfig:
@@ -251,7 +251,7 @@ class DeviceConfig(DeviceFields):
 
     @property
     def logical_pages(self) -> int:
-        """Pages that the host can address, however the capacity was given; they fill what is mapped."""
+        """Pages that the host can address, by either field of the capacity; whole mapping units."""
         pages = self.capacity.pages_of(self.physical_units)
         step, _ = self.ftl.capacity_step(self.geometry)
         return pages if self.capacity.logical_pages is not None else pages - pages % step
@@ -263,17 +263,17 @@ class DeviceConfig(DeviceFields):
 
     @property
     def units_per_page(self) -> int:
-        """How many of what a logical page number addresses a page of flash holds."""
+        """Logical pages in a page of flash."""
         return self.ftl.units_per_page(self.geometry)
 
     @property
     def physical_units(self) -> int:
-        """The flash in units of what a logical page number addresses, whether it holds data or isolates."""
+        """Physical capacity in logical pages, isolation layers included."""
         return self.geometry.physical_pages * self.units_per_page
 
     @property
     def host_unit_bytes(self) -> int:
-        """Size of what a logical page number addresses."""
+        """Size of a logical page, bytes."""
         return self.ftl.host_unit_bytes(self.geometry)
 
     @property
@@ -327,7 +327,7 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
 
 
 def load_fields(source: Source) -> DeviceFields:
-    """Return a device, or only its fields where they do not fit each other as they are.
+    """Load a device; where its fields do not fit each other, return the fields alone.
 
     Args:
         source: as for `load_device`.

@@ -9,7 +9,7 @@ from ssdgym.errors import SsdgymError, shown
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number of Python or numpy, and no truth value."""
+    """Return whether a value is a whole number of Python or numpy and not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -33,7 +33,7 @@ def seed_number(value: Any, what: str) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with numbers of numpy, also those in arrays, lists and tuples, as numbers of Python."""
+    """Convert numbers of numpy, also in arrays, lists and tuples, to numbers of Python."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -70,7 +70,7 @@ def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes of which some have dotted names as nested mappings.
+    """Convert changes with dotted names to nested mappings.
 
     Args:
         changes: values by names, dotted or not; a mapping changes fields of a part.
@@ -109,7 +109,7 @@ def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def overlapping(name: str, others: Iterable[str]) -> str | None:
-    """Return the first of the others that is the same field, a part of it or what has it as a part."""
+    """Return the first other name that is the same field, a part of it, or a mapping around it."""
     for other in others:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other

@@ -1,4 +1,4 @@
-"""What the FTLs of every family have, and their models by `mapping`, which identifies a family."""
+"""The base of every FTL's configuration, and the models by `mapping`, which names a family."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MemoryBytes(Config):
 
 
 class RuleNeeds(Config):
-    """What the rules that run on a device need of it: filled in when a policy adapts the device."""
+    """Requirements of the rules that run on a device; filled in when a policy adapts the device."""
 
     streams: int = Field(1, ge=1, description="write streams of a plane")
     relocation_streams: int = Field(1, ge=1, description="streams that the pages of one victim can go to")
@@ -52,7 +52,7 @@ GC_FIELDS = ("start", "grain")
 def ssdsim(
     allocation: Allocation, *, in_background: bool, pad_limit: int, multi_plane: bool
 ) -> dict[str, Any]:
-    """Return what SSDsim does (Hu et al., ICS 2011; version 2.1 as published), for each field.
+    """Return the fields that make a device work as SSDsim (Hu et al., ICS 2011; version 2.1).
 
     | | SSDsim, and what is set | still different here |
     |---|---|---|
@@ -98,7 +98,7 @@ def ssdsim(
 
 
 def filled(model: ModelT, values: Mapping[str, Any]) -> ModelT:
-    """Return a model with values in the fields that were not given; they go on to count as not given."""
+    """Fill fields of a model that were not given; they still count as not given."""
     own = {}
     for name, value in values.items():
         part = getattr(model, name)
@@ -145,7 +145,7 @@ class FtlConfig(Config):
 
     @classmethod
     def of(cls, ftl: FtlConfig) -> Self:
-        """Return an FTL of the family as what it is.
+        """Return an FTL, checked to be of this family.
 
         Raises:
             SsdgymError: it is of another family.
@@ -207,15 +207,15 @@ class FtlConfig(Config):
         return {}
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
-        """Return how many of what a logical page number addresses a page of flash holds."""
+        """Return the logical pages in a page of flash."""
         return 1
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return the number whose multiples the logical pages of a device are, and what holds so many."""
+        """Return the number that divides the logical pages of a device, and the name of that unit."""
         return self.units_per_page(geometry), "a page of flash"
 
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:
-        """Return the size of what a logical page number addresses."""
+        """Return the size of a logical page, bytes."""
         return geometry.page_size_bytes // self.units_per_page(geometry)
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +233,7 @@ _FAMILIES: dict[str, type[FtlConfig]] = {}
 
 
 def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
-    """Let configurations with `ftl: {mapping: ...}` be read as a model of their own.
+    """Register the model that reads configurations with this `ftl: {mapping: ...}`.
 
     Args:
         mapping: name of the family.

@@ -124,11 +124,11 @@ class HotnessConfig(Config):
         return blocks_per_plane // (self.groups - 1) - 1
 
     def counters_of(self, logical_pages: int) -> int:
-        """Return the counters of a row, on a device with so many logical pages."""
+        """Return the counters of a row on a device with `logical_pages`."""
         return (
             self.counters if self.pages_per_counter is None else -(-logical_pages // self.pages_per_counter)
         )
 
     def period_of(self, logical_pages: int) -> int:
-        """Return the host pages after which counters are halved, on a device with so many logical pages."""
+        """Return the host pages after which counters are halved on a device with `logical_pages`."""
         return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period

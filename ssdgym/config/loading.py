@@ -25,7 +25,7 @@ _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 class _Strict(yaml.constructor.BaseConstructor):
-    """Raise an error with a place for whatever a configuration cannot be made of."""
+    """A YAML loader that raises errors with file, line and column."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         if node.tag in _NUMBERS and len(node.value) > MOST_DIGITS:
@@ -67,7 +67,7 @@ def _problem(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _count(node: yaml.Node, known: dict[int, int], level: int) -> int:
-    """Return how many values a node stands for; aliases can make few lines stand for any number of them."""
+    """Return the number of values of a node; by aliases a few lines can stand for any number."""
     if level > MOST_LEVELS:
         raise _problem(f"its values are nested too deeply (more than {MOST_LEVELS} levels)", node)
     if id(node) not in known:
@@ -81,7 +81,7 @@ def _count(node: yaml.Node, known: dict[int, int], level: int) -> int:
 
 
 def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
-    """Return what is written in `text` as YAML.
+    """Parse `text` as YAML.
 
     Args:
         text: the YAML.
@@ -105,12 +105,12 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
 
 @functools.lru_cache(256)
 def _loaded(text: str, *, as_texts: bool) -> Any:
-    """Return what is written in a text; once, as grids and figures read a few files again and again."""
+    """Parse a text; cached, since grids and figures read the same files many times."""
     return yaml.load(text, Loader=_TextLoader if as_texts else _Loader)
 
 
 def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str, Any]:
-    """Return the mapping that is written in `text` as YAML.
+    """Parse `text` as a YAML mapping.
 
     Args:
         text: the YAML.
@@ -152,7 +152,7 @@ class Config(BaseModel):
         return {name: plain(value) for name, value in data.items()} if isinstance(data, dict) else data
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that were set, with other values in some of them.
+        """Return the fields that were set, with changes.
 
         Args:
             changes: new values by name; a mapping changes fields of a part.
@@ -187,7 +187,7 @@ class BasedConfig(Config):
 
     @classmethod
     def resolved(cls, data: dict[str, Any], below: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the fields with those of others that they name; `below` are the files that led here."""
+        """Return the fields, with those inherited from `base`; `below` are the files that led here."""
         return cls.joined(data, "base", below=below)
 
     @classmethod
@@ -198,7 +198,7 @@ class BasedConfig(Config):
         names: Collection[str] | None = None,
         below: tuple[str, ...] = (),
     ) -> dict[str, Any]:
-        """Return the fields over those of the configuration that one of them names.
+        """Return the fields over those of the configuration that the field `field` names.
 
         Args:
             data: the fields; returned as they are without `field`.
@@ -274,7 +274,7 @@ def is_yaml_path(source: str | Path) -> bool:
 
 
 def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
-    """Return what to call the source in errors, and its data."""
+    """Return the name of the source for errors, and its data."""
     if not isinstance(source, (str, Path)):
         return where or f"{folder.removesuffix('s')} configuration", source
     if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
@@ -283,7 +283,7 @@ def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
 
 
 def read_named(name: str, folder: str) -> tuple[str, Any]:
-    """Return what to call a configuration of `configs/<folder>` in errors, and its data as written."""
+    """Return the name of a configuration of `configs/<folder>` for errors, and its data as written."""
     names = available(folder)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3)

@@ -27,7 +27,7 @@ _MOST_DAYS = 1_000_000
 
 
 class SubpageFtl(FtlConfig):
-    """An FTL for large pages whose logical pages are subpages of them."""
+    """An FTL for large pages; its logical pages are subpages."""
 
     whole_blocks_only: ClassVar[bool] = True
     has_one_allocation: ClassVar[bool] = True

@@ -60,7 +60,7 @@ def end_life(dev):
 
 @kernel
 def settle_for(dev, pages):
-    """Leave the host at most so many logical pages, the first ones, or end the life of the device."""
+    """Reduce the logical pages to the first so many, or end the life of the device."""
     params, life = dev.params[0], dev.life[0]
     before = np.int64(life.capacity)
     if pages >= before:

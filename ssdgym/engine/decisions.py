@@ -175,7 +175,7 @@ def is_external(dev, kind):
 
 @inlined
 def request_action(dev, kind, plane, subject):
-    """Return the answer given from outside, or PENDING after noting what is due."""
+    """Return the answer given from outside, or note the decision as due and return PENDING."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1
@@ -270,13 +270,13 @@ def decision_code(dev):
 
 @inlined
 def status_of(dev, code):
-    """Return the status for what was returned in place of an answer: a decision that is due, or an error."""
+    """Return the status of a value that is no answer: PENDING or an error."""
     return decision_code(dev) if code == PENDING else np.int64(code)
 
 
 @inlined
 def _view_of(decider, kind):
-    """Return what the rule of a kind, or a tracker, sees."""
+    """Return the view of the rule of a kind, or of a tracker."""
     if kind == IDLE:
         return decider.idle_view
     if kind in (ALLOCATE, LEVEL):
@@ -325,7 +325,7 @@ def _page_event(decider, attached, event, plane, lpn, old_page, page):
 
 @inlined
 def page_event(dev, event, plane, lpn, old_page, page):
-    """Call the hooks of what has happened to a page: WRITTEN, RELOCATED, TRIMMED or INVALIDATED."""
+    """Call the hooks of a page's event: WRITTEN, RELOCATED, TRIMMED or INVALIDATED."""
     if dev.decider.hooks & event:
         _page_event(dev.decider, dev.control[0].attached, event, plane, lpn, old_page, page)
 

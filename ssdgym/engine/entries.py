@@ -1,4 +1,4 @@
-"""The entry points for one device: make it, advance it, decide for it, count what is lost.
+"""The entry points for one device: create, advance, apply a decision, count lost pages.
 
 An entry takes the device as an address, where `bind` has stored it; so it is described to compiled code once
 for any number of calls, and an entry is quick to compile and to call. The two loops, in time and without, are

@@ -20,7 +20,7 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 @inlined
 def lpn_of(dev, request):
-    """Return the logical page that comes next of a request; one that is gone stands for another one."""
+    """Return the next logical page of a request, modulo the pages left on a device that shrinks."""
     lpn = np.int64(request.lpn) + dev.control[0].offset
     return remainder(lpn, dev.life[0].capacity) if dev.params[0].shrinks else lpn
 
@@ -33,7 +33,7 @@ def part_pages(dev, request):
 
 @operation(optional=True)
 def trim(dev, request):
-    """Forget the next page of a request, and whatever versions of it are on their way."""
+    """Trim the next page of a request, and all versions of it under way."""
     operations.family_forget_page(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
@@ -60,7 +60,7 @@ def do_read(dev, request):
 
 @operation(optional=True)
 def do_flush(dev):
-    """Write back some of what waits in a write buffer; return whether the flush is over, and a status."""
+    """Write back some pages of a write buffer; return whether the flush is over, and a status."""
     return True, np.int64(OK)
 
 
@@ -244,7 +244,7 @@ def _known_arrival(dev, requests):
 
 @inlined
 def _next_arrival(dev, requests):
-    """Return when the next request arrives, if time alone is what it waits for; else NEVER."""
+    """Return when the next request arrives, if it waits for time alone; otherwise NEVER."""
     control = dev.control[0]
     if control.slot >= 0 or dev.params[0].queue_depth > 0:
         return NEVER

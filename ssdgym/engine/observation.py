@@ -105,7 +105,7 @@ class Shared(NamedTuple):
 
     @classmethod
     def allocate(cls, views: ObservationBuffers, requests: int) -> Shared:
-        """Allocate the arrays for these views and up to so many requests of each device."""
+        """Allocate the arrays for these views and `requests` requests for each device."""
         count = len(views.mask)
         devices, addresses, which, counts, status = np.zeros((5, count), np.int64)
         return cls(
@@ -127,7 +127,7 @@ class Shared(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What rewards of n devices are made of, and what is shown after every step."""
+    """The counters behind the rewards of n devices, and those shown after every step."""
 
     ends: Any  # (terms,) int64: where the counters of each term end
     counters: Any  # (counters, n) int64: addresses, those of the first term first
@@ -157,7 +157,7 @@ def clear_view(dev, view):
 
 @inlined
 def note_decision(dev, kind, plane, candidates, taken, decision):
-    """Write what a decision is about as a whole; `taken` is the TAKEN of the device's last one."""
+    """Write the context of a decision; `taken` is the TAKEN of the device's last one."""
     control = dev.control[0]
     decision.kind = kind
     decision.plane = plane

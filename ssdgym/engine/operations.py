@@ -28,7 +28,7 @@ def family_bind(state, i, rules, external, pairs, address):
 
 @operation(optional=True)
 def family_attach_rules(dev):
-    """Let rules that do not follow a device yet begin on what it holds."""
+    """Initialise rules that do not follow the device yet from its present state."""
 
 
 @operation
@@ -78,12 +78,12 @@ def family_queue_read(dev, number):
 
 @operation
 def family_queue_write(dev, number):
-    """Queue the write of a transaction to the die that it is bound to, if it is."""
+    """Queue the write of a transaction to its die, if it is bound to one."""
 
 
 @operation
 def family_dispatch(dev, die_number):
-    """Start what an idle die does next, if anything.
+    """Start the next command of an idle die, if any.
 
     Returns OK, AGAIN where nothing was started but the die's queues have changed, a decision that is due, or
     an error.
@@ -127,5 +127,5 @@ def family_observe(dev, spec, view):
 
 @operation(optional=True)
 def family_is_written(dev, ppn):
-    """Return whether a page has been written since its erase, where what it holds does not say so."""
+    """Return whether a page has been written since its erase, in families whose page records do not say."""
     return True

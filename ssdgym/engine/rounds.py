@@ -1,4 +1,4 @@
-"""GC rounds: when a plane needs one, who chooses what is erased, and how a round starts."""
+"""GC rounds: when a plane needs one, how its victims are chosen, and how it starts."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def set_pair(dev, leader, k, block, mask):
 
 @kernel
 def give_up(dev, plane_number):
-    """Leave a plane that has lost too many blocks to be collected as it is: it takes no page any more."""
+    """Close a plane that has lost too many blocks for collection: it takes no more pages."""
     plane = dev.plane[plane_number]
     lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
     plane.collecting = 0

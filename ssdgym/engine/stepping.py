@@ -1,4 +1,4 @@
-"""The step of many devices in one call: apply what was chosen, go on to the next decision, describe, reward.
+"""The step of many devices in one call: apply actions, advance to the next decision, observe, reward.
 
 All that a step reads and writes lies in arrays that stay and is stored for compiled code once; a step is then
 called with addresses. Several threads may work on one step: each claims devices until none is left. Devices
@@ -71,7 +71,7 @@ def _reward(tally, i):
 
 @entry
 def _visit(dev, view, spec, shared, tally, i, tasks):
-    """Do with a device what is to be done."""
+    """Carry out the tasks for one device."""
     if tasks & ADVANCE:
         # Carry out what was chosen, and go on to the next decision.
         control, action = dev.control[0], shared.actions[i]
@@ -164,7 +164,7 @@ _wait = entry(_finish.py_func)
 
 @entry
 def _give_up(shared, thread):
-    """Take what a thread has claimed as done, and leave nothing to claim; return how many were left."""
+    """Count claimed devices as done and leave none to claim; return how many were left."""
     left = max(pointer.exchange(shared.words, _LEFT, 0), 0)
     pointer.add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
 
@@ -269,7 +269,7 @@ class Stepper:
         self._count_lost = lost_counter(state)
 
     def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
-        """Compile for the type of what is shared, and keep the addresses for all calls."""
+        """Compile for the type of the shared arrays, and keep the addresses for all calls."""
         one, two = types.int64, (types.int64, types.int64)
         self.run = partial(entry_for(_run, shared, *two, _NUMBERS, one), at, at, questions[0])
         self.first_invalid = partial(entry_for(_first_invalid, shared, _NUMBERS), at)

@@ -1,4 +1,4 @@
-"""What rules see of a device, of whatever family it is: the same arrays, under the same names.
+"""The view that rules have of a device: the same arrays and names in every family.
 
 A family whose decisions are taken by such rules has all of these arrays; those that it does not
 keep are of length 1 or empty.
@@ -49,7 +49,7 @@ VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, _KEPT[name].dtype) for name in Polic
 
 @inlined
 def view_of(state, i, role):
-    """Return what a rule of a role sees of device `i` of a batch; nothing is copied."""
+    """Return the view of device `i` for a rule, without a copy."""
     start = state.params[i, 0].memory_at[role]
     return PolicyView(
         state.params[i],
@@ -80,7 +80,7 @@ def memory_start(state: State, i: int, array: str, role: str) -> int:
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
-    """Return what a plain-Python rule sees of device `i`, whose records have attributes.
+    """Return the view of device `i` for a rule in plain Python; its records have attributes.
 
     Args:
         state: the batch.

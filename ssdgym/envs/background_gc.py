@@ -77,7 +77,7 @@ class BackgroundGCOptions(Options):
 
 
 class BackgroundGCEnv(DecisionEnv):
-    """Choose how far a die that has nothing else to do goes with collecting garbage.
+    """Choose how far an idle die collects garbage.
 
     ## Description
     A workload comes in bursts. Between them dies have time to collect: early collection has free blocks when

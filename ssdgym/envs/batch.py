@@ -34,13 +34,13 @@ from ssdgym.simulator.metrics import BY_PAGE, metrics_of
 
 
 def threads_for(devices: int) -> int:
-    """Return how many threads some devices are worth: the cores this process may use, 8 devices for each."""
+    """Return the number of threads for a number of devices: one for each core and for each 8 devices."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(min(cores, devices // 8), 1)
 
 
 class Sharing:
-    """Decides which steps are shared out to threads: those of the kind that has been the faster one of late.
+    """Decides whether a step is divided among threads, by which way was faster in recent steps.
 
     Steps of the other kind are tried from time to time, the more rarely the more often they were slower.
     """
@@ -60,7 +60,7 @@ class Sharing:
         self._left, self._seconds, self._devices = steps, 0.0, 0
 
     def note(self, seconds: float, devices: int) -> None:
-        """Take account of a step of so many devices that has taken so long."""
+        """Record the duration of a step of a number of devices."""
         self._left -= 1
         self._seconds += seconds
         self._devices += devices
@@ -83,7 +83,7 @@ class Sharing:
 
 
 class ThreadPool:
-    """Threads that help the one that steps devices; each sleeps where there has been no step for a while.
+    """Threads that help to step devices; each sleeps after a while without a step.
 
     A step does not wait for a thread that sleeps or has not begun: the others take its devices. `errors` has
     what the threads have raised.
@@ -103,7 +103,7 @@ class ThreadPool:
             self._asleep.pop().release()
 
     def dismiss(self) -> None:
-        """Let the threads end."""
+        """End the threads."""
         self._over = True
         self.wake()
 
@@ -158,7 +158,7 @@ class Batch:
         self._broken: set[int] = set()
 
     def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
-        """Store the devices for compiled code, which is elsewhere in every process."""
+        """Store the devices for compiled code, whose address differs in every process."""
         # All devices of a batch have the same rules.
         questions = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
         self._views, self._shared = views, shared
@@ -172,12 +172,12 @@ class Batch:
             weakref.finalize(self, self._pool.dismiss)
 
     def dismiss(self) -> None:
-        """Let the threads end; steps go on without them."""
+        """End the threads; steps go on without them."""
         if self._pool is not None:
             self._pool.dismiss()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what points into this process; `connect` makes it anew."""
+        """Drop pointers into this process; `connect` restores them."""
         local = {"_views", "_shared", "_stepper", "first_invalid", "_rows", "_measured", "_placed"}
         local |= {"_pool", "_sharing"}
         return {name: value for name, value in vars(self).items() if name not in local}
@@ -197,7 +197,7 @@ class Batch:
         return others
 
     def _run(self, which: np.ndarray, tasks: int) -> int:
-        """Do something with devices; see `Stepper`."""
+        """Carry out tasks for devices; see `Stepper`."""
         try:
             others = self._stepper.run(which, tasks) if self._pool is None else self._share_out(which, tasks)
         except Exception as error:  # whatever a rule of a user raises
@@ -208,7 +208,7 @@ class Batch:
         return int(others)
 
     def _share_out(self, which: np.ndarray, tasks: int) -> int:
-        """Do as `_run` with all threads, or with this one alone where that takes less time."""
+        """Run tasks with all threads, or with this one alone if that is faster."""
         stepper, pool, sharing = self._stepper, self._pool, self._sharing
         assert pool is not None, "steps are shared out"
         before = sharing.shares
@@ -242,7 +242,7 @@ class Batch:
             self._broken.update(which.tolist())
 
     def _check(self, which: np.ndarray) -> None:
-        """Raise for a feature that has left its bounds; devices in mid-step cannot go on."""
+        """Raise for a feature outside its bounds; devices in mid-step cannot go on."""
         self._broken.update(which.tolist())
         outside = self._stepper.outside
         found = outside[outside["column"] != 0][:1].copy()
@@ -250,7 +250,7 @@ class Batch:
         self.decision.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
-        """Let the placement begin its period on some devices, and go on; return as `step`."""
+        """Run the placement's `period` function on devices, and continue; return as `step`."""
         try:
             for k in np.searchsorted(self.numbers, due):
                 begin_period(self.state, int(k), rules_on(self.devices[k])[0])
@@ -264,7 +264,7 @@ class Batch:
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
-        """Write what is shown of devices that do not wait for a decision, and their rewards, if wanted."""
+        """Write infos, and rewards if wanted, of devices that do not wait for a decision."""
         self._run(which, INFO | REWARD if rewarded else INFO)
 
     def _rules(self) -> list[Rule]:
@@ -275,7 +275,7 @@ class Batch:
         return [*proposers, *inside, *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of some devices need input, and which have reached their horizon or end of life.
+        """Return which devices need input, and which have reached their horizon or end of life.
 
         Raises:
             SsdgymError: one of them has failed.
@@ -290,11 +290,11 @@ class Batch:
     # -- one device, by its number in the batch
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return a device, a batch of one, as `place` takes it."""
+        """Return a device, a batch of one, as the row that `place` takes."""
         return self._rows.row_of(saved)
 
     def place(self, k: int, row: np.ndarray, seed: int) -> None:
-        """Make device `k` that of a row, without input, with draws and a life of its own."""
+        """Replace device `k` by a row, without input, with its own draws and life."""
         i = int(self.numbers[k])
         self._broken.discard(i)
         self._rows.restore(k, row)
@@ -309,7 +309,7 @@ class Batch:
             self._placed[k] = row
 
     def measure(self, k: int) -> Callable[[], dict[str, Any]]:
-        """Return what computes the metrics of device `k` as it stands now, whatever becomes of it."""
+        """Return a function that computes the present metrics of device `k` later."""
         row, lost = self._measured.save(k), self._stepper.count_lost(k)
         return partial(_metrics_of, self._measured, row, self.devices[k], lost)
 
@@ -322,7 +322,7 @@ class Batch:
         start_input(self.state, k)
 
     def set_horizon(self, k: int, host_pages: int) -> None:
-        """Stop device `k` once so many more host pages have been admitted."""
+        """Stop device `k` after `pages` more host pages."""
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
 

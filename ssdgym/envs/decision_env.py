@@ -1,4 +1,4 @@
-"""What the environments have in common: one device, for any kind of decision.
+"""The base of all environments: one device, for any kind of decision.
 
 An environment of its own is a subclass of `DecisionEnv` with its documentation and its `Options`.
 """
@@ -26,11 +26,11 @@ _PAGES, _WRITTEN, _RELOCATED = SHOWN
 
 
 class EpisodeSeed(int):
-    """A seed up to 2**64 - 1; Gymnasium's vectors keep what is no plain `int` as it is, and not as int64."""
+    """A seed up to 2**64 - 1; not a plain `int`, which Gymnasium's vectors would store as int64."""
 
 
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
-    """One device whose decisions of a kind the agent takes.
+    """One device; the agent takes one kind of its decisions.
 
     ## Description
     A device serves a workload. Wherever a decision is due it stands still until the agent chooses
@@ -138,7 +138,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     @classmethod
     def of(cls, episodes: Episodes, render_mode: str | None) -> list[Self]:
-        """Return an environment for each of some devices that are kept together."""
+        """Return one environment for each of several devices that share their arrays."""
         envs = [cls.__new__(cls) for _ in episodes.devices]
         for number, env in enumerate(envs):
             env._show(episodes, number, render_mode)
@@ -221,7 +221,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return self.observation(), episodes.reward.rewards.item(i), died, over and not died, info
 
     def last_info(self) -> dict[str, Any]:
-        """Return what the info has at the end of an episode alone."""
+        """Return the part of the info that only the end of an episode has."""
         died = bool(self.episodes.died[self._number])
         return {
             "metrics": self.episodes.last_metrics(self._number),
@@ -245,7 +245,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return self.episodes.metrics(self._number)
 
     def render(self) -> Any:
-        """Return the device as its render mode shows it.
+        """Render the device in the render mode.
 
         Returns:
             A string, or a picture, uint8 (height, width, 3).
@@ -259,7 +259,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return VIEWERS[self.render_mode](self.scene())
 
     def scene(self) -> Scene:
-        """Return the device and its decision as they stand now."""
+        """Return the present device and its decision."""
         view, episodes, i = self.episodes.view, self.episodes, self._number
         kind, allowed = episodes.kind_asked(i), view.mask[i] != 0
         return Scene(
@@ -275,18 +275,18 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         )
 
     def draw_seed(self, seed: int | None) -> int:
-        """Return the seed of the next episode: the given one, after which later ones are drawn anew."""
+        """Return the seed of the next episode: the given one, or drawn."""
         given = None if seed is None else seed_number(seed, f"the seed of environment {self._number}")
         super().reset(seed=given)
         return int(self.np_random.integers(_SEEDS)) if given is None else given
 
     def observation(self) -> Observation:
-        """Return what the agent sees now, arrays of its own."""
+        """Return a copy of the present observation."""
         candidates, context, mask, _, _ = self.episodes.rows[self._number]
         return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
     def info(self, stepped: bool = False) -> dict[str, Any]:
-        """Return the info of the decision that is due, with the terms of the step that led to it, if any."""
+        """Return the info of the decision that is due, with the reward terms of the last step, if any."""
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         seed = EpisodeSeed(episodes.seeds[i])

@@ -29,7 +29,7 @@ from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
 def victims_of(victims: str | Policy | None) -> Policy | None:
-    """Return the policy that chooses victims and nothing else; None: somebody else does."""
+    """Return the policy that chooses victims only; None where victims are not chosen here."""
     if victims is None:
         return None
     policy = get_policy(victims)
@@ -100,7 +100,7 @@ class Decision(ABC):
         """Return the request for observations without features, with addresses of this process."""
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on some devices: `"default"`, `"all"` or a list of names.
+        """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
 
         Raises:
             SsdgymError: it is none of these, names what is not registered, or the decision has no choice.
@@ -141,11 +141,11 @@ class Decision(ABC):
         return device
 
     def explain(self, error: Exception) -> Exception | None:
-        """Return the error for what was raised while a decision was described; None if it is another's."""
+        """Return the error for an exception of a feature; None for any other exception."""
         return None
 
     def check(self, outside: np.ndarray) -> None:  # noqa: B027 - most have nothing to check
-        """Raise if what the engine has observed, (1,) OUTSIDE, is not as it should be."""
+        """Raise if the engine has recorded a fault of an observation, (1,) OUTSIDE."""
 
 
 class DescribedDecision(Decision):
@@ -163,12 +163,12 @@ class DescribedDecision(Decision):
     _selection: Selection
 
     def propose(self, kind: str, names: Sequence[str]) -> None:
-        """Note what proposes, by the kind of features of its picks; choose the default features."""
+        """Register proposers by the kind of features of their picks; choose the default features."""
         self.names, self.labels = names, {kind: names}
         self.observe("default", ())
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
+        """Return the properties of the devices that features are chosen by."""
         kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
         return Setting(tuple(devices), self.most_blocks, kinds)
 
@@ -178,7 +178,7 @@ class DescribedDecision(Decision):
         return self._selection.features
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on some devices."""
+        """Choose the features to observe on devices."""
         self._selection = select(features, self.setting(devices), self.labels)
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
@@ -188,7 +188,7 @@ class DescribedDecision(Decision):
         return spec._replace(rules=rules_for(device, self.policy))
 
     def explain(self, error: Exception) -> Exception | None:
-        """Return the error for what a feature has raised; None if none has."""
+        """Return the error for an exception of a feature; None for any other."""
         return self._selection.explain(error)
 
     def check(self, outside: np.ndarray) -> None:
@@ -310,7 +310,7 @@ def _placement(device: DeviceConfig) -> str | None:
 
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
-    """Name the policy's rule alone, where that takes the device as it is."""
+    """Name the policy's victim rule, if it runs on the device without changes."""
     rule = Policy(policy.victim)
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
@@ -399,13 +399,13 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Name the arguments that describe the decision: an agent needs them as they were in training."""
+        """Name the arguments that describe the decision: they must be those of the training."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 
 def described(options: Options, decision: Decision) -> dict[str, Any]:
-    """Return the arguments that an agent needs as they were in training."""
+    """Return the arguments that must be those of the training."""
     names = decision.features.names()
     found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
     # Features by name: the default depends on the device.

@@ -1,4 +1,4 @@
-"""Devices that stop at decisions: what single and vector environments share, free of Gymnasium."""
+"""Devices that stop at decisions: the part of single and vector environments without Gymnasium."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOST_UNREAD = 4
 
 
 class Episodes:
-    """Devices and the episodes they are in.
+    """Devices and their episodes.
 
     Args:
         options: arguments of the environment.
@@ -124,7 +124,7 @@ class Episodes:
         self._connect()
 
     def _connect(self) -> None:
-        """Store the devices for compiled code, which is elsewhere in every process."""
+        """Store the devices for compiled code, whose address differs in every process."""
         view = self.view
         self._unread: deque[weakref.ref[Unread]] = deque()
         tally = self.reward.tally(self._totals, self._counter_addresses, self.shown, SHOWN[1:])
@@ -138,7 +138,7 @@ class Episodes:
         self.credits = None if price is None else Credits(self.batches, len(self.devices), price)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what points into this process; `_connect` makes it anew."""
+        """Drop pointers into this process; `_connect` restores them."""
         return {name: value for name, value in vars(self).items() if name != "_unread"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -171,12 +171,12 @@ class Episodes:
         return self._of_all([family_of_state(b.state).counter(b.state, name) for b in self.batches])
 
     def _counter_addresses(self, name: str) -> np.ndarray:
-        """Return where a counter of every device is in memory, int64 (n,)."""
+        """Return the address of a counter of every device, int64 (n,)."""
         counters = [family_of_state(b.state).counter(b.state, name) for b in self.batches]
         return self._of_all([one.ctypes.data + one.strides[0] * np.arange(len(one)) for one in counters])
 
     def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Put together what batches have for each of their devices."""
+        """Concatenate the values of batches, one for each device."""
         if len(parts) == 1:
             return parts[0]
         found = np.zeros((len(self.devices), *parts[0].shape[1:]), np.int64)
@@ -185,7 +185,7 @@ class Episodes:
         return found
 
     def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide some devices, int64 (m,), by batch."""
+        """Divide devices, int64 (m,), by batch."""
         if len(self.batches) == 1:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
@@ -224,7 +224,7 @@ class Episodes:
         return self.workloads.index(workload)
 
     def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
-        """Begin an episode in devices `which`, each with its seed, and run it to its first decision.
+        """Begin an episode on devices `which`, each with its seed, and run to its first decision.
 
         An episode is a function of its seed: the workload's draws, the choice among several workloads, and
         the device's own random draws.
@@ -283,7 +283,7 @@ class Episodes:
     # -- stepping
 
     def step(self, which: np.ndarray) -> None:
-        """Carry out the `actions` of some devices, and write the rewards and terms of `reward`.
+        """Carry out the `actions` of devices, and write rewards and terms to `reward`.
 
         `over` marks the episodes that have ended; the view then shows the state at their end.
 
@@ -308,7 +308,7 @@ class Episodes:
             reward.rewards[[*self.replaced]] -= 1
 
     def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
-        """Take the next candidate that may be chosen for each action that may not; return them by device."""
+        """Replace each invalid action by the next valid candidate; return them by device."""
         if first >= 0 and self.options.invalid == "error":
             allowed = np.flatnonzero(self.view.mask[first]).tolist()
             raise SsdgymError(
@@ -334,7 +334,7 @@ class Episodes:
                 self._go_on(batch, part, rewarded)
 
     def _go_on(self, batch: Batch, which: np.ndarray, rewarded: bool) -> None:
-        """Go on with devices that have stopped, until they wait for a decision or their episode ends."""
+        """Continue stopped devices until they wait for a decision or their episode ends."""
         over: list[int] = []
         others = len(which)
         while others:
@@ -368,7 +368,7 @@ class Episodes:
         self.reward.start(self._totals, i)
 
     def _feed(self, i: int) -> None:
-        """Give device `i` its next requests or, where there are none, let it complete those under way."""
+        """Give device `i` its next requests; without any, let it complete those under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
@@ -390,11 +390,11 @@ class Episodes:
         }
 
     def names(self, i: int) -> dict[str, str]:
-        """Return what workload device `i` plays and which device it is, for the info of a reset."""
+        """Return the names of workload and device `i`, for the info of a reset."""
         return {"workload": self._names[self._playing[i]], "device": self.devices[i].name}
 
     def kind_asked(self, i: int) -> int:
-        """Return the number of the kind of decision that device `i` waits for, or did last."""
+        """Return the kind, a number, of the present or last decision of device `i`."""
         batch, k = self._places[i]
         return int(batch.state.control["decision_kind"][k, 0])
 
@@ -404,7 +404,7 @@ class Episodes:
         return metrics_of(batch.state, k, self.devices[i])
 
     def last_metrics(self, i: int) -> dict[str, Any]:
-        """Return the metrics of device `i` as it stands now, computed when they are first read.
+        """Return the present metrics of device `i`, computed when first read.
 
         The last few of each device are kept without being computed; older ones are read now.
         """
@@ -418,7 +418,7 @@ class Episodes:
         return metrics
 
     def page_map(self, i: int) -> PageMap:
-        """Return what the pages of device `i` hold.
+        """Return the state of each page of device `i`.
 
         Raises:
             SsdgymError: its FTL family has no map of pages.
@@ -427,7 +427,7 @@ class Episodes:
         return family_of_state(batch.state).page_map(batch.state, k, self.devices[i])
 
     def dismiss(self) -> None:
-        """Let the threads end that steps are shared out to."""
+        """End the threads of steps."""
         for batch in self.batches:
             batch.dismiss()
 

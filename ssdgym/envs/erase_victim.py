@@ -1,4 +1,4 @@
-"""The environments of garbage collection: what is erased next, and how many blocks together."""
+"""The environments of victim selection: which erase set is next, and how many blocks together."""
 
 from __future__ import annotations
 

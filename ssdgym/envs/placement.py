@@ -78,7 +78,7 @@ class StreamDecision(DescribedDecision):
         self.propose("stream", [PLACEMENT, *proposers])
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on some devices, and what notes credit on them."""
+        """Choose the features to observe on devices, and the tracker of credit."""
         super().observe(features, devices)
         noting = self.price is not None and len(devices) > 0
         self._crediting = [credit_tracker(self.kinds, devices)] if noting else []

@@ -1,4 +1,4 @@
-"""Pictures and texts of what an environment decides about."""
+"""Pictures and texts of a device and its decision."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
         return column * self.plane_pitch[0], row * self.plane_pitch[1]
 
     def size(self, planes: int) -> tuple[int, int]:
-        """Return the width and height of so many planes, pixels."""
+        """Return the width and height of the planes, pixels."""
         across, down = self.plane_pitch
         return self.abreast * across, -(-planes // self.abreast) * down
 

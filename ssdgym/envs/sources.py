@@ -69,7 +69,7 @@ def sized_to_traces(
     seed: int = 0,
     advice: str = "leave out size_to_trace",
 ) -> DeviceConfig:
-    """Return a device as small as holds what each of some traces touches, at its own over-provisioning.
+    """Return the smallest device, at its over-provisioning, that holds all pages each trace touches.
 
     Args:
         device: by name, path, mapping or model.
@@ -136,7 +136,7 @@ def named_workloads(source: Any) -> list[Any]:
 
 
 def name_of(source: Any, config: WorkloadConfig) -> str:
-    """Return what infos and errors call a workload: what names it, or what it is."""
+    """Return the name of a workload in infos and errors."""
     if isinstance(source, (str, Path)):
         return str(source)
     return str(getattr(config, "label", None) or getattr(config, "name", None) or config.kind)
@@ -180,7 +180,7 @@ def steady_simulator(
 
 
 def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end: AtEnd) -> EpisodeRequests:
-    """Start what an episode plays of a workload; a trace that leaves its start open begins at random.
+    """Open a workload for an episode; a trace without a fixed start begins at random.
 
     Raises:
         SsdgymError: the workload does not fit the device, or its trace cannot be read.

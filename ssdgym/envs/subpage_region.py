@@ -48,7 +48,7 @@ class RegionDecision(DescribedDecision):
         self.propose("way", [REGION_RULE])
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return what the features are chosen by."""
+        """Return the properties of the devices that features are chosen by."""
         for device in devices:
             _check(device)
         return Setting(tuple(devices), kinds=(KINDS[REGION], *self.due))

@@ -247,7 +247,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment, or what a method without arguments returns."""
+        """Return an attribute of every environment, or the result of a method without arguments."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
@@ -307,7 +307,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             env.chosen = None
 
     def _end(self, over: np.ndarray, terms: np.ndarray) -> dict[str, Any]:
-        """Return what episodes ended with; where they begin anew in the same step, begin them."""
+        """Return the infos of ended episodes; in mode `SAME_STEP` begin new episodes."""
         numbers, died = _numbers(over), self.episodes.died & over
         metrics = [(i, self.episodes.last_metrics(i)) for i in numbers]
         ending: dict[str, Any] = {"metrics": Unread(partial(self._gathered, metrics)), "_metrics": over}
@@ -347,7 +347,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
     def _info(self, present: np.ndarray) -> dict[str, Any]:
-        """Return what is shown of every environment, each array beside the mask of those that have it."""
+        """Return the infos of all environments, each array with the mask of environments that have it."""
         episodes = self.episodes
         infos = {"episode_seed": episodes.seeds.copy(), "_episode_seed": present}
         infos["proposed"], infos["_proposed"] = episodes.view.proposed.copy(), present

@@ -276,7 +276,7 @@ def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, se
 
 
 def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> Scores:
-    """Return so many resampled arrays `(count, members, runs, tasks)`."""
+    """Return `count` resampled arrays `(count, members, runs, tasks)`."""
     members, runs, tasks = cube.shape
     drawn_members = rng.integers(0, members, size=(count, members, 1, 1))
     drawn_runs = rng.integers(0, runs, size=(count, members, runs, tasks))

@@ -1,4 +1,4 @@
-"""Host requests: generated, recorded and synthetic workloads, and how to load and open any of them."""
+"""Host requests: generated, recorded and synthetic workloads, and their loading."""
 
 from ssdgym.requests import (
     FLUSH,

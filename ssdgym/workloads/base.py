@@ -29,7 +29,7 @@ class WorkloadConfig(Config):
     """Base of all workloads: the requests of a host, and when they arrive.
 
     Attributes:
-        kind: name of the model, by which a mapping is read as it.
+        kind: name of the model; a mapping with this `kind` is read as this model.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class WorkloadConfig(Config):
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:
-    """Return the seed sequence from which a workload spawns those of its parts."""
+    """Return the seed sequence that spawns those of a workload's parts."""
     return np.random.SeedSequence([seed, _WORKLOAD_STREAM])
 
 
@@ -118,7 +118,7 @@ NO_REQUESTS.flags.writeable = False
 
 
 class Source(Protocol):
-    """Requests in chunks of its own size, whatever portions are taken of them."""
+    """A source of requests, drawn in chunks of its own size."""
 
     def chunk(self) -> Requests:
         """Return the next requests, shape (n,); an empty array at the end and ever after."""
@@ -169,7 +169,7 @@ _LATEST_NS = 2**62
 
 
 class Lap(Protocol):
-    """Requests once through, with times that count from the first of them."""
+    """Requests once through, with times from the first."""
 
     @property
     def requests(self) -> int:

@@ -63,7 +63,7 @@ def _is_drawn(workload: WorkloadConfig) -> bool:
 def pages_read_first(
     workload: WorkloadConfig, logical_pages: int, page_size: int, seed: int
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the pages of which the first request of a workload is a read, in the order of these reads."""
+    """Yield the pages whose first request is a read, in the order of these reads."""
     if not isinstance(workload, _KeptWorkload):
         stream = open_workload(workload, logical_pages=logical_pages, page_size=page_size, seed=seed)
         yield from _read_first(stream, logical_pages)

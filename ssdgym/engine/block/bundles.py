@@ -216,7 +216,7 @@ def forget(dev, bundle, ppn):
 
 @inlined
 def forget_page(dev, lpn):
-    """Forget a logical page, and whatever versions of it are on their way."""
+    """Forget a logical page and all versions of it under way."""
     logical = dev.logical[lpn]
     if logical.ppn >= 0:
         bundle, _ = locate(dev, lpn)

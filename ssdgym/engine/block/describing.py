@@ -20,7 +20,7 @@ _describe = describing_kernel("plan", "bundle")
 
 @kernel
 def _look_at_bundle(dev, seen):
-    """Write what the last decision is about."""
+    """Write the bundle of the last decision."""
     case, merge = dev.case[0], dev.figure[MERGE_BLOCKS]
     seen.plane = case.plane
     seen.number = case.bundle

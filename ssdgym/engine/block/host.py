@@ -231,7 +231,7 @@ def _start_write(dev, die_number):
 
 @inlined
 def dispatch_die(dev, die_number):
-    """Start what an idle die does next, if anything: a job that goes on, a read, or a write."""
+    """Start the next command of an idle die, if any: of a job, a read, or a write."""
     params = dev.params[0]
     reads = dev.die[die_number].read_head >= 0
     if reads and params.reads_first:

@@ -164,7 +164,7 @@ def is_allowed(dev, answer):
 
 @inlined
 def _phases_of(dev, plane, done):
-    """Return the phases of a step, and count its nominal time by what it is spent on."""
+    """Return the phases of a step, and count its nominal time by cause."""
     params, tally = dev.params[0], dev.tally[0]
     if done == SCANNED:
         pages = np.int64(dev.job[plane].amount)
@@ -184,7 +184,7 @@ def _phases_of(dev, plane, done):
 
 @kernel
 def job_command(dev, plane):
-    """Plan a job, or begin its next command; return a status, what the command is, and its phases.
+    """Plan a job, or begin its next command; return a status, the kind of command, and its phases.
 
     The status is OK, a decision that is due, or an error; the command is -1 where it has only been planned.
     """

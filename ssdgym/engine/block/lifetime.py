@@ -50,7 +50,7 @@ def _held(dev, plane):
 
 @kernel
 def _supported(dev):
-    """Return how many logical pages the planes can hold and still merge: those of the first bundles."""
+    """Return how many logical pages, of the first bundles, the planes can hold and still merge."""
     planes, merging = np.int64(dev.params[0].planes), dev.merging[0]
     bundles = np.int64(merging.bundles)
     for plane in range(planes):

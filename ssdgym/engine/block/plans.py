@@ -1,4 +1,4 @@
-"""Plans of partial erases, and the figures of a decision: what each candidate costs, and if there is room."""
+"""Plans of partial erases, and for each candidate of a decision its costs and whether there is room."""
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def _valid_beside(dev, block, s):
 
 @kernel
 def largest_invalid(dev, block):
-    """Return the largest partial block of a block that holds invalid pages only, and those; 0 for none."""
+    """Return the largest partial block with invalid pages only, and their number; 0 for none."""
     levels = np.int64(dev.merging[0].levels)
     for node in range(1, np.int64(2) << levels):
         first, count = leaves_of(levels, np.int64(node))
@@ -349,7 +349,7 @@ def _figure_superblock(dev, bundle, plane, cause):
 
 @kernel
 def fill_figures(dev, plane):
-    """Write the figures of all candidates for the job of a plane, and what is merged."""
+    """Write the costs of all candidates for the job of a plane, and the bundle that is merged."""
     job = dev.job[plane]
     bundle, cause = np.int64(job.bundle), np.int64(job.cause)
     for candidate in range(candidates_of(dev)):

@@ -38,7 +38,7 @@ def erase_now(dev, plane, bundle, block, node):
 
 @inlined
 def erase_emptied(dev, plane, bundle, slot):
-    """Erase a block of which nothing is wanted any more; it joins the pool, or is retired."""
+    """Erase a block without valid pages; it joins the pool, or is retired."""
     job = dev.job[plane]
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(1))
@@ -291,7 +291,7 @@ def _phase_step(dev, plane, bundle):
 
 @kernel
 def next_step(dev, plane):
-    """Carry out the next command of a planned job; return what it was, or an error.
+    """Carry out the next command of a planned job; return its kind, or an error.
 
     With the last one, an erase, the job ends.
     """

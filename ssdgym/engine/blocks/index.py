@@ -13,7 +13,7 @@ _PER_LINE = 64 // SUB_BLOCK.itemsize
 
 @inlined
 def prefetch_holder(dev, lpn):
-    """Prefetch the memory of what is kept about the block that holds a logical page."""
+    """Prefetch the record of the block that holds a logical page."""
     params = dev.params[0]
     ppn = np.int64(dev.logical[lpn].ppn)
     if ppn >= 0:
@@ -151,7 +151,7 @@ def next_by_invalid(view, plane, block):
 
 @helper
 def longest_quiet(view, plane, invalid):
-    """Return the block with so many invalid pages whose last invalidation is longest ago; -1 for none.
+    """Return the block of a bucket whose last invalidation is longest ago; -1 for none.
 
     `view.block[block].next_quiet` is the one after it. For devices without sub-blocks, and at least one page.
     """

@@ -50,7 +50,7 @@ def begin(function: str) -> None:
 
 
 def end(function: str) -> None:
-    """Say how long the compile of an entry took, if that was long."""
+    """Print how long an entry took to compile, if that was long."""
     seconds = time.perf_counter() - _started[function]
     if say is not None and seconds >= _LONG:
         say(f"compiled {function.lstrip('_')} in {seconds:.0f} s")
@@ -81,7 +81,7 @@ def compile_cache_folder() -> Path:
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Keep what a function is compiled to in the engine's cache folder, if that can be written.
+    """Cache the machine code of a function in the engine's cache folder, if it is writable.
 
     One typed at a prompt has no file: it is compiled in each process.
     """
@@ -119,7 +119,7 @@ class _Cache:
         return self._folder / f"{self._function.__name__}-{sys.implementation.cache_tag}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return what is kept for a signature; `None` where there is nothing, or nothing that is whole."""
+        """Return the cached code for a signature; `None` if there is none, or it is damaged."""
         key = self._key(signature, target_context.codegen())
         try:
             content = self._path(key).read_bytes()

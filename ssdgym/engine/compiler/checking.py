@@ -46,7 +46,7 @@ _MEANINGS = (
 
 
 def reason_of(error: Exception, file: str) -> str:
-    """Return what is wrong with a function of a file, and in which line, by what the compiler raised."""
+    """Return cause and line of a compiler error in a function of a user's file."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = f"there is no field {text}" if isinstance(error, KeyError) else _meaning(text)
     name = file.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Machine code made once, for entries alone: what an entry calls is linked, optimised and translated with it.
+"""Machine code for entries only: the functions that an entry calls are linked and optimised with it.
 
 numba optimises and translates every function it compiles, together with all that it calls, and again inside
 each of its callers. Functions of the engine call each other ten deep, and Python calls the topmost alone, so

@@ -1,4 +1,4 @@
-"""FTL families: each has arrays of its own, and the engine is compiled once for each of them.
+"""FTL families: each has its own arrays, and the engine is compiled once for each.
 
 A batch of devices is a NamedTuple of arrays with the device as their first axis; a snapshot is a copy of
 these arrays, a restore is an in-place copy, equality is array equality. Devices of different geometry may
@@ -102,7 +102,7 @@ class Arrays:
         self.bind_device = bind_device
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
-        """Allocate zeroed arrays of so many devices, to be made devices of by the family's `format`."""
+        """Allocate zeroed arrays for a number of devices; the family's `format` turns them into devices."""
         return self.state(
             **{
                 name: np.zeros((devices, *(sizes[n] if isinstance(n, str) else n for n in a.shape)), a.dtype)

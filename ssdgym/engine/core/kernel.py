@@ -82,7 +82,7 @@ def inlined(function: Callable) -> Any:
 
 
 def helper(function: Callable) -> Any:
-    """Do as `kernel`, for what policies are written with: those in plain Python call the function itself.
+    """Make a kernel that rules may call; rules in plain Python call the function itself.
 
     It is then compiled with bounds checks.
     """
@@ -103,7 +103,7 @@ def shared(function: Callable) -> Any:
 
 
 def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
-    """Make a kernel of which FTL families have versions of their own, added by `@stub.of(CLASS)`.
+    """Make a kernel with a version for each FTL family, added by `@stub.of(CLASS)`.
 
     The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
     code of one family never reaches another. Where a family without a version runs the body of the stub, the

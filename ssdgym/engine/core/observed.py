@@ -1,4 +1,4 @@
-"""Records of what an observation is made of: features are functions of them, called by address."""
+"""Records that features read; features are functions of these records, called by address."""
 
 from typing import Any
 
@@ -193,7 +193,7 @@ OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
 
 
 def _of(about: np.dtype, *more: np.dtype) -> Any:
-    """Return numba's signature of features of records, behind the handle of what a rule sees."""
+    """Return numba's signature of a feature of these records; its first argument is a rule's view."""
     return types.float64(types.int64, *(typeof(np.zeros(1, items)).dtype for items in (about, *more)))
 
 

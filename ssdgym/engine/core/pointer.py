@@ -35,7 +35,7 @@ def _word(context, builder, signature, arguments):
 
 
 def _atomic(operation: str) -> Any:
-    """Make the intrinsic that changes a word by another, and returns what it was before."""
+    """Make an atomic intrinsic that changes a word and returns its old value."""
 
     @intrinsic
     def change(typing_context, words, place, number):
@@ -225,7 +225,7 @@ def number_at(typing_context, address):
 
 @intrinsic
 def move_bytes(typing_context, target, source, count):
-    """Copy so many bytes from an address to another; the two do not overlap."""
+    """Copy bytes from one address to another; the ranges must not overlap."""
 
     def build(context, builder, sig, args):
         target, source = (builder.inttoptr(one, cgutils.voidptr_t) for one in args[:2])

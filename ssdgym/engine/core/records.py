@@ -1,4 +1,4 @@
-"""Records that FTL families share: what a device is made of, and the codes their fields hold."""
+"""Records that FTL families share, and the codes of their fields."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ _SIX = np.uint64(6)
 
 @helper
 def cost_of(params, moves):
-    """Return the cost of erasing a set with so many moves: ns, or pages on a device without times."""
+    """Return the cost of erasing a set with `moves` moves: ns, or pages on a device without times."""
     return moves * params.copy_cost + params.erase_cost
 
 
@@ -123,7 +123,7 @@ def _best_prefix(dev, block):
 
 @helper
 def best_set_from(dev, block, guess):
-    """Find the best erase set of a block from any set of it, the sooner the nearer that is.
+    """Find the best erase set of a block, starting from any of its sets; a near one is faster.
 
     Of equals it is the one of fewest sub-blocks, then the lowest.
 

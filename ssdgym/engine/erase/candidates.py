@@ -1,4 +1,4 @@
-"""The candidates of an ERASE decision, each of them once.
+"""The candidates of an ERASE decision, without duplicates.
 
 Policies propose the first; the rest are filled up by rank and at random.
 """

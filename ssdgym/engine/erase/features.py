@@ -45,7 +45,7 @@ def _count_updates(dev, block, mask, stride, tally):
 
 @inlined
 def count_candidate(dev, erase_set, pairs, stride, tally):
-    """Count what a candidate of so many pairs has, and write it to a CANDIDATE.
+    """Count pages and sub-blocks of a candidate of `length` pairs, and write them to a CANDIDATE.
 
     To count updates one of `stride` pages of a block is looked at; 0 for none.
     """

@@ -153,7 +153,7 @@ def legal_set(dev, plane, pairs, count):
 
 @helper
 def choose_block(dev, choice, block):
-    """Choose a whole block (or nothing, for block -1); return what a rule has to return.
+    """Choose a whole block, or none for -1; return the value that a rule returns.
 
     Args:
         dev: the rule's view.

@@ -52,7 +52,7 @@ def look_at_page(dev, plane, lpn, source, page):
 
 @inlined
 def look_at_stream(dev, plane, number, seen):
-    """Write to STREAM_SEEN what a stream of the plane holds. Rules call it with their view."""
+    """Write the pages and blocks of a stream of the plane to STREAM_SEEN. Rules call it with their view."""
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
@@ -103,7 +103,7 @@ def _row_of(dev, spec, view, number, target):
 
 @inlined
 def _propose_stream(dev, plane, spec, view):
-    """Mark what the device's placement would choose, and then the trackers that choose; return the rows."""
+    """Mark the choices of the device's placement and of trackers that choose; return the rows."""
     page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
     first, rows = spec.proposers.shape[0], np.int64(dev.params[0].streams)
@@ -152,7 +152,7 @@ _describe_idle = observation.describing_kernel("answer", "die")
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Write to DIE_SEEN what an idle die would go on with. Rules call it with their view."""
+    """Write the work that an idle die would continue to DIE_SEEN. Rules call it with their view."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0

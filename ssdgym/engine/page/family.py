@@ -62,7 +62,7 @@ _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
 
 @inlined
 def _store_view(state, i, role, address):
-    """Store what the rule of a role sees behind the device; return its address."""
+    """Store the view of a rule next to the device; return its address."""
     return store_at(view_of(state, i, role), address + (role + 1) * STORED_BYTES)
 
 

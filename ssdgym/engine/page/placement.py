@@ -16,7 +16,7 @@ HOST_STREAM = 0
 
 @inlined
 def note_request(dev, request):
-    """Note the request whose page is placed next, for those who decide; `request` may be its slot."""
+    """Record the request whose page is placed next, for rules; `request` may be its slot."""
     control = dev.control[0]
     control.request_lpn = request.lpn
     control.request_pages = request.pages
@@ -57,7 +57,7 @@ def target_of_proposer(dev, plane, lpn, source, number):
 
 @inlined
 def by_request(dev):
-    """Return whether the stream that is named outside for the first page of a request is for all of them."""
+    """Return whether a stream chosen outside for the first page of a request holds for all its pages."""
     return dev.decider.external & WHOLE_REQUESTS != 0
 
 

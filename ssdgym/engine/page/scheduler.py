@@ -1,4 +1,4 @@
-"""The scheduler: what an idle die does next, host reads, host writes, foreground or background GC."""
+"""The scheduler: the next command of an idle die: host read, host write, foreground or background GC."""
 
 import numpy as np
 
@@ -166,14 +166,14 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC, or else one in which wear is levelled; or -1."""
+    """Return the die's lowest plane in foreground GC, otherwise one in which wear is levelled, or -1."""
     plane, params = collecting_plane(dev, die_number), dev.params[0]
     return levelling_plane(dev, die_number, params.dies) if plane < 0 and params.levels else plane
 
 
 @inlined
 def _pressing_plane(dev, die_number):
-    """Return the die's lowest plane in foreground GC, or else levelling, that goes before writes; or -1.
+    """Return the die's lowest plane whose foreground GC, or levelling, goes before writes, or -1.
 
     Where GC waits for the host, it is one without free blocks but those that GC itself needs.
     """
@@ -239,7 +239,7 @@ def _next_planes(dev, die_number):
 
 @inlined
 def dispatch_die(dev, die_number):
-    """Start what an idle die does next, if anything."""
+    """Start the next command of an idle die, if any."""
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
     plane, written = _next_planes(dev, die_number)

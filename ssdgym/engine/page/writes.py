@@ -84,7 +84,7 @@ def is_written(dev, ppn):
 
 @kernel
 def forget(dev, lpn):
-    """Forget a logical page, and whatever versions of it are on their way."""
+    """Forget a logical page and all versions of it under way."""
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:

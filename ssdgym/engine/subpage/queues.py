@@ -1,4 +1,4 @@
-"""Transactions in time: what waits for a die, and what is done when it has ended."""
+"""Transactions in time: their queues at the dies, and their completion."""
 
 import numpy as np
 

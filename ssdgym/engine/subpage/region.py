@@ -1,4 +1,4 @@
-"""The region of small writes: what is programmed there, and how its blocks are collected."""
+"""The region of small writes: programs and collection."""
 
 import numpy as np
 

@@ -54,7 +54,7 @@ def _between(dev, group, first, end):
 
 @inlined
 def leaving_of(dev, group, brought):
-    """Return the sectors of a group that leave with the run: those that wait, and those brought to it."""
+    """Return the sectors of a group that leave with the run: waiting ones and new ones."""
     buffer = dev.buffer[0]
     return (waiting_of(dev, group) | brought) & _between(dev, group, buffer.run_first, buffer.run_end)
 
@@ -72,7 +72,7 @@ def group_beside(dev, request, lpn):
 
 @inlined
 def whole_pages_of(dev, group, mask):
-    """Return those of the sectors of a group that belong to full pages of the run that leaves."""
+    """Return the sectors of a group that belong to full pages of the leaving run."""
     buffer, slots = dev.buffer[0], np.int64(dev.subpage[0].slots)
     length = np.int64(buffer.run_end) - np.int64(buffer.run_first)
     return mask & _between(dev, group, np.int64(buffer.run_first), buffer.run_first + length // slots * slots)

@@ -1,4 +1,4 @@
-"""The scheduler: what an idle die does next, and the writes that wait for it."""
+"""The scheduler: the next command of an idle die, and the writes that wait for the die."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def _next_page(dev, number):
 
 @inlined
 def read_ended(dev, number):
-    """Finish a read, or queue it again for what it still needs."""
+    """Finish a read, or queue it again for the sectors left."""
     page = _next_page(dev, number)
     if page < 0:
         read_done(dev, number)
@@ -217,7 +217,7 @@ def is_answered(dev):
 
 @inlined
 def dispatch_die(dev, die_number):
-    """Start what an idle die does next, if anything."""
+    """Start the next command of an idle die, if any."""
     if is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
         status = _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
         return status if status != _NOTHING_TO_DO else np.int64(AGAIN)

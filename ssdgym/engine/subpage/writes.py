@@ -1,4 +1,4 @@
-"""Writes of pages to the main area: what they carry, and what of it is still new when they are programmed."""
+"""Writes of pages to the main area: their sectors, and which are still the newest when programmed."""
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def is_void(dev, number):
 
 @inlined
 def accept_list(dev, number):
-    """Keep of what a write carries what is still new, in front; return the number of sectors."""
+    """Move the sectors of a write that are still the newest to the front; return their number."""
     slots = np.int64(dev.subpage[0].slots)
     base = number * slots
     count = np.int64(0)
@@ -154,7 +154,7 @@ def program_write(dev, plane, number):
 
 @inlined
 def others_of(dev, number):
-    """Return the mapped sectors of the group of a write that it does not bring: what has to be read first."""
+    """Return the mapped sectors of the group that a write does not bring and that have to be read first."""
     write = dev.transaction[number]
     group = np.int64(write.group)
     return mapped_of(dev, group) & ~np.int64(write.mask)
@@ -249,7 +249,7 @@ def count_reads(dev, group, mask):
 
 @inlined
 def note_rmw(dev, number):
-    """Count a write of a group that reads some of it first."""
+    """Count a read-modify-write."""
     write = dev.transaction[number]
     if write.kind == GROUP_WRITE and others_of(dev, number) != 0:
         dev.tally[0].rmw_count += 1

@@ -214,7 +214,7 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Take a die's event; return its command if its pages are done with it, else NO_COMMAND."""
+    """Take a die's event; return its command if the pages are done, otherwise NO_COMMAND."""
     control, die = dev.control[0], dev.die[die_number]
     if die.stage == ARRAY:
         _request_channel(dev, die_number)

@@ -95,7 +95,7 @@ def mark_queued(dev, die_number, number):
 
 @inlined
 def note_parts(dev, die_number, number, slot_number):
-    """Note what the latency of a request is made of, so far: the command of a page of it has ended now."""
+    """Record the parts of a request's latency so far, when the command of one of its pages ends."""
     die, slot = dev.die[die_number], dev.slot[slot_number]
     slot.service_ns = dev.control[0].now - die.started_ns
     slot.gc_wait_ns = die.gc_ns - dev.transaction[number].gc_mark

@@ -1,4 +1,4 @@
-"""What environments observe: numbers by name, each computed by a registered function.
+"""Features of observations: numbers by name, each computed by a registered function.
 
 A feature of one's own is a function with a decorator, in any module that is imported. An environment observes
 it where its argument `features` names the function. Packages of features are found by the entry point group

@@ -74,7 +74,7 @@ def block_stream(view, candidate, decision):
 
 @inlined
 def _log_rate(view, updates, pages):
-    """Return log4 of the updates per page, of those of the mean logical page."""
+    """Return log4 of the updates per page, relative to the mean logical page."""
     mean = view.control[0].clock / view.params[0].logical_pages
     return clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
 
@@ -115,7 +115,7 @@ def _wears_out(setting: Setting) -> bool:
 
 @feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
 def log_wear_gap(view, candidate, decision):
-    """Return log4 of the erases that the most worn free block has more than it, of those which that has left.
+    """Return log4 of (erases of the most worn free block - its own) / (erases left to that block).
 
     Left are those of the mean endurance, at least a fortieth of it.
     """

@@ -1,4 +1,4 @@
-"""Features of a decision as a whole: how full the plane is, what has passed, how the devices differ."""
+"""Features of the context: how full the plane is, pages and time since the last decision, the device."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _whole_pages(setting: Setting) -> bool:
 
 
 def _victims_are_blocks(setting: Setting) -> bool:
-    """Return whether what is erased are blocks that a rule chooses, written one page after the other."""
+    """Return whether a rule chooses whole blocks as victims, written one page after the other."""
     return not setting.has(lambda device: family_of(device).policy_decision != ERASE)
 
 
@@ -78,7 +78,7 @@ def asks_idle(view, decision):
 
 @feature(low=-1.0, default=_whole_blocks)
 def host_pages(view, decision):
-    """Return log2(host pages since the last decision + 1), of what a block holds, as 2 x - 1 and clipped."""
+    """Return x = log2(1 + host pages since the last decision) / log2(1 + pages per block), as 2 x - 1."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
     return clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 

@@ -101,7 +101,7 @@ def plan_restored(view, plan, bundle):
 
 @feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_at_tolerance(view, plan, bundle):
-    """Return log2 of those that will lose their data if a neighbour is erased once more, one more counted."""
+    """Return log2(1 + sub-blocks that lose their data if a neighbour is erased once more)."""
     return clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
 
 
@@ -140,7 +140,7 @@ def bundle_levels(view, bundle):
 
 @feature(default=always)
 def bundle_m_merges(view, bundle):
-    """Return the M-Merges since its last Merge, of those allowed.
+    """Return the M-Merges since its last Merge, as a share of those allowed.
 
     After the last one allowed a Merge is due.
     """
@@ -168,26 +168,26 @@ def waiting_bundles(view, bundle):
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
-    """Return log2 of the free blocks of the plane, in those that the host leaves."""
+    """Return log2 of the free blocks of the plane, relative to those that the host leaves."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear(view, bundle):
-    """Return log2 of the mean erases of the smallest parts of its blocks, in those of the plane."""
+    """Return log2 of the mean erases of the smallest parts of its blocks, relative to the plane's."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.mean_erases, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
-    """Return log2 of the spread of the erases of the smallest parts of its blocks, in the plane's mean."""
+    """Return log2 of the spread of erases of the smallest parts of its blocks, relative to the plane's mean."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plane_wear_spread(view, bundle):
-    """Return log2 of the spread of the erases of the smallest parts of the plane's blocks, in their mean."""
+    """Return log2 of the spread of erases of the smallest parts of the plane's blocks, relative to their mean."""
     mean, spread = _erases_of_plane(view, bundle.plane)
     return _ratio(spread, mean)

@@ -64,7 +64,7 @@ def page_updates(view, page):
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
-    """Return the same of the mean page of the aligned group of 16 logical pages that it is in."""
+    """Return the same for the mean page of its aligned group of 16 logical pages."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
 
@@ -156,5 +156,5 @@ def intervals_differ(view, page):
 
 @feature(unit="factors of two", high=32.0)
 def request_pages(view, page):
-    """Return log2 of the pages of its request, of a host page; else 0."""
+    """Return log2 of the pages of a host page's request; 0 for a relocated page."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))

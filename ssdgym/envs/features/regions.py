@@ -33,7 +33,7 @@ def way_number(view, way, sector):
 
 @feature(unit="programs", high=16.0, default=always)
 def way_time(view, way, sector):
-    """Return the nominal time of what it takes now, in page programs."""
+    """Return the nominal time of this way now, in page programs."""
     return clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
 
 
@@ -45,7 +45,7 @@ def way_bytes(view, way, sector):
 
 @feature(default=always)
 def way_reads(view, way, sector):
-    """Return the pages that are read first, in those that a group can be spread over."""
+    """Return the pages read first, as a share of the pages that a group can be spread over."""
     return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
@@ -66,7 +66,7 @@ def way_in_the_way(view, way, sector):
 
 @feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
-    """Return the share u of the area's pages with valid data, of those that may, as 2 u - 1."""
+    """Return u = valid pages of the area / most that it may hold, as 2 u - 1."""
     return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
@@ -110,7 +110,7 @@ def region_passes(view, sector):
 
 @feature(default=_collected)
 def collection_kept(view, sector):
-    """Return the share of those that this collection may keep that it has kept."""
+    """Return kept / allowed subpages of this collection."""
     return clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 

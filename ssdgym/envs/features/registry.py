@@ -226,6 +226,6 @@ def _kind_of(function: Function) -> str:
 
 
 def _meaning(function: Function) -> str:
-    """Return what a feature says: the first paragraph of its docstring, or its name."""
+    """Return the meaning of a feature: the first paragraph of its docstring, or its name."""
     first = (inspect.getdoc(function) or function.__name__).partition("\n\n")[0]
     return " ".join(first.split()).removeprefix("Return ").rstrip(".")

@@ -50,7 +50,7 @@ class Features:
         }
 
     def space(self, candidates: int) -> spaces.Dict:
-        """Return the space of the observations with so many candidates."""
+        """Return the observation space with `candidates` candidates."""
         return spaces.Dict(
             candidates=_box(self.candidates, (candidates,)),
             context=_box(self.context, ()),
@@ -162,7 +162,7 @@ class Selection:
         )
 
     def explain(self, error: Exception) -> SsdgymError | None:
-        """Return the error for what a function has raised, compiled with checks; None where none is so.
+        """Return the error for an exception of a feature compiled with checks; None for any other.
 
         Compiled code does not say where an index is out of range, so all features of other packages are
         named.

@@ -81,7 +81,7 @@ def stream_gap(view, stream, page):
 
 @feature(default=always)
 def stream_holds_page(view, stream, page):
-    """Return 1 if the data of the page are in a block of it now."""
+    """Return 1 if the page's data is now in a block of the stream."""
     return 1.0 if stream.number == page.stream else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Credit for each decision about a page: what it has cost by itself, and what a learner makes of that.
+"""Credit for each decision about a page: its own cost, and transitions for a learner.
 
 Devices note it while they run (`ssdgym.policy.page_credit`), and `info` shows what they have settled.
 """
@@ -51,7 +51,7 @@ def price_of(credit: Any) -> float | None:
 
 
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
-    """Return the tracker that notes credit, as it is written in `ftl.trackers`.
+    """Return the tracker of credit as written in `ftl.trackers`.
 
     Sizes are rounded up to powers of two, since rules and features are compiled for those of the records.
 
@@ -200,7 +200,7 @@ class CreditBuffer:
             self._open[i][decision] = (seen[i], action)
 
     def join(self, infos: Mapping[str, Any]) -> None:
-        """Make transitions of the credits that a step has shown, those at the end of an episode included."""
+        """Make transitions of the credits of a step, including those at the end of an episode."""
         for found in (infos.get("final_info", {}), infos):
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):
@@ -225,7 +225,7 @@ class CreditBuffer:
         return self._rows(rng.integers(len(self), size=count))
 
     def newest(self, count: int) -> Transitions:
-        """Return the transitions that were joined last, in their order; those kept, if there are fewer."""
+        """Return the newest `count` transitions in their order, or all that are kept."""
         return self._rows(np.arange(self.joined - min(count, len(self)), self.joined) % len(self._kept.done))
 
     def _rows(self, rows: np.ndarray) -> Transitions:

@@ -1,4 +1,4 @@
-"""Rewards: terms weighted by the objective, centred on what a baseline pays."""
+"""Rewards: terms weighted by the objective, centred on the cost of a baseline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOT_FULL = ("none", "reads")
 
 @dataclass(frozen=True)
 class Baseline:
-    """Scales by what a policy pays.
+    """Scales by the cost of a policy.
 
     Attributes:
         policy: that sets the price.
@@ -92,7 +92,7 @@ def _chunks(requests: EpisodeRequests) -> Iterator[Requests]:
 
 
 def parse_scale(reward: Any) -> Scale | Baseline:
-    """Return what the argument `reward` of an environment says.
+    """Parse the argument `reward` of an environment.
 
     Args:
         reward: `"plain"`, `{"baseline": policy}`, with `"episode": number` or without, or `{"price": number,
@@ -172,7 +172,7 @@ class Reward:
         return sorted(timed)
 
     def cost_on(self, device: DeviceConfig, totals: Totals) -> float:
-        """Return what a device has cost by its totals."""
+        """Return the cost of a device by its totals."""
         sums = [find_term(name).on([device]) for name in self.objective]
         return sum(
             weight * _cost(one, totals, 0) for one, weight in zip(sums, self.objective.values(), strict=True)
@@ -185,7 +185,7 @@ class Reward:
         shown: np.ndarray,
         counters: Sequence[str],
     ) -> Tally:
-        """Return what the compiled step makes rewards of."""
+        """Return the arrays from which the compiled step computes rewards."""
         costs = [(name, cost) for one in self._sums for name, cost in one.items()]
         reclaiming, reclaimed_pages = totals.reclaiming(address)
         count = len(self.rewards)
@@ -208,7 +208,7 @@ class Reward:
         )
 
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
-        """Count from where device `i` stands now; a scale is that of its rewards from now on."""
+        """Restart the sums of device `i`; a given scale applies from now on."""
         for total, one in zip(self._totals, self._sums, strict=True):
             total[i] = _cost(one, totals, i)
         if scale is not None:

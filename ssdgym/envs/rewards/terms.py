@@ -36,7 +36,7 @@ class Totals:
 
     @classmethod
     def of(cls, device: DeviceConfig, state: State) -> Totals:
-        """Return those of one device, the first of a batch."""
+        """Return the totals of one device, the first of a batch."""
         return cls([device], partial(family_of(device).counter, state))
 
     def pages_reclaimed(self) -> np.ndarray:

@@ -110,7 +110,7 @@ class SuiteBoard(Config):
     tasks: tuple[Task, ...]
 
     def metric_of(self, policy: str) -> str:
-        """Return what a policy is scored by."""
+        """Return the metric that scores a policy."""
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
@@ -166,7 +166,7 @@ class Entry:
 
 
 def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
-    """Return the entries of a suite: baseline, policies, rules, bounds and what has learned."""
+    """Return the entries of a suite: baseline, policies, rules, bounds and learned agents."""
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
         *(Entry(rule, "rule found", (rule,)) for rule in suite.rules),

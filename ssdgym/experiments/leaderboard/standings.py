@@ -1,4 +1,4 @@
-"""Where every entry of a suite stands: between the best fixed pair, 0, and the best bound, 1."""
+"""Standings of a suite: scores between the best fixed pair, 0, and the best bound, 1."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def suite_board(
     run_pages: tuple[int, int],
     named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the entries of a suite, and named ones, none of which is taken for the best fixed pair.
+    """Rank the entries of a suite and those named; the best fixed pair is one of the suite's.
 
     Results are of every policy on every task and seed; `run_pages` are those measured in a run, and those
     before.

@@ -51,7 +51,7 @@ def _as_entry(value: Any) -> Any:
 
 
 class SuiteConfig(BasedConfig):
-    """Tasks, each a device with a workload, and what scores 0 and 1 on each of them."""
+    """Tasks, each a device with a workload, and the policies that score 0 and 1 on them."""
 
     folder: ClassVar[str] = "suites"
     description: str = ""
@@ -148,7 +148,7 @@ class SuiteConfig(BasedConfig):
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the runs of some splits: those that are scored, and those that the scores are made of."""
+        """Return the runs of splits: of scored entries and of the policies that define 0 and 1."""
         for split in splits:
             if split not in self.splits:
                 raise SsdgymError(

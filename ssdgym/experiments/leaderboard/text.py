@@ -65,7 +65,7 @@ def losses_table(board: SuiteBoard) -> Table:
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
-    """Return the workload and the device; of variations of one device what is varied, of FTLs if several."""
+    """Return workload and device, with varied fields and FTLs where there are several."""
     several = len({other.ftl for other in board.tasks}) > 1
     where = _without_common(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
@@ -108,7 +108,7 @@ MEANINGS = {
 
 
 def standings_table(board: SuiteBoard, rows: Sequence[Row] | None = None) -> Table:
-    """Return the entries by falling score, or some of them."""
+    """Return the entries by falling score."""
     headings, cells = zip(*_COLUMNS, strict=True)
     entries = tuple(tuple(cell(row) for cell in cells) for row in rows or board.rows)
     return Table(f"{board.suite}: standings", _caption(board), headings, entries).without_gaps()
@@ -152,7 +152,7 @@ def _short(value: float) -> str:
 
 
 def _change(ratio: float) -> str:
-    """Return a ratio as what is added to one, in percent."""
+    """Return a ratio as a change in percent."""
     return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
 
 
@@ -201,7 +201,7 @@ def markdown_board(board: Leaderboard) -> Iterator[str]:
 
 
 def facts(board: SuiteBoard) -> str:
-    """Return a sentence on what was run."""
+    """Return a sentence on tasks, seeds and length of the runs."""
     seeds = f"{counted(len(board.seeds), 'seed')} from {board.seeds[0]}"
     return (
         f"{counted(len(board.tasks), 'task')} of the split {' and '.join(board.splits)}, {seeds}, "
@@ -211,7 +211,7 @@ def facts(board: SuiteBoard) -> str:
 
 
 def summary(board: Leaderboard) -> str:
-    """Return a section for each suite as Markdown: what was run and lost, and a short table."""
+    """Return a section for each suite as Markdown: runs, losses, and a short table."""
     lines: list[str] = []
     for suite in board.suites:
         table = standings_table(suite, summarized(suite))

@@ -28,7 +28,7 @@ from ssdgym.workloads.stream import load_workload
 
 
 class RangesConfig(Config):
-    """What devices and workloads of a training are drawn from, beside those of its suite."""
+    """Ranges from which devices and workloads of a training are drawn, beside those of its suite."""
 
     shapes: tuple[dict[str, Scalar], ...] = Field(
         ({},), min_length=1, description="fields of the device, dotted, that are drawn together"
@@ -68,7 +68,7 @@ def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) ->
 
 
 def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) -> list[Any]:
-    """Return what may be trained on: the training split, and others that are in no split."""
+    """Return the workloads allowed in training: the training split, and those in no split."""
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
     trained = [*suite.splits["training"], *others]
@@ -173,7 +173,7 @@ def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evoluti
 def _play(
     device: dict[str, Any], ftl: Mapping[str, Any], workload: Any, seed: int, host_pages: int, warmup: int
 ) -> Play:
-    """Return a run as those of a suite are."""
+    """Return a run with the options of a suite's runs."""
     loaded = load_workload(workload)
     changes = ftl_changes(closed_loop(tuple(sorted(ftl.items())), loaded))
     return Play(device, changes, loaded, seed, host_pages, warmup, PRECONDITIONING_SEED)

@@ -120,7 +120,7 @@ class ChangeClaim(Claim):
         return self._side * (self._side * changes).min(axis=-1)
 
     def _judge(self, measured: Estimate, carrier: str) -> Verdict:
-        """Judge the claimed side and what else is claimed, or whether the whole interval keeps the width.
+        """Judge the claimed direction and size, or whether the whole interval is within the claimed width.
 
         A mean that is on its side because of a single workload says nothing of the others.
         """

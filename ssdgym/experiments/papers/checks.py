@@ -1,4 +1,4 @@
-"""Check what a paper claims about a figure against what was measured."""
+"""Check the claims of a paper about a figure against the measurements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEAR_ZERO = 0.01
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """One claim and what was measured.
+    """One claim with its measurement.
 
     Attributes:
         workloads: those it was checked on.
@@ -81,7 +81,7 @@ class CheckedClaim:
 
     @property
     def measured_text(self) -> str:
-        """What was measured, and on how many of the claim's traces where not on all of them."""
+        """The measurement, and the number of traces if it is not all of the claim's."""
         if not self.measured:
             return "nothing"
         count = len(self.workloads)
@@ -118,7 +118,7 @@ def check_claims(
 def _check_elsewhere(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
-    """Check a claim at the variants that it is judged by, and measure it at each of the others."""
+    """Judge a claim at its variants, and measure it at each of the others."""
 
     def at(*variants: str) -> CheckedClaim:
         return _check(figure, panel, claim.model_copy(update={"variants": variants}), samples, scale)
@@ -171,7 +171,7 @@ def _check(
 def _too_little(
     figure: FigureConfig, samples: Sequence[Sample], workloads: Collection[str]
 ) -> dict[str, str]:
-    """Return the workloads that write less than the figure's `least_writes`, each with what it writes.
+    """Return the workloads that write less than the figure's `least_writes`, each with its writes.
 
     A workload and a device decide this, and no policy: whatever a claim compares writes as much.
     """
@@ -202,7 +202,7 @@ def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
-    """Return whether what was measured at a scale, on these workloads, says anything about a claim."""
+    """Return whether measurements at a scale, on these workloads, can judge a claim."""
     reason = claim.not_comparable
     if reason is None or (reason.scales and scale not in reason.scales):
         return True
@@ -213,7 +213,7 @@ def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[
 def _columns(
     figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]
 ) -> dict[str, list[Column]]:
-    """Return the comparisons of a claim on each workload that was run, without those that weigh nothing."""
+    """Return the comparisons of a claim on each workload that was run, without those of weight 0."""
     variants = [name for name in figure.variant_names if not claim.variants or name in claim.variants]
     of_each = {
         workload: claim.columns(values, [Place(claim.series, workload, name) for name in variants])

@@ -67,7 +67,7 @@ SMALLEST = 0.01
 
 
 class Found(NamedTuple):
-    """What was measured of a claim, and what it comes to.
+    """The measurement and verdict of a claim.
 
     Attributes:
         measured: the numbers that it is judged by.
@@ -87,7 +87,7 @@ class Found(NamedTuple):
 
 
 class HoldsBy(Config):
-    """Why a claim holds here whatever is measured, or nearly so."""
+    """Why a claim holds here for any measurement, or nearly any."""
 
     kind: Literal["arithmetic", "construction", "vacuity"] = Field(
         description="arithmetic: of other figures; construction: of what is run; vacuity: nothing happens."
@@ -96,7 +96,7 @@ class HoldsBy(Config):
 
 
 class NotComparable(Config):
-    """Why what is measured here cannot be held against a claim, whatever it is."""
+    """Why no measurement here can judge a claim."""
 
     why: str = Field(min_length=1, description="The reason: what it hangs on and no source publishes.")
     scales: Names = Field((), description="The scales at which that is so; empty: all.")
@@ -149,7 +149,7 @@ class Claim(Config):
 
     @property
     def measured_on(self) -> Texts:
-        """The workloads that it is measured on; empty: all of the figure."""
+        """The workloads of the claim; empty: all of the figure."""
         return self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
@@ -177,14 +177,14 @@ class Claim(Config):
         return found
 
     def weight(self, values: Sequence[Values], place: Place) -> float:
-        """Return what a place weighs in a mean; 0 where that was not measured."""
+        """Return the weight of a place in a mean; 0 if it was not measured."""
         return mean_at(values[-1], place) if self.weights else 1.0
 
     def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
     def find(self, compared: Compared) -> Found | None:
-        """Return what the comparisons come to; nothing where they measure nothing."""
+        """Return the measurement of the comparisons; None if there is none."""
         raise NotImplementedError
 
     def describe(self) -> str:

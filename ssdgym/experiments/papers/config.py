@@ -1,4 +1,4 @@
-"""Models of `configs/papers/PAPER.yaml`: a figure of a paper, and what the paper says about it."""
+"""Models of `configs/papers/PAPER.yaml`: figures of a paper and their claims."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _PER_UNIT = {"ms": 1e6, "s": 1e9, "KB": 1e3, "MiB": 2.0**20}
 
 
 class PanelConfig(Config):
-    """One diagram of a figure: a metric, how it is normalised, and what the paper says about it."""
+    """One diagram of a figure: a metric, its normalisation, and the paper's claims about it."""
 
     name: str = Field("", description="Letter of the panel; empty where the figure has only one.")
     title: str = Field("", description="What it shows, where that is not all the figure's title says.")

@@ -25,7 +25,7 @@ _NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 class Row(NamedTuple):
-    """A row of a diagram's table: what it is about, and its numbers."""
+    """A row of a diagram's table: its label and numbers."""
 
     names: tuple[str, ...]
     estimates: list[Estimate]
@@ -57,7 +57,7 @@ class Diagram(ABC):
         self.panel = panel
 
     def values(self, samples: Sequence[Sample]) -> Values:
-        """Return what the panel shows at each place, relative to what counts as 1 where something does."""
+        """Return the values of the panel at each place, relative to the bar that is 1, if any."""
         panel = self.panel
         values = values_of(samples, panel.metric, panel.divisor)
         if panel.normalise_to is None:
@@ -110,7 +110,7 @@ class GroupedDiagram(Diagram):
         self.name_columns = ("trace", figure.axis) if figure.variants else ("trace",)
 
     def set_width(self, bars: int) -> None:
-        """Make the picture wide enough for so many bars in a group, and for what is written below it."""
+        """Make the picture wide enough for its bars and the text below."""
         longest = max(len(variant) for variant in self.figure.variant_names) if self.figure.variants else 0
         of_group = max(_BAR_INCHES * (bars + 1), _LETTER_INCHES * (longest + 1))
         self.width = 1.2 + of_group * len(self.groups)
@@ -257,7 +257,7 @@ class Stacked(GroupedDiagram):
         self.set_width(bars=1)
 
     def draw(self, axes: Axes, is_last: bool) -> None:
-        """Draw each part on top of those before it."""
+        """Draw the parts as a stack."""
         groups = np.arange(len(self.groups))
         below = np.zeros(len(groups))
         for index, name in enumerate(self.number_columns):

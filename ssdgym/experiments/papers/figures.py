@@ -60,7 +60,7 @@ def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: Volum
 def workload_of(
     figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, synthetic: str
 ) -> WorkloadConfig:
-    """Return a workload of a figure as it is played at a scale."""
+    """Return a workload of a figure at a scale."""
     if figure.workloads_from == "configs":
         return load_workload(name)
     workload = file.config if file else load_workload(f"synthetic:{synthetic}")
@@ -142,7 +142,7 @@ def _load(paper: str, fields: dict[str, Any]) -> FigureConfig:
 def _over_base(
     own: dict[str, Any], shared: dict[str, Any], by_number: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a figure over those of its `base`: another figure, or what all figures share.
+    """Return the fields of a figure over those of its `base`: another figure, or the part all share.
 
     The departures of both hold. Fields of a scale that the figure leaves out are also those of the base.
     """
@@ -186,7 +186,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return the part of a figure with this number: all of it, one panel or nothing."""
+    """Return a figure, or one of its panels by number."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)

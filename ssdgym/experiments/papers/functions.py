@@ -122,7 +122,7 @@ class FunctionClaim(Claim):
 def value(
     claim: FunctionClaim, compared: Compared, *, claimed: float, beyond: float = 0.0, or_less: bool = False
 ) -> Found:
-    """Judge whether the mean of the metric is between half and twice a value; only what is beyond counts.
+    """Judge whether the mean of the metric, less `beyond`, is between half and twice the value.
 
     A write amplification of 1.3 is thrice one of 1.1, beyond 1. `or_less`: any smaller value also holds.
     """

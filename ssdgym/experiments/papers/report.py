@@ -54,7 +54,7 @@ _MIB = 2**20
 
 
 def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
-    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict."""
+    """Return one line per claim of a panel: claim, measurement and verdict."""
     return [
         f"figure {number}: {one.claim.said} ({one.claim.source}) | paper {one.claim.describe()} "
         f"| here {one.measured_text} | {one.verdict_text}"
@@ -63,7 +63,7 @@ def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
 
 
 def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim]]]) -> pd.DataFrame:
-    """Return every claim of some panels as one table: what is claimed, what was measured, the verdict.
+    """Return the claims of panels as one table: claim, measurement, verdict.
 
     Args:
         panels: of each its figure, its number, and its claims.
@@ -99,7 +99,7 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
 
 
 def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of claims with what was measured of the same ones otherwise, such as by another version.
+    """Return a table of claims beside other measurements of them, such as by another version.
 
     Args:
         claims: as of `claims_table`, or read from `claims.csv`.
@@ -168,7 +168,7 @@ def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
-    """Return what is assumed of workloads and not published, those with the same assumptions together."""
+    """Return the assumptions about workloads, grouped by equal assumptions."""
     found: dict[str, dict[str, None]] = {}
     for result in results:
         if result.assumed:
@@ -177,7 +177,7 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return how many pages each trace touches, and how many are left of them modulo the logical space.
+    """Return how many pages each trace touches, before and after folding onto the logical space.
 
     A generated workload is made for the logical space, of which it uses so many pages. The numbers are means
     over seeds. Devices on which they are the same stand together.
@@ -198,7 +198,7 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
 
 
 def played_lines(results: Sequence[Result]) -> list[str]:
-    """Return what was played: from files, where anything was, on how many pages, how often again."""
+    """Return which traces were played: files, pages, repetitions."""
     names = dict.fromkeys(result.workload for result in results if result.measured(_OF_A_FILE))
     of_files = [f"played from files: {', '.join(names)}"] if names else []
     return [*of_files, *footprint_lines(results), *rewrite_lines(results)]

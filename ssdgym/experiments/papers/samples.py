@@ -63,7 +63,7 @@ Values = dict[Place, BySeed]
 
 
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
-    """Return the values of a metric, in units of `per_unit`; places of which a seed has none are left out.
+    """Return the values of a metric, in units of `per_unit`, at places that every seed has.
 
     The name `A per B` is A over B, not measured where B is 0.
     """

@@ -66,7 +66,7 @@ class TaskGroup:
 
 
 def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
-    """Return a group for each task, and one for all of them if there are several."""
+    """Return a group for each task, and one for all if there are several."""
     tasks = tasks_of(results)
     groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
     if len(tasks) > 1:
@@ -75,7 +75,7 @@ def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
 
 
 def _group(title: str, results: Sequence[Result]) -> TaskGroup:
-    """Keep the policies that were run on every task, on the seeds that all of them have everywhere."""
+    """Keep the policies that were run on every task, and the seeds common to all."""
     seeds: dict[str, dict[Task, set[int]]] = {}
     for result in results:
         seeds.setdefault(result.policy, {}).setdefault(task_of(result), set()).add(result.seed)

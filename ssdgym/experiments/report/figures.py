@@ -193,7 +193,7 @@ def _draw_line(
 
 
 def _fields(result: Result) -> dict[str, str]:
-    """Return what the label of the device says was varied, and the options of the FTL."""
+    """Return the varied fields of the device, by its label, and the options of the FTL."""
     varied = result.device.partition("(")[2].removesuffix(")")
     texts = [*varied.split(", "), *(f"ftl.{option}" for option in split_options(result.ftl))]
     return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
@@ -207,7 +207,7 @@ def _number(text: str | None) -> float | None:
 
 
 def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the fields that have a number in every result, and several numbers in all of them."""
+    """Yield the fields that are numbers in every result and have several values."""
     fields = [_fields(result) for result in results]
     for name in dict.fromkeys(name for found in fields for name in found):
         values = {_number(found.get(name)) for found in fields}
@@ -252,7 +252,7 @@ def curve_figure(results: Sequence[Result], field: str) -> Figure | None:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure with the name of its file, its title, and a caption on what it shows."""
+    """A figure with its file name, title and caption."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Write what results are turned into: data, tables, figures, and all of it in one HTML file.
+"""Write the outputs of results: data, tables, figures, and one HTML report.
 
 The HTML file opens from disk and needs neither network nor script.
 """
@@ -139,7 +139,7 @@ def write_html_report(
 
 
 def specs_of(results: Iterable[Result]) -> list[Spec]:
-    """Return the specs of results; fewer than results where some of them have none."""
+    """Return the specs of those results that have one."""
     subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
     return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
@@ -180,7 +180,7 @@ def _page(
 
 
 def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield what was run, and with what."""
+    """Yield the facts of the runs: tasks, seeds, versions."""
     seeds = sorted({result.seed for result in results})
     yield "results", f"{len(results):,}"
     yield "policies", ", ".join(policies_of(results))

@@ -53,7 +53,7 @@ FORMATS = tuple(_METADATA)
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the style of ssdgym inside, whatever the user has set; also a decorator."""
+    """Apply the plot style of ssdgym inside the block. Also a decorator."""
     with matplotlib.style.context(["default", _STYLE]):
         yield
 

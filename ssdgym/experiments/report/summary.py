@@ -29,7 +29,7 @@ Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results whose policies have short names and those of their FTLs, and the learned among these.
+    """Return results with short names of policies and FTLs, and which of these have learned.
 
     On a device and workload with several FTLs, the name of the FTL goes before that of the policy, or stands
     for it where there is a single one, and what the FTLs have in common stays with the task. Where their
@@ -147,7 +147,7 @@ COLUMNS = (
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
-    """Return a sentence on what the numbers of so many seeds and tasks are."""
+    """Return a sentence on how numbers of several seeds and tasks are averaged."""
     if seeds < 2:
         what = "The value of one seed, which has no interval"
         return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
@@ -204,7 +204,7 @@ def _entry(results: Sequence[Result], policy: str, column: Column, intervals: bo
 
 
 def overflow_notes(results: Sequence[Result]) -> list[str]:
-    """Return a sentence for every policy of which so many pages overflowed that it is judged by its space."""
+    """Return a warning for every policy with so much overflow that space decides its result."""
     worst: dict[str, float] = {}
     for result in side_by_side(results)[0]:
         share = result.metrics.get("overflow_share") or 0.0

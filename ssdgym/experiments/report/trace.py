@@ -117,7 +117,7 @@ def _draw_gaps(axes: Axes, summary: RecordSummary) -> None:
 
 
 def _draw_shares(axes: Axes, seen: Distribution, label: str | None, color: str, scale: float = 1.0) -> None:
-    """Draw the share of values that do not exceed x; what is 0 lies left of a logarithmic axis."""
+    """Draw the share of values up to x; values of 0 lie left of a logarithmic axis."""
     shares = np.cumsum(seen.counts) / seen.total
     positive = seen.values > 0
     zeros = 0.0 if positive[0] else shares[0]

@@ -1,1 +1,1 @@
-"""Runs: what is run on what, where it runs, and the store of finished runs."""
+"""Runs: their specification, where they run, and the store of finished ones."""

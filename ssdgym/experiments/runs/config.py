@@ -1,4 +1,4 @@
-"""Files of experiments, and the runs that one stands for."""
+"""Files of experiments, and their runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Scalar = bool | int | float | str | None
 
 
 def as_seeds(value: Any) -> Any:
-    """Return the seeds that a text such as 100-104 stands for; other values as they are."""
+    """Return the seeds of a text such as 100-104; other values unchanged."""
     return read_seeds(value) if isinstance(value, str) else value
 
 
@@ -265,7 +265,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return names with a number behind those that there are several of: `zipf-1`, `zipf-2`."""
+    """Return names, those that repeat with a number: `zipf-1`, `zipf-2`."""
     return [
         name if names.count(name) == 1 else f"{name}-{names[: i + 1].count(name)}"
         for i, name in enumerate(names)

@@ -39,7 +39,7 @@ class Outcome:
 
 
 def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
-    """Return the indices of the runs that go together: those of one agent that differ only in the seed.
+    """Return the indices of runs that form one job: those of an agent that differ only in the seed.
 
     A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
     in one vector environment, unless each preconditions its device by itself; a compiled policy gains nothing
@@ -110,7 +110,7 @@ def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None
 def _drain(
     pool: ProcessPoolExecutor, jobs: Jobs, waiting: deque[int], workers: int
 ) -> Generator[Outcome, None, list[int]]:
-    """Yield what comes of the waiting jobs; return those that were under way when a process died."""
+    """Yield the outcomes of the waiting jobs; return those that were under way when a process died."""
     running: dict[Future[list[Result]], int] = {}
     died: list[int] = []
     while (waiting and not died) or running:
@@ -249,12 +249,12 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
 
 
 def _device_key(run: RunSpec) -> tuple[Any, ...]:
-    """Return what the device of a run depends on."""
+    """Return the key of the device of a run."""
     return repr(run.device), run.ftl, run.decider, run.days
 
 
 def _check_agent(run: RunSpec) -> None:
-    """Check that there is such an agent, and the environment that it is to play.
+    """Check that the agent and its environment exist.
 
     Files are looked at when they are run: of a sweep they are not there yet.
     """

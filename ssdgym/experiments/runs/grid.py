@@ -87,7 +87,7 @@ class GridReport:
 
 
 def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
-    """Run what the store does not hold yet, in whatever order; keep every job as it ends.
+    """Run the runs that the store lacks, in any order; store every job as it ends.
 
     Progress is called with (runs finished or failed, runs in all), first of all with those in the store.
     """
@@ -176,7 +176,7 @@ def write_timings(results: Sequence[Result], folder: Path) -> Path:
 
 
 def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
-    """Yield the heading and the samples of those runs that have some, all of which have the same columns."""
+    """Yield the heading and the samples of all runs with samples; they have the same columns."""
     sampled = [result for result in results if result.series]
     yield (*_NAMES, *sampled[0].series)
     for result in sampled:

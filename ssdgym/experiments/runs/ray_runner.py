@@ -38,7 +38,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def cluster(address: str | None, cpus: int) -> Iterator[Any]:
-    """Connect to a cluster, or start one for the block; leave one that this process uses already as it is."""
+    """Connect to a cluster, or start one for the block; keep one that this process already uses."""
     # Ray reports its use over the network otherwise.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

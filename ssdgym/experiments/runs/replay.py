@@ -186,5 +186,5 @@ def _job(result: Result, where: str, *, trust: bool) -> list[RunSpec]:
 
 
 def _seed(result: Result) -> int:
-    """Return the seed that was run, whatever the file's column says."""
+    """Return the seed of the stored run, not that of the file's column."""
     return int(json.loads(result.spec)["seed"])

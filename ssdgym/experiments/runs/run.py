@@ -1,4 +1,4 @@
-"""Carry out one run with a policy, or those of an agent, and make a result of what any run has found."""
+"""Carry out one run of a policy, or the runs of an agent, and make results of them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def result_of(
 
 
 def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
-    """Return the footprint of the workload on the run's device, and what was left out of a trace."""
+    """Return the footprint of the workload on the run's device, and the requests of a trace left out."""
     device = device_for(run.device, ftl_changes(run.ftl), run.decider)
     return open_on(workload, device, run.seed).report
 
@@ -149,7 +149,7 @@ def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict
 
 
 def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, requests: int) -> dict[str, Any]:
-    """Play so many requests, let a day pass, and so on; return the metrics of what follows the warm-up."""
+    """Serve host pages and let days pass in turns; return the metrics after the warm-up."""
     if run.host_pages is None:
         raise SsdgymError("a run over days ends by the pages written: set host_pages")
     for pages in (run.warmup, run.host_pages):

@@ -96,7 +96,7 @@ class RunSpec:
     device_label: str = ""
 
     def __post_init__(self) -> None:
-        """Keep the seed as a number of Python and the preconditioning as text: what is the same is equal."""
+        """Convert the seed to int and the preconditioning to text, so that equal specs compare equal."""
         object.__setattr__(self, "seed", seed_number(self.seed, "the seed of a run"))
         if not isinstance(self.preconditioning, str):
             object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
@@ -188,7 +188,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
 
 
 def _device(run: RunSpec) -> Spec:
-    """Return the device, and what a profile of its FTL fills in.
+    """Return the device, with fields filled in by the profile of its FTL.
 
     Fields that it fills in are no part of the device here: read again, they would count as given.
     """
@@ -303,7 +303,7 @@ def _ftl(spec: Spec) -> FtlOptions:
 
 
 def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return what an agent is made of; `environment` where it does not bring its own."""
+    """Return the source of an agent; `environment` applies if it names none."""
     source = source_of(run.agent or "", trust=run.trust)
     agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
     if run.environment is not None:

@@ -43,7 +43,7 @@ _PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished run has found, how long that took in seconds, and its samples, if it took any."""
+    """A finished run: its metrics, duration in seconds, and samples, if any."""
 
     metrics: dict[str, Any]
     wall_seconds: float
@@ -91,7 +91,7 @@ class Store(AbstractContextManager["Store"]):
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Return those of these runs that are finished, by key."""
+        """Return the finished ones of these runs, by key."""
         wanted = set(keys)
         found = {}
         with self._sentences():
@@ -113,7 +113,7 @@ class Store(AbstractContextManager["Store"]):
         return metrics
 
     def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
-        """Keep finished runs, given as key, spec and finding: all of them, for good, or none."""
+        """Store finished runs, given as key, spec and finding, in one transaction."""
         self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
@@ -161,7 +161,7 @@ class Store(AbstractContextManager["Store"]):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise for a folder with files of something else, so that they are neither replaced nor mixed."""
+    """Raise for a folder with files of another origin, which would be mixed or replaced."""
     try:
         found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except FileNotFoundError:

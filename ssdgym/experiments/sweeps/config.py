@@ -1,4 +1,4 @@
-"""Models of `configs/sweeps`: what a sweep varies, what it measures, and how many trials it has."""
+"""Models of `configs/sweeps`: the fields that vary, the objective, and the number of trials."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Size = Literal["smoke", "full"]
 
 
 class AgentTrialConfig(Config):
-    """An agent is trained by every trial. Fields of the space are those of `configs/training`."""
+    """Every trial trains an agent. Fields of the space are those of `configs/training`."""
 
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
@@ -125,7 +125,7 @@ class HeldOutConfig(Config):
     @model_validator(mode="before")
     @classmethod
     def _of_the_suite(cls, fields: Any) -> Any:
-        """Take what is not given from the suite."""
+        """Fill in missing fields from the suite."""
         if not isinstance(fields, Mapping) or fields.get("suite") is None:
             return fields
         suite = load_suite(fields["suite"])
@@ -140,7 +140,7 @@ class HeldOutConfig(Config):
 
 
 class AshaConfig(Config):
-    """Asynchronous successive halving: what is worse than most at the same stage stops early.
+    """Asynchronous successive halving: trials worse than most at the same stage stop early.
 
     Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.
     """
@@ -151,7 +151,7 @@ class AshaConfig(Config):
 
 
 class OptunaConfig(Config):
-    """Tree-structured Parzen estimator of Optuna: draws near what has been good, far from what has not.
+    """Tree-structured Parzen estimator of Optuna: draws near good trials.
 
     Bergstra et al., "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011.
     """
@@ -214,7 +214,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return every combination of the grids, with every other listed value and limit in one of them."""
+        """Return all combinations of the grids; every other listed value and limit occurs in one of them."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
@@ -239,7 +239,7 @@ def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
 
 
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace fields; within `trial` and `evaluation`, only those that are named."""
+    """Replace fields; in `trial` and `evaluation` only those named."""
     merged = {**fields, **changes}
     for name in SweepConfig.by_field:
         if isinstance(changes.get(name), Mapping):

@@ -43,7 +43,7 @@ RESULTS = "results.parquet"
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: what the sweep varies, and what that makes.
+    """One trial: the varied fields and the resulting configuration.
 
     Attributes:
         label: the policy in its results.

@@ -85,7 +85,7 @@ class ComponentConfig(Config):
 
 @workload_kind
 class MixedConfig(PacedConfig):
-    """Several patterns at once; every request comes from one of them, drawn by weight."""
+    """Several patterns; each request is of one of them, drawn by weight."""
 
     kind: Literal["mixed"] = "mixed"
     components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
@@ -180,7 +180,7 @@ class ZipfPlaces:
 
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
-    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers."""
+    """Return the page of each rank, shape (pages,), shared and read-only."""
     page_of_rank = np.arange(pages, dtype=np.int32)
     np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
@@ -189,7 +189,7 @@ def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
-    """Return the distribution function over ranks 1 to `pages`, shape (pages,): read-only, as it is shared.
+    """Return the distribution function over ranks 1 to `pages`, shape (pages,), shared and read-only.
 
     Its last value is 1.
     """

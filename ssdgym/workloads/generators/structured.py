@@ -27,7 +27,7 @@ class Writer(Protocol):
         """Return the next requests that write or trim, at least one."""
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return pages that the program reads, shape (count,), drawn apart from what is written."""
+        """Return pages that the program reads, shape (count,), drawn independently of its writes."""
 
 
 class StructuredConfig(RegionConfig):
@@ -57,7 +57,7 @@ class StructuredConfig(RegionConfig):
 
     @abstractmethod
     def writer(self, pages: int, rng: np.random.Generator) -> Writer:
-        """Return the source of writes and trims on a footprint of so many pages."""
+        """Return the source of writes and trims on a footprint of `pages` pages."""
 
 
 class _Structured:
@@ -80,7 +80,7 @@ class _Structured:
         return requests
 
     def _with_reads(self, requests: Requests) -> Requests:
-        """Put reads in front of requests, so many that their share is the configured one in the mean."""
+        """Insert reads before requests, so that their mean share is the configured one."""
         before = self._reads.geometric(1 - self._read_fraction, len(requests)) - 1
         places = np.arange(len(requests)) + np.cumsum(before)
         mixed = np.zeros(len(requests) + int(before.sum()), REQUEST)
@@ -106,7 +106,7 @@ JOURNAL, INNER, LEAF = 0, 1, 2
 class BtreeConfig(StructuredConfig):
     """Updates of a B-tree; hints: 0 the journal, 1 inner nodes, 2 leaves.
 
-    Each update writes its leaf. The journal takes a page with every `commit_updates` of them. A leaf's parent
+    Each update writes its leaf. Every `commit_updates` updates write a page of the journal. A leaf's parent
     is written with one of `fanout` updates, as leaves split or merge.
     """
 
@@ -298,7 +298,7 @@ class _LsmWriter:
 
 
 def _capacities(config: LsmConfig, tables: int) -> list[int]:
-    """Return how many tables each level holds: as many full levels as fit, the last one what is left."""
+    """Return the tables of each level: full levels while they fit, then the rest."""
     capacities = [config.first_level]
     while tables - sum(capacities) >= capacities[-1] * config.ratio:
         capacities.append(capacities[-1] * config.ratio)

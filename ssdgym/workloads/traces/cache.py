@@ -111,7 +111,7 @@ def stored(
 
 
 def kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None = None) -> StoredTrace:
-    """Return what the cache has under a key; without it, what is written to a folder for it."""
+    """Return the cached trace of a key; without one, call the function that writes it."""
     folder = (root or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)

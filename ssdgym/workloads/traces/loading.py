@@ -36,7 +36,7 @@ VolumeLayout = Literal["end_to_end", "overlay"]
 
 
 def _known_format(name: Any) -> Any:
-    """Refuse what is no name of a format, as pydantic refuses what is none of some literals."""
+    """Refuse an unknown format in the words of pydantic."""
     names = format_names()
     if name not in names:
         *others, last = (repr(known) for known in names)
@@ -59,7 +59,7 @@ ColumnsText = Annotated[str, AfterValidator(_columns_text)]
 
 
 def _is_path(value: Any) -> Any:
-    """Refuse what is no path in one sentence instead of one for each way to write it."""
+    """Refuse a wrong path by one sentence, not by one for each allowed type."""
     paths = value if isinstance(value, list | tuple) else [value]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return value

@@ -21,7 +21,7 @@ _WHOLE = (0.0, 1.0)
 
 
 def _is_start(value: Any) -> Any:
-    """Refuse what is no start in one sentence instead of one for each way to write it."""
+    """Refuse a wrong `start` by one sentence, not by one for each allowed type."""
     if value in (None, "first", "random") or (is_whole(value) and value >= 0):
         return value
     raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
@@ -79,14 +79,14 @@ class PlayedConfig(WorkloadConfig):
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
-        """Return what the records depend on beside the configuration: the stamp of a file, and a seed."""
+        """Return what the records depend on beside the configuration: the file's stamp, and the seed."""
 
     def origin(self) -> dict[str, Any]:
         """Return the format of the records, and how many `skipped_lines` their file has."""
         return {"format": self.kind, "skipped_lines": 0}
 
     def published(self) -> dict[str, float]:
-        """Return what is published of the records, by column of `RecordSummary`; nothing of a trace."""
+        """Return the published figures by column of `RecordSummary`; none for a trace."""
         return {}
 
     @property

@@ -119,7 +119,7 @@ class RecordSummary:
 
 
 def summarize(source: RecordSource, announce: Callable[[int], None] = lambda requests: None) -> RecordSummary:
-    """Count what is in a fresh source, in one pass.
+    """Summarise a fresh source in one pass.
 
     The memory grows with the separate ranges of addresses touched, with the different sizes, and with the
     windows of 0.1 s that have arrivals, not with the requests.
@@ -231,7 +231,7 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def _deviations(config: PlayedConfig, summary: RecordSummary) -> list[dict[str, Any]]:
-    """Return what a synthetic trace generates beside the published figures of its trace; a trace has none."""
+    """Return generated beside published figures of a synthetic trace; none for a trace."""
     published = config.published() if config.is_whole else {}
     return [
         {

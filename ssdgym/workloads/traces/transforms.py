@@ -25,7 +25,7 @@ _LATEST_NS = 2**62
 
 
 def _as_tuple(value: Any) -> Any:
-    """Let one value stand for a list of one; volumes may have numbers for names."""
+    """Accept one value in place of a list; volumes may have numbers as names."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return tuple(str(item) if type(item) is int else item for item in values)
 
@@ -48,7 +48,7 @@ class _Transform(Config):
         return records
 
     def is_over(self, seen: IntArray) -> bool:
-        """Return whether no record is left behind those that have been seen."""
+        """Return whether no record can follow those seen."""
         return False
 
 
@@ -98,7 +98,7 @@ class OnlyConfig(_Transform):
 
 
 class HeadConfig(_Transform):
-    """Keep the first so many requests."""
+    """Keep the first `requests` requests."""
 
     kind: Literal["head"] = "head"
     requests: PositiveInt = Field(description="How many.")
@@ -174,7 +174,7 @@ def _key(seed: int) -> np.uint64:
 
 
 class ScaleSpaceConfig(_Transform):
-    """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps.
+    """Shrink the address space: keep one of every `factor` regions, and close the gaps.
 
     Of every `factor` regions that follow each other one is kept, drawn by a seed. A region of whole logical
     blocks takes them along with all their requests in order, so that a device smaller by the same factor sees
@@ -236,7 +236,7 @@ class ScaleSpaceConfig(_Transform):
 
 
 class SortConfig(_Transform):
-    """Put the requests in order of time, those of one time as they are; the trace is held in memory."""
+    """Sort the requests by time (stable); the trace is held in memory."""
 
     kind: Literal["sort"] = "sort"
 

@@ -273,7 +273,7 @@ def written_lines(text: bytes) -> Iterator[str]:
 
 
 def fields_of(line: str) -> list[str]:
-    """Return the fields of a line, split at whichever separator gives most of them."""
+    """Return the fields of a line, split at the separator that gives most."""
     line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
     splits = [line.split(mark) for mark in (",", ";", "|", None)]
     return [field.strip(" \t\"'") for field in max(splits, key=len)]

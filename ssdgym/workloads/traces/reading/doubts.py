@@ -1,4 +1,4 @@
-"""Say what was understood of a trace, and doubt figures that make no sense."""
+"""Describe how a trace was read, and warn of implausible figures."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Doubts:
         self._has_sectors &= not (records["size_bytes"] % _COARSE_BYTES).any()
 
     def sentences(self, volumes: int) -> list[str]:
-        """Return what is to be doubted of a file with so many volumes."""
+        """Return warnings about a file with `volumes` volumes."""
         if self._requests < _FEW:
             return []
         found = []

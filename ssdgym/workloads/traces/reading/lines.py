@@ -152,7 +152,7 @@ class RecordMaker:
 
 
 def _split(records: Records, size: IntArray) -> Iterator[Records]:
-    """Yield records whose sizes, shape (n,), are given apart, those that are too large in pieces."""
+    """Yield records with sizes of shape (n,), requests that are too large in pieces."""
     pieces = np.where(size > LARGEST_SIZE_BYTES, -(-size // _PIECE_BYTES), 1)
     cuts = np.flatnonzero(np.diff(np.cumsum(pieces) // _MOST_PIECES)) + 1
     for rows in np.split(np.arange(len(records)), cuts):

@@ -74,7 +74,7 @@ class Splitter(ABC):
 
     @abstractmethod
     def row(self, line: str) -> Sequence[str] | str:
-        """Return the columns of a line, or what it is if it is no request.
+        """Return the columns of a line, or its kind if it is no request.
 
         Raises:
             ValueError: the line is bad; the reason, as the end of a sentence.
