@@ -181,13 +181,13 @@ def bundle_wear(view, bundle):
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
-    """Return log2 of the spread of erases of the smallest parts of its blocks, relative to the plane's mean."""
+    """Return log2 of the spread of erases of the smallest parts of its blocks, by the plane's mean."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plane_wear_spread(view, bundle):
-    """Return log2 of the spread of erases of the smallest parts of the plane's blocks, relative to their mean."""
+    """Return log2 of the spread of erases of the smallest parts of the plane's blocks, by their mean."""
     mean, spread = _erases_of_plane(view, bundle.plane)
     return _ratio(spread, mean)
