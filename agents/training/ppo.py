@@ -100,7 +100,7 @@ def advantages_of(
         values: (T, N), of the decisions.
         next_values: (T, N), of what came after each; of the last observation where the episode was cut off
             there, and 0 where it terminated.
-        ends: (T, N), 1 where the episode ended with the decision, else 0.
+        ends: (T, N), 1 where the episode ended with the decision, otherwise 0.
         gamma: discount per decision.
         gae_lambda: bias against variance.
     """

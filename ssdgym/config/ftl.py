@@ -82,7 +82,7 @@ def ssdsim(
         multi_plane: whether the device has commands of several planes.
     """
     gc: dict[str, Any] = {}
-    # With all writes in one queue, SSDsim collects first; else when its channel has no request.
+    # With all writes in one queue, SSDsim collects first; otherwise when its channel has no request.
     if allocation != Allocation.LATE:
         gc["start"] = GcStart.QUEUE_EMPTY
     if in_background:  # it creates uninterruptible operations only

@@ -1,7 +1,7 @@
 """Decisions: their kinds, who takes them, and the rules that are called by address.
 
 A decision is due before anything has moved. It is taken outside where its kind is in the bit set
-`external`, else by a rule. Choosing is pure: the same question always has the same answer.
+`external`, otherwise by a rule. Choosing is pure: the same question always has the same answer.
 What a rule learns it learns in hooks, which are called for what happens to pages and blocks and write to the
 rule's memory.
 """

@@ -212,7 +212,7 @@ _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
     """Carry out the decision that is due; return OK, or a negative error with the device as it was.
 
-    The erase set is in `chosen` (MAX_PAIRS,) where one is due, else `action` is the number of the
+    The erase set is in `chosen` (MAX_PAIRS,) where one is due, otherwise `action` is the number of the
     choice.
     """
     memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)

@@ -89,7 +89,7 @@ class BackgroundGCEnv(DecisionEnv):
     `Discrete(8)`: 0, 1, 2, 4, 8, 16 or 32 commands of the round that is under way in the die, or that it
     starts; 7 stands for all to the end of the round. A command moves a page (of several planes together), or
     is the erase that ends the round. After 0 there is no decision before the die has had work of the host.
-    The plane is the engine's choice: that of the round under way, else the one with fewest free pages. A host
+    The plane is the engine's choice: that of the round under way, or the one with fewest free pages. A host
     request that comes meanwhile waits for one command at most where the device has `gc.preemptible: true`;
     else writes wait for the whole round.
 

@@ -133,7 +133,7 @@ class JointGCEnv(DecisionEnv):
     | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
     | `streams` | int or `None` | `4` | streams; `None`: as many as the placements have |
     | `placements` | list of str | `()` | placements whose choices are shown besides |
-    | `idle` | bool | `False` | also choose how far idle dies collect; else the device's idle rule does |
+    | `idle` | bool | `False` | also choose how far idle dies collect; otherwise the device's idle rule does |
     """
 
     options_type = JointGCOptions

@@ -141,7 +141,7 @@ class SB3VecEnv(VecEnv):
         return [batch[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
-        """Return true for `Monitor`, whose episode statistics this adapter writes itself, else false."""
+        """Return true for `Monitor`, whose episode statistics this adapter writes itself, otherwise false."""
         wrapped = issubclass(wrapper_class, Monitor)
         return [wrapped for _ in self._get_indices(indices)]
 

@@ -5,7 +5,7 @@ from ssdgym.policy import merge_policy
 
 @merge_policy("gentle", source="an example", parameters={"share": (0.25, 0.0)})
 def gentle(plans, case, parameters):
-    """Take the cheapest M-Merge that copies at most `share` of the pages of a block, else a Merge."""
+    """Take the cheapest M-Merge that copies at most `share` of the pages of a block, otherwise a Merge."""
     best = 0
     for number in range(1, case[0].candidates):
         plan = plans[number]

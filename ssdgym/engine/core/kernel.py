@@ -107,7 +107,7 @@ def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
 
     The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
     code of one family never reaches another. Where a family without a version runs the body of the stub, the
-    operation is `optional`; else that is an error at compile time.
+    operation is `optional`; otherwise that is an error at compile time.
     """
     if stub is None:
         return functools.partial(operation, optional=optional)

@@ -149,7 +149,7 @@ class FigureConfig(Config):
     )
     workloads_from: Literal["traces", "synthetic", "configs"] = Field(
         "traces",
-        description="traces: played from a file where there is one, else synthetic; synthetic: never from a "
+        description="traces: played from a file if there is one, or synthetic; synthetic: never from a "
         "file; configs: those in configs/workloads, as long as the scale's lengths say.",
     )
     synthetic: str = Field(

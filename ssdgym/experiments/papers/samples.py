@@ -127,7 +127,7 @@ class Column(NamedTuple):
 
     Attributes:
         scores: changes or values, by seed.
-        name: `at` the variant and `against` the other bar, where there are several; else empty.
+        name: `at` the variant and `against` the other bar, where there are several; otherwise empty.
         base: what was divided by, the mean over its seeds; NaN where nothing is.
         weight: of the comparison in a mean.
     """

@@ -37,7 +37,7 @@ _WRITES = OnlyConfig(ops=("write",))
 #: Fields whose values are those of the trace, and the reasons for others; the rest is searched.
 _MEASURED = ("requests", "bytes", "unique_bytes", "duration_s", "dispersion_1s", "op_persistence")
 _REASONS = {
-    "arrivals": "a cascade where the trace has ten whole seconds, else a Poisson process",
+    "arrivals": "a cascade where the trace has ten whole seconds, otherwise a Poisson process",
     "address_space_bytes": "as far as the requests of the trace reach, all its volumes together",
     "extent_bytes": "as of other synthetic traces, or as large as the largest request",
     "largest_bytes": "the power of two that 99 % of the requests do not exceed",

@@ -48,7 +48,7 @@ class Volumes:
     Attributes:
         names: as the trace calls them, in the order in which they first appear.
         end_bytes: of each, where its last request ends; no request reaches further.
-        overlay: whether equal addresses of different volumes are the same place; else each volume is an
+        overlay: whether equal addresses of different volumes are the same place; otherwise each volume is an
             address space of its own, and they lie one after the other.
         trace: what errors call the trace.
     """

@@ -47,7 +47,7 @@ class PlayedConfig(WorkloadConfig):
     start: Start = Field(
         None,
         description="The request of the window that is played first: the first, a random one by the seed, or"
-        " the one of this number from 0 on. Default: in environments a random one of a trace, else the"
+        " the one of this number from 0 on. Default: in environments a random one of a trace, otherwise the"
         " first.",
     )
     loops: PositiveInt | None = Field(

@@ -25,7 +25,7 @@ class Doubts:
 
     Attributes:
         first: the first request in words; empty before it.
-        others: other formats that the file fits as well, once its figures are doubted; else empty.
+        others: other formats that the file fits as well, once its figures are doubted; otherwise empty.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:
