@@ -12,7 +12,7 @@ from ssdgym.policy import MAX_STREAMS, POOLED, blocks_of, first_writable, placem
     page=[("writes", "i4")],
 )
 def ripest(view, plane, lpn, source, parameters):
-    """Put a page written `writes` times into the pooled block with most invalid pages, others into stream 0."""
+    """Put a page written `writes` times into the block of the pool with most invalid pages, or stream 0."""
     best, most = -1, 0
     if view.page_memory[lpn].writes >= parameters.writes:
         for block in blocks_of(view, plane):

@@ -139,7 +139,7 @@ class ZipfConfig(AccessConfig):
 
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
-    scrambled: bool = Field(True, description="Whether ranks are spread over the footprint at random, or in order.")
+    scrambled: bool = Field(True, description="Whether ranks are spread at random, not in order.")
     layout_seed: NonNegativeInt = Field(
         0,
         description="Seed of that spread. It is no part of the stream's seed: a device preconditioned by this"
