@@ -291,10 +291,10 @@ MOST_LINES = {
     "ssdgym.config": 2_126,
     "ssdgym.baselines": 4_429,
     "ssdgym.agents": 5_183,
-    "ssdgym.experiments": 8_371,
-    "ssdgym.workloads": 8_512,
+    "ssdgym.experiments": 8_369,
+    "ssdgym.workloads": 8_511,
     "ssdgym.envs": 6_169,
-    "ssdgym.cli": 1_850,
+    "ssdgym.cli": 1_848,
     "ssdgym": 1_043,  # the modules beside the packages
 }
 

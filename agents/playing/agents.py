@@ -61,7 +61,7 @@ class Source(ABC):
 
     Attributes:
         text: as it was written.
-        executes: what of it is executed when it is loaded; empty where nothing is.
+        executes: the code that loading executes; empty if none.
         learns: whether it is to be called learned; baselines are not.
     """
 
@@ -162,7 +162,7 @@ def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
     """Read texts such as `name=value`; values are YAML, so that `3` is a number and `a.pt` a text.
 
     Raises:
-        SsdgymError: one of them has another form, or a name is given twice.
+        SsdgymError: a text has another form, or a name is given twice.
     """
     found: dict[str, Any] = {}
     for piece in filter(None, map(str.strip, pieces)):

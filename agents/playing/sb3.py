@@ -35,7 +35,7 @@ def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
     """Load the policy of a saved algorithm, on the CPU. What is pickled in the file is executed.
 
     Raises:
-        SsdgymError: it cannot be loaded, or observes or chooses something else than the environment has.
+        SsdgymError: the file cannot be loaded, or its spaces differ from the environment's.
     """
     if not path.is_file():
         raise SsdgymError(f"{path}: there is no such file; correct the path.")

@@ -27,7 +27,7 @@ class Checkpoint:
         config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
         algorithm: what `Learner.state` returned.
         evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
-        best: weights of the scorer at the best of them.
+        best: weights of the scorer at the best validation.
         stages: what has trained the network so far (`ssdgym.agents.training.stages.Stage`), as mappings.
         best_stages: the same of the best one.
     """

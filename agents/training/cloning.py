@@ -38,12 +38,12 @@ def clone(
 ) -> tuple[int, float]:
     """Train a scorer to imitate a named policy in the environment.
 
-    The policy plays every second environment and the network, as far as it is, the others: so it also learns
-    what the policy would do where mistakes of its own lead (Ross, Gordon, Bagnell, AISTATS 2011).
+    The policy plays every second environment, the network the others, so that it also learns the policy's
+    choices in states that its own mistakes lead to (Ross, Gordon, Bagnell, AISTATS 2011).
 
     Returns:
-        The decisions taken, rounded up to a whole rollout, and the share of those of the last rollout in
-        which the network chooses what the policy does.
+        The decisions taken, rounded up to a whole rollout, and the share of decisions of the last rollout in
+        which network and policy agree.
 
     Raises:
         SsdgymError: the environment does not propose what the policy would do.

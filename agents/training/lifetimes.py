@@ -52,12 +52,12 @@ def record_lifetimes(
     Args:
         simulator: at the beginning of the requests.
         network: of its placement.
-        requests: array of REQUEST, which go on for `BEYOND` times the logical pages behind the run.
+        requests: array of REQUEST, longer than the run by `BEYOND` times the logical pages.
         host_pages: of the run.
         warmup: host pages before that, of which nothing is noted.
 
     Returns:
-        The first pages that are placed behind the warm-up, `ROOM` of them at most.
+        The first pages placed after the warm-up, at most `ROOM`.
     """
     check_order(simulator.device, "a record of lifetimes")
     (record,) = network.records

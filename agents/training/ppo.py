@@ -123,7 +123,7 @@ class Rollout:
     The next rollout of the collector is written to the same arrays.
 
     Attributes:
-        decisions: T N of them.
+        decisions: T N decisions.
         scores: float32 (T N, K), of all candidates when they were drawn from.
         actions: int64 (T, N).
         rewards: float32 (T, N), as the environments gave them.
@@ -215,7 +215,7 @@ class Batch(NamedTuple):
     """M decisions: a whole rollout, or a minibatch.
 
     Attributes:
-        decisions: M of them.
+        decisions: M decisions.
         actions: int64 (M,).
         log_probabilities: float32 (M,), of the actions when they were drawn.
         advantages: float32 (M,); normalised in a gradient step.

@@ -56,7 +56,7 @@ def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
     """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
 
-    Without names of features it takes those of the environment, which ssdgym notes with the space.
+    Without names of features it takes the environment's, which ssdgym stores with the space.
     """
 
     def __init__(

@@ -47,8 +47,8 @@ class Segments:
 def segment_seed(seed: int, decisions: int) -> int:
     """Return what every generator is seeded with where a segment begins, and its episodes: 31 bits.
 
-    It depends on nothing else. That is why a run that was stopped at a checkpoint and resumed equals one that
-    went on: at a checkpoint, both begin new episodes and seed again.
+    It depends on nothing else, so a training resumed from a checkpoint equals an uninterrupted one: at a
+    checkpoint both begin new episodes and seed again.
     """
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 

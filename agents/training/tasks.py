@@ -29,7 +29,7 @@ class Play:
     Attributes:
         device: fields.
         ftl: changes of its FTL; None: none.
-        workload: what is played.
+        workload: the workload of the run.
         seed: of the device and the requests.
         host_pages: measured.
         warmup: before that.

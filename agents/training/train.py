@@ -107,7 +107,7 @@ def train(
         overwrite: whether a run that is already in `out` may be replaced.
         report: called after every checkpoint, the one at the start included, when all files are written. A
             resumed run calls it for the checkpoint that it begins at.
-        checkpoints: end after so many of them beside the one at the start, to be resumed later; None: never.
+        checkpoints: end after this many checkpoints behind the first, to be resumed later; None: never.
         about: what the card says besides, such as the suite that tasks are from; fields of `AgentCard`.
 
     Returns:

@@ -125,7 +125,7 @@ class Validations:
     Args:
         out: existing folder of the run.
         score: of a row; the agent with the highest one is kept, the earliest of equals.
-        rows: of a run that goes on.
+        rows: earlier validations of a resumed training.
         best: agent of these.
     """
 

@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
     """Run a command line and return its exit code; SIGTERM ends it as Ctrl-C does.
 
     Args:
-        arguments: in place of those the process was started with.
+        arguments: command line; by default that of the process.
         app: its commands.
         name: of the program.
     """

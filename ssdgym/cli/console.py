@@ -85,8 +85,8 @@ def _text(value: Any) -> str:
 def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     """Show a bar on stderr with rate and remaining time inside, unless stderr is no terminal.
 
-    Yields what moves the bar: called with how much is done, and of how much, where that is known. The unit
-    is what is counted, in the plural.
+    Yields the function that moves the bar, called with the amount done and the total, if known. The unit is a
+    plural noun.
     """
     from rich import progress
     from rich.console import Console

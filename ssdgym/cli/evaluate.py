@@ -46,13 +46,12 @@ def evaluate(
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    An option replaces what the experiment says. The output folder, by default results/EXPERIMENT, keeps every
-    finished run: the same command goes on where it was interrupted, and another grid in the same folder
-    repeats nothing. Writes results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a
-    run has failed.
+    Options override the experiment. The output folder, by default results/EXPERIMENT, keeps every finished
+    run: the same command continues after an interruption, and another grid in the same folder repeats no run.
+    Writes results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
     The experiment `evaluate` runs the classic victim policies on demo with zipf99 and hot90 and the seeds
-    1000-1004, for 500,000 host pages behind 50,000 that are not measured.
+    1000-1004, for 500,000 host pages after 50,000 of warm-up.
 
     Examples:
         ssdgym evaluate classic --out results/classic

@@ -33,8 +33,8 @@ def leaderboard(
 ) -> None:
     """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
 
-    With --policy or --agent those are ranked alone, and 0 is the suite's baseline. Other options replace what
-    the suite says. Writes leaderboard.md and leaderboard.json. An interrupted command can be given again.
+    With --policy or --agent only these are ranked, and 0 is the suite's baseline. Other options override the
+    suite. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
 
     Examples:
         ssdgym leaderboard

@@ -22,7 +22,7 @@ def replay(
 ) -> int:
     """Run one result or a sample of them again from their own rows, and compare every metric exactly.
 
-    Exits with 1, and prints the differences, where one of them does not reproduce.
+    Exits with 1 and prints the differences if a run does not reproduce.
 
     Examples:
         ssdgym replay results/classic

@@ -33,11 +33,10 @@ def reproduce(
 ) -> None:
     """Regenerate a paper's figures and print, claim by claim, what it said and what is measured here.
 
-    A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. The folder,
-    by default results/reproduce/PAPER/SCALE, keeps finished runs: the same command goes on where it was
-    interrupted, and figures that stand on the same runs share them. So a long one can be run in parts, by
-    figures, traces and seeds, into one folder. claims.csv, in that folder and in the folder of each figure,
-    has the claims as a table.
+    A claim that does not hold here is printed as not holding. Nothing is tuned to make a claim hold. The
+    folder, by default results/reproduce/PAPER/SCALE, keeps finished runs: the same command continues after an
+    interruption, and figures reuse each other's runs. Run long ones in parts, by figures, traces and seeds,
+    into one folder. claims.csv, in that folder and in the folder of each figure, has the claims as a table.
 
     Examples:
         ssdgym reproduce speedupgc --figure 12a

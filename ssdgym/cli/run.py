@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Simulate one policy on one device and workload, and print what it cost.
 
-    The policy is greedy, or merge on devices of mapping block, where none is named. A trace runs to its end
-    without --host-pages, a generated workload for a million of them. Writes run.parquet and run.csv to --out.
+    The default policy is greedy, on devices of mapping block merge. Without --host-pages a trace runs to its
+    end, a generated workload for a million host pages. Writes run.parquet and run.csv to --out.
 
     Examples:
         ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000

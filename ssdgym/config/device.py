@@ -125,7 +125,7 @@ _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 class PreconditioningConfig(Config):
     """A kind of preconditioning, and the share of the device that is written first.
 
-    As text `fill`, or `fill(share=0.5)` where it is not all of it; so runs keep it.
+    As text `fill`, or `fill(share=0.5)` for a part of the device; runs keep this text.
     """
 
     kind: PreconditioningKind
@@ -285,7 +285,7 @@ class DeviceConfig(DeviceFields):
         """Return the same device with as few blocks as hold `logical_pages` at its over-provisioning.
 
         Args:
-            logical_pages: pages that the host can address; rounded up to what fills what is mapped.
+            logical_pages: pages that the host can address; rounded up to whole mapping units.
             more_blocks: blocks per plane beyond that; they are part of the device's name.
 
         Raises:
@@ -333,7 +333,7 @@ def load_fields(source: Source) -> DeviceFields:
         source: as for `load_device`.
 
     Raises:
-        SsdgymError: there is no such device, or a field is wrong by itself.
+        SsdgymError: there is no such device, or a field has a wrong value.
     """
     try:
         return load_device(source)
@@ -345,7 +345,7 @@ def changed_device(device: DeviceFields, where: str | None = None, **changes: An
     """Return the device with other values in some fields, checked as a whole.
 
     Args:
-        device: as it is.
+        device: the device to change.
         where: what errors start with; by default the device's name.
         changes: values by the name of the field.
 
@@ -360,7 +360,7 @@ def with_ftl(device: DeviceFields, changes: FtlConfig | dict[str, Any] | None) -
     """Return the device with another FTL, or with some fields of its own FTL changed; only that is checked.
 
     Args:
-        device: as it is, or fields of one that need the changes to fit each other.
+        device: the device, or fields of one that fit each other only after the changes.
         changes: the FTL, or a mapping of fields; a nested one changes fields of a part, and so does a dotted
             name: `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the
             mode.

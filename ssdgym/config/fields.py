@@ -47,7 +47,7 @@ def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
     """Replace nested fields by their dotted names.
 
     Args:
-        fields: nested mappings; they are left as they are.
+        fields: nested mappings, not changed.
         changes: by dotted names; `{"ppo.gamma": 0.9}` leaves the rest of `ppo`.
 
     Returns:

@@ -201,9 +201,9 @@ class BasedConfig(Config):
         """Return the fields over those of the configuration that the field `field` names.
 
         Args:
-            data: the fields; returned as they are without `field`.
+            data: the fields; returned unchanged without `field`.
             field: names the other configuration; left out of the result.
-            names: what is taken of the other, those of a mapping as `reads.bytes`; `None`: everything.
+            names: fields taken from the other configuration, nested ones as `reads.bytes`; `None`: all.
             below: the files that led here.
 
         Raises:

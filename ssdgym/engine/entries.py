@@ -112,7 +112,7 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
         versions: the family's versions of [`operations`][ssdgym.engine.operations], and of those in
-            [`loop`][ssdgym.engine.loop] and here that it carries out otherwise than most.
+            [`loop`][ssdgym.engine.loop] and here that differ.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 

@@ -181,8 +181,8 @@ def _disturb(dev, sub, tolerance):
 def erase_part(dev, block, first, count, tolerance):
     """Erase `count` sub-blocks of a block from its `first` on, and disturb those next to them.
 
-    Data survives `tolerance` disturbances, -1 for any number. Returned are the pages that were programmed,
-    those of them that were invalid, and valid pages destroyed beside.
+    Data survives `tolerance` disturbances, -1 for any number. Returned are the programmed pages, the invalid
+    ones of these, and valid neighbouring pages destroyed.
     """
     params = dev.params[0]
     base, pages = block * np.int64(params.sub_blocks), np.int64(params.pages_per_sub_block)

@@ -213,8 +213,8 @@ class Stepper:
 
     Args:
         state: the devices.
-        numbers: of them in the arrays of `views`, `shared` and `tally`, int64.
-        questions: the request for observations, one with scratch of its own for each thread.
+        numbers: indices of the devices in `views`, `shared` and `tally`, int64.
+        questions: the request for observations, one for each thread with its own scratch arrays.
         views: where observations go, a `ObservationBuffers` whose arrays have the device as a first axis.
         shared: what other steppers share; `devices` and `views` are filled in.
         tally: what rewards are made of; also shared.
@@ -223,7 +223,7 @@ class Stepper:
         outside: (threads,) OUTSIDE, what threads have noted of values out of bounds.
         run: (which, tasks), int64 (m,) and a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO`: does that
             with devices. Returns how many wait for no decision, with `OUT_OF_BOUNDS` added; or `NOT_DONE`.
-        wait: (m,), to be called until it returns something else than `NOT_DONE`.
+        wait: (m,), to be called until it returns another value than `NOT_DONE`.
         helpers: for each thread but the first what works on steps in it, until there is none for a while.
         give_up: (thread), takes what a thread has left undone, where code of a user failed, as done.
         first_invalid: (which), returns the first device whose action may not be chosen, or -1.

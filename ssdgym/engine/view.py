@@ -1,7 +1,6 @@
 """The view that rules have of a device: the same arrays and names in every family.
 
-A family whose decisions are taken by such rules has all of these arrays; those that it does not
-keep are of length 1 or empty.
+A family with such rules has all of these arrays; the unused ones have length 1 or 0.
 """
 
 from typing import Any, NamedTuple

@@ -26,7 +26,7 @@ DEFAULT_IDLE = "threshold(blocks=5)"
 class IdleDecision(DescribedDecision):
     """How many commands of background collection an idle die takes; action k takes `IDLE_STEPS[k]`.
 
-    `victims` names the policy that chooses what is erased, where no other decision does.
+    `victims` names the policy that chooses victims, if no other decision does.
     """
 
     kind: ClassVar[int] = IDLE
@@ -83,7 +83,8 @@ class BackgroundGCEnv(DecisionEnv):
     A workload comes in bursts. Between them dies have time to collect: early collection has free blocks when
     the next burst comes, and moves pages that would have become invalid by themselves had it waited. A
     decision is due whenever a die finds nothing to do and has something to collect, and again when it has
-    done what it was given. What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+    done what it was given. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all
+    environments.
 
     ## Action Space
     `Discrete(8)`: 0, 1, 2, 4, 8, 16 or 32 commands of the round that is under way in the die, or that it

@@ -137,7 +137,7 @@ class Batch:
 
     Attributes:
         state: the devices.
-        numbers: of them in the environment, int64.
+        numbers: numbers of the devices in the environment, int64.
         first_invalid: returns the first of some devices, of any batch, whose action is no valid candidate.
     """
 
@@ -187,7 +187,7 @@ class Batch:
     def step(self, which: np.ndarray, rewarded: bool) -> int:
         """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
 
-        Returns how many of them do not wait for a decision now. Those that do are rewarded, if wanted.
+        Returns how many devices do not wait for a decision now. Devices that do are rewarded, if wanted.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -278,7 +278,7 @@ class Batch:
         """Return which devices need input, and which have reached their horizon or end of life.
 
         Raises:
-            SsdgymError: one of them has failed.
+            SsdgymError: a device has failed.
         """
         status = self._shared.status[which]
         if (status < 0).any():

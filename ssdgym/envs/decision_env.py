@@ -1,6 +1,6 @@
 """The base of all environments: one device, for any kind of decision.
 
-An environment of its own is a subclass of `DecisionEnv` with its documentation and its `Options`.
+A new environment is a subclass of `DecisionEnv` with documentation and `Options`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     ## Description
     A device serves a workload. Wherever a decision is due it stands still until the agent chooses
-    among candidates described in numbers. Which decision that is, and what the candidates are, is for the
-    environment to say; the rest of this page holds for all of them.
+    among candidates described in numbers. The environment says which decision that is and what the candidates
+    are; the rest of this page holds for all of them.
 
     ## Action Space
     `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen. The argument
@@ -174,8 +174,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
         Args:
             seed: of the episode; None draws the next one.
-            options: `workload` is played in this episode in place of those of the environment; a name, path,
-                mapping, model, array or function. The device is preconditioned for it once, and that is kept.
+            options: `workload`, a name, path, mapping, model, array or function, replaces the environment's
+                in this episode. The device preconditioned for it is kept.
 
         Returns:
             The observation and the info of the first decision, with the names of `workload` and `device`.

@@ -92,7 +92,7 @@ class Decision(ABC):
             devices: all that the environment has, adapted.
 
         Raises:
-            SsdgymError: the decision cannot be taken on one of them.
+            SsdgymError: the decision cannot be taken on one of the devices.
         """
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Decision(ABC):
         """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
 
         Raises:
-            SsdgymError: it is none of these, names what is not registered, or the decision has no choice.
+            SsdgymError: `wanted` is none of these or names an unknown feature, or the decision has no choice.
         """
         if features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
@@ -119,7 +119,7 @@ class Decision(ABC):
 
         Args:
             candidates: K.
-            device: the first of the batch; its rules are those of all.
+            device: the first of the batch; all devices have its rules.
         """
         return self.spec()._replace(rules=rules_for(device, self.policy))
 
@@ -332,8 +332,8 @@ LONGEST_EPISODE = 2**62
 class Options(ABC):
     """The arguments of an environment.
 
-    An environment has a frozen dataclass of its own, derived from this one: it adds the arguments that
-    describe its decision and makes the decision of them. `ssdgym.envs.DecisionEnv` has their meaning.
+    Each environment derives a frozen dataclass with the arguments of its decision, and makes the decision
+    from them. `ssdgym.envs.DecisionEnv` describes the arguments.
     """
 
     device: Any = "demo"

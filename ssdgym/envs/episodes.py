@@ -49,13 +49,13 @@ class Episodes:
 
     Args:
         options: arguments of the environment.
-        count: number of devices n; those of `options` are taken in turn.
+        count: number of devices n; `options` names them in turn.
         threads: that steps are shared out to; None stands for as many as cores, for 8 devices each at least.
 
     Attributes:
         devices: their configurations.
-        view: the observations, arrays with the environment as first axis. Every step writes them again, as
-            well as `shown`, `rows` and `terms`: copy what is to be kept.
+        view: the observations, arrays with the environment as first axis. Every step overwrites them,
+            `shown`, `rows` and `terms`: copy to keep.
         actions: int64 (n,), the candidate that the next step chooses in each device; -1 leaves it waiting.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
@@ -63,13 +63,13 @@ class Episodes:
         died: bool (n,), whose device has come to the end of its life.
         ended: bool (n,), whose episode a step has ended, or has not begun.
         any_ended: whether one is.
-        shown: int64 (3, n), what is shown of each device (`SHOWN`).
-        rows: of each device candidates, context, mask, proposals, and what is shown.
+        shown: int64 (3, n), the numbers of each device in the info (`SHOWN`).
+        rows: for each device its candidates, context, mask, proposals and numbers of the info.
         terms: what rewards are made of, float64 (n,) by name.
         credits: what decisions have cost; None where that is not noted.
 
     Raises:
-        SsdgymError: an argument names what is not there or does not fit the others.
+        SsdgymError: an argument names something unknown or does not fit the others.
     """
 
     @uncollected()

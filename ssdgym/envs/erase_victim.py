@@ -35,8 +35,8 @@ class EraseVictimEnv(DecisionEnv):
 
     ## Description
     Whenever a plane runs short of free pages it must erase something, and relocate the valid pages of it
-    first: every relocation is a page program the host did not need. What is not said here is as in every
-    environment (`ssdgym.envs.DecisionEnv`).
+    first: every relocation is a page program the host did not need. See `ssdgym.envs.DecisionEnv` for spaces,
+    rewards and episodes shared by all environments.
 
     ## Action Space
     `Discrete(K)`: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices
@@ -121,7 +121,7 @@ class ParallelEraseEnv(DecisionEnv):
     ## Description
     Several blocks of a plane can be erased in the time of one erase (and those of sibling planes with them,
     on devices that take commands of several planes), but all their valid pages have to be moved before, and
-    the host waits as long. What is not said here is as in `ssdgym.envs.EraseVictimEnv`.
+    the host waits as long. The rest is as in `ssdgym.envs.EraseVictimEnv`.
 
     ## Action Space
     `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one block or several: of each

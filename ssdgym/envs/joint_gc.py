@@ -97,8 +97,8 @@ class JointGCEnv(DecisionEnv):
 
     ## Description
     Where pages are put decides what a block will be worth, and which blocks are erased decides what is put
-    together next. The agent takes both decisions, as they come; most are about pages. What is not said here
-    is as in `ssdgym.envs.EraseVictimEnv` and `ssdgym.envs.PlacementEnv`.
+    together next. The agent takes both decisions, as they come; most are about pages. The rest is as in
+    `ssdgym.envs.EraseVictimEnv` and `ssdgym.envs.PlacementEnv`.
 
     With `idle=True` the agent also decides when to collect, as in `ssdgym.envs.BackgroundGCEnv`. That needs a
     device with time (`ftl.timing: event`), and a workload that leaves idle time. Latencies then count, so

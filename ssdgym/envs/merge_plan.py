@@ -80,8 +80,8 @@ class MergePlanEnv(DecisionEnv):
     block, or a superblock) are merged. A *Merge* copies what is valid elsewhere and erases whole blocks.
     An *M-Merge* erases only the parts of blocks in which pages are invalid: valid pages of such a part
     leave it before, and come back behind. Small parts cost few copies and many erases, each of which
-    takes nearly as long as that of a block, wears what it erases and disturbs what is beside. What is not
-    said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+    takes nearly as long as that of a block, wears what it erases and disturbs what is beside. See
+    `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
     `Discrete(L + 3)` with L = log2 of `geometry.sub_blocks_per_block`, that of the device where it is
@@ -98,9 +98,8 @@ class MergePlanEnv(DecisionEnv):
     Of several candidates that would erase the same parts at the same figures only the first is offered, so
     the last one is where parts of one size are best. A Merge always is.
 
-    `info["proposed"][j]` is what merge rule `j` of `proposers` would take, as the number of the candidate
-    that is offered for it, and -1 where that is not allowed. To play one of them leaves the device that the
-    rule leaves, bit for bit.
+    `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would take, and -1 where that is
+    not allowed. Playing one of them gives the same device as the rule, bit for bit.
 
     ## Observation Space
     Of every candidate: its nominal time, by itself and in that of a Merge, copies and erases, what is done

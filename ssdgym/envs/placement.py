@@ -36,8 +36,8 @@ class StreamDecision(DescribedDecision):
         pages: whose streams are chosen: of pages that the host writes, that are relocated, or of both.
         per: a decision for each `page` of the host, or one for all pages of a `request`.
         streams: how many there are; None: as many as the placement of the device, and the proposers, have.
-        victims: policy that chooses what is erased, without a placement; None: somebody else does.
-        proposers: placements whose choices are shown beside that of the device's own placement.
+        victims: policy that chooses victims, without a placement; None where victims are not chosen here.
+        proposers: placements whose choices are shown beside the choice of the device's own placement.
         price: of the room that dead pages hold, where each decision is credited; None: it is not.
 
     Raises:
@@ -182,7 +182,8 @@ class PlacementEnv(DecisionEnv):
     Every page that is written, by the host or by garbage collection as it empties a block, goes to the open
     block of a *write stream*. Pages that are overwritten at about the same time belong together: the block
     that holds them becomes empty by itself. When a page will be overwritten is unknown; what is known is when
-    it was written before. What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+    it was written before. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all
+    environments.
 
     ## Action Space
     `Discrete(S)`: action `k` is always stream `k`, and all are valid. A plane keeps a block open for each
@@ -214,11 +215,11 @@ class PlacementEnv(DecisionEnv):
     device's placement. What a choice costs shows when its block is collected, thousands of decisions later,
     and is mixed with what all others cost.
 
-    `credit={"kind": "page", "price": p}` shows besides what each choice has cost by itself; device and
-    rewards stay the same. The choices about one page follow each other for as long as its data lives:
+    `credit={"kind": "page", "price": p}` also shows the cost of each choice; device and rewards stay the
+    same. The choices about one page follow each other for as long as its data lives:
 
-    - when the copy that a choice has placed is relocated, that costs 1, and the choice about the relocation
-      goes on with the page: what that costs comes on top;
+    - when the copy that a choice has placed is relocated, that costs 1, and the costs of the choice about the
+      relocation are added;
     - when the copy is dead (overwritten or trimmed) and its block is erased, that costs
       `p * waited / logical pages`, where `waited` counts the host pages written in between: the rent of the
       room that it has held. Nothing follows.

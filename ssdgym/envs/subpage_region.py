@@ -32,7 +32,7 @@ class RegionDecision(DescribedDecision):
     Args:
         decides: which are due: of groups that leave the write buffer in part (`flushes`), of subpages of a
             region block that is `collected`, or `both`.
-        victims: policy that chooses what is erased in the main area.
+        victims: policy that chooses victims in the main area.
 
     Raises:
         SsdgymError: an argument is not of that kind.
@@ -104,8 +104,8 @@ class SubpageRegionEnv(DecisionEnv):
     itself, in a subpage of a page that takes several of them one after the other without an erase. In the
     *main area* a whole page is programmed, after the rest of the group has been read. The region is small:
     what is not written again soon is advanced from subpage to subpage, and at last evicted to the main area,
-    which costs a whole page after all. What is not said here is as in every environment
-    (`ssdgym.envs.DecisionEnv`).
+    which costs a whole page after all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared
+    by all environments.
 
     ## Action Space
     `Discrete(2)`, both always valid; `decides` says which of two decisions are due:
@@ -115,11 +115,11 @@ class SubpageRegionEnv(DecisionEnv):
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a subpage of a region block that is collected is valid | evict its group | keep it there |
 
-    A collection keeps at most 3/4 of a block; beyond that there is no decision.
+    A collection keeps at most 3/4 of a block; after that there is no decision.
 
-    `info["proposed"][0]` is what the FTL by itself would do: to the region with all that leaves the buffer,
-    and keep what was written again while it was in a region. To play it leaves the device that the FTL
-    leaves, bit for bit, whatever `ftl.rule` and `ftl.advance` are.
+    `info["proposed"][0]` is the FTL's own choice: all sectors that leave the buffer go to the region, and
+    sectors rewritten in a region are kept. Playing it gives the same device as the FTL, bit for bit, whatever
+    `ftl.rule` and `ftl.advance` are.
 
     ## Observation Space
     Of both places: what the answer costs now in time, in bytes and in reads, how much is left of the block

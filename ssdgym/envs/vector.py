@@ -81,15 +81,15 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         threads: that a step is shared out to; None stands for the cores that the process may use, with eight
             devices for each at least. What a step returns does not depend on their number.
         copy: whether observations are the caller's own arrays. If false, they are the environment's buffers,
-            which the next step writes again: copy what is to be kept.
+            which the next step overwrites: copy to keep.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
         render_mode: as of the single environment; `render` returns a tuple of frames.
         max_episode_steps: refused, since episodes end by host pages.
-        arguments: those of the single environment.
+        arguments: arguments of the single environment.
 
     Raises:
-        SsdgymError: an argument is not what it has to be.
+        SsdgymError: an argument has a wrong value.
     """
 
     env_type: ClassVar[type[DecisionEnv]]
@@ -140,8 +140,9 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
         Args:
             seed: a number seeds environment `i` with `seed + i`; or one for each, None to draw the next.
-            options: `reset_mask`, bool (n,), names the environments that begin one; the others stay as they
-                are and have no info. `workload` is played in these episodes, as of the single environment.
+            options: `reset_mask`, bool (n,), selects the environments that begin an episode; the others do
+                not change and have no info. `workload` is the workload of these episodes, as in the single
+                environment.
 
         Returns:
             The observations and the infos of the first decisions, with the names of `workload` and `device`.
@@ -255,7 +256,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
         Args:
             name: of the attribute.
-            values: a list or tuple has one for each; anything else is for all.
+            values: a list or tuple with one value for each environment, or one value for all.
 
         Raises:
             SsdgymError: there is not one value for each environment.

@@ -26,7 +26,7 @@ _MOST_CANDIDATES = 4096
 class ColdBlockDecision(DescribedDecision):
     """Which closed block is emptied to level wear, or none; action k takes candidate k.
 
-    `victims` names the policy that chooses what is erased, `own` the levelling rule of devices without one.
+    `victims` names the policy that chooses victims, `own` the levelling rule of devices without one.
     """
 
     kind: ClassVar[int] = LEVEL
@@ -89,13 +89,12 @@ class WearLevelEnv(DecisionEnv):
     ## Description
     A block of data that the host never writes again is never erased, while the others wear out. Wear is
     levelled by moving such data to the most worn free block, at the cost of the moves. A decision is due in a
-    plane whenever its garbage collection has ended, if there is room. What is not said here is as in every
-    environment (`ssdgym.envs.DecisionEnv`).
+    plane whenever its garbage collection has ended, if there is room. See `ssdgym.envs.DecisionEnv` for
+    spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(K)`: 0 moves nothing. Then comes the block that the device's own rule (`ftl.levelling`) would
-    empty, if it names one, and behind it the closed blocks of the plane, those erased least first. Rows
-    beyond them are masked.
+    `Discrete(K)`: 0 moves nothing. Then come the block that the device's own rule (`ftl.levelling`) would
+    empty, if any, and the closed blocks of the plane, the least erased first. Further rows are masked.
 
     `info["proposed"][0]` is what the device's own rule does: to play it leaves the device that the rule
     leaves, bit for bit.

@@ -17,7 +17,7 @@ class Picker(Protocol):
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.
 
-        A request may reach over the end; it is then split and goes on at the start.
+        A request that reaches over the end is split and continues at the start.
         """
 
 

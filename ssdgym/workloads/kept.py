@@ -1,7 +1,7 @@
 """Requests that are drawn once and kept, for runs that play the same ones.
 
-To draw the requests of a workload takes about as long as to play them, and each policy of an experiment plays
-the same ones, some of them several times.
+Drawing the requests of a workload takes about as long as serving them, and all policies of an experiment
+serve the same requests.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class _KeptRequests(_Kept):
     """The first requests of a stream.
 
     Attributes:
-        stream: those that are not drawn yet.
+        stream: requests not drawn yet.
     """
 
     def __init__(self, stream: RequestStream) -> None:

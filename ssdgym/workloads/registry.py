@@ -67,7 +67,7 @@ class Registry(Generic[ThingT]):
 
         Args:
             name: by which it is looked up.
-            thing: what is registered.
+            thing: the registered object.
             origin: the code that registers it; the same module may do so again, as a notebook does.
 
         Raises:

@@ -106,7 +106,7 @@ class TenantsConfig(WorkloadConfig):
             seed: of all tenants.
 
         Raises:
-            SsdgymError: a tenant gets no page, or cannot be opened on those it gets.
+            SsdgymError: a tenant gets no page, or cannot be opened on its pages.
         """
         streams = []
         bounds = self._bounds(logical_pages)

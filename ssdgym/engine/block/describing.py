@@ -1,6 +1,6 @@
 """What the MERGE decision looks like to a learner: ways to merge as candidates, and the blocks of the bundle.
 
-The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+The numbers are features: functions of the records filled here, called by address. This is compiled only where
 such a decision is described.
 """
 

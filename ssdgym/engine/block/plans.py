@@ -124,8 +124,8 @@ def _corrupted_by(dev, block, margin):
 def make_draft(dev, block, candidate):
     """Make the plan of a candidate for a block that has been looked at.
 
-    A plan disturbs what is beside the partial blocks it erases. With disturbance care, what would be lost by
-    that is also restored, until a plan destroys nothing (PEN, Algorithm 2).
+    A plan disturbs the pages next to the partial blocks that it erases. With disturbance care, pages that
+    would be lost are also restored, until a plan destroys nothing (PEN, Algorithm 2).
     """
     merging, draft = dev.merging[0], dev.draft[0]
     cares = merging.care and merging.tolerance >= 0

@@ -105,8 +105,8 @@ class _Cache:
     def _key(self, signature: Any, codegen: Any) -> tuple:
         """Return the key of the code for a signature.
 
-        That of the engine is the same whether what it returns is said, as where it is passed by address, or
-        found by numba: a process also has one version for both.
+        An engine function has one key, whether its return type is declared (where it is passed by address) or
+        inferred: a process has one version for both.
         """
         if self._is_of_engine:
             signature, _ = sigutils.normalize_signature(signature)

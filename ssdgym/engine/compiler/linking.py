@@ -5,8 +5,8 @@ each of its callers. Functions of the engine call each other ten deep, and Pytho
 that most of that work is thrown away. Here a function keeps its own unoptimised code until a pointer to it is
 needed, which happens to entries; then the code of all that it calls is linked to it, once.
 
-This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything as
-numba does by itself: the same results, after a compile that takes several times as long.
+This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything by
+plain numba: the same results, after a compile that takes several times as long.
 """
 
 import ctypes

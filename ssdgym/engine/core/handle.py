@@ -130,7 +130,8 @@ def _array_of(context: Any, builder: Any, wanted: Any, pointer: Any, count: Any)
 def record_behind(items: np.dtype, distance: int) -> Any:
     """Return an intrinsic that finds a record of these items by the parameters of a rule.
 
-    Its address stands so many bytes behind where they begin. The intrinsic returns an array of one record.
+    Its address is stored at an offset, in bytes, from their start. The intrinsic returns an array of one
+    record.
     """
     kept = types.Array(from_dtype(items), 1, "C")
 

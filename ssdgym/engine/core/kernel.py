@@ -84,7 +84,7 @@ def inlined(function: Callable) -> Any:
 def helper(function: Callable) -> Any:
     """Make a kernel that rules may call; rules in plain Python call the function itself.
 
-    It is then compiled with bounds checks.
+    This copy is compiled with bounds checks.
     """
     dispatcher = _part(function, forceinline=False)
     compile_for = dispatcher._compile_for_args

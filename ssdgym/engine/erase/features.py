@@ -1,6 +1,6 @@
 """What a decision looks like to a learner: candidates in numbers, a mask, and context.
 
-The numbers are features: functions of what is counted here, called by address.
+The numbers are features: functions of the records filled here, called by address.
 """
 
 import numpy as np

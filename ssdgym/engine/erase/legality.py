@@ -1,6 +1,6 @@
 """The erase sets that a plane may have collected.
 
-The rules are those of the device, and that there is room for what has to be moved first.
+The device sets the rules; in addition there must be room for the moves.
 """
 
 import numpy as np
@@ -37,9 +37,9 @@ def gc_unfinished(params, plane):
 def _wins_enough(dev, leader, block, mask):
     """Return whether a pair reclaims pages as it has to.
 
-    An invalid page is enough, except where GC goes on until a level is reached: there, more than its
-    neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free pages
-    than before, and rounds of such runs would never end.
+    One invalid page is enough, except where GC repeats rounds up to a level: there it must reclaim more than
+    its neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free
+    pages than before, and rounds of such runs would never end.
     """
     params, record = dev.params[0], dev.block[block]
     if mask == full_mask(params.sub_blocks):  # it has no neighbours

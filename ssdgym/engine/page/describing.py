@@ -1,6 +1,6 @@
 """What the decisions of the page family but ERASE look like to a learner, for which this is compiled.
 
-The numbers are features: functions of what is looked at here, called by address. PLACE and RELOCATE choose
+The numbers are features: functions of the records filled here, called by address. PLACE and RELOCATE choose
 among write streams for a page; IDLE chooses how far an idle die goes; LEVEL chooses a block.
 """
 

@@ -237,8 +237,8 @@ def finish_round(dev, leader):
 def _copy_valid(dev, first_page, end_page, target, room):
     """Program the first `room` valid pages from `first_page` on at `target`; return the page to go on with.
 
-    There are as many below `end_page`. Every page is copied, so that no branch is guessed wrongly: what an
-    invalid one leaves behind the next one replaces.
+    There are as many below `end_page`. Every page is copied, to avoid branch mispredictions; the next page
+    overwrites an invalid one.
     """
     physical, maps = dev.physical, dev.logical
     ppn = first_page

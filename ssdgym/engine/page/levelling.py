@@ -1,7 +1,7 @@
 """Static wear levelling: behind a round of collection, the pages of a block may move to a worn one.
 
-A decision is due in a plane whose collection has ended. What it names is emptied and erased by a round of its
-own, in foreground, but behind the collection of other planes of the die.
+A decision is due in a plane whose collection has ended. The named block is emptied and erased by its own
+round, in foreground, after the collection of other planes of the die.
 """
 
 import numpy as np

@@ -175,7 +175,7 @@ def _plane_in_foreground(dev, die_number):
 def _pressing_plane(dev, die_number):
     """Return the die's lowest plane whose foreground GC, or levelling, goes before writes, or -1.
 
-    Where GC waits for the host, it is one without free blocks but those that GC itself needs.
+    Where GC waits for the host, this is a plane whose free blocks are only those that GC needs.
     """
     params = dev.params[0]
     if not params.defers_gc:

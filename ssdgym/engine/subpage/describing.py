@@ -1,6 +1,6 @@
 """What the REGION decision looks like to a learner: the main area and the region as candidates, and the data.
 
-The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+The numbers are features: functions of the records filled here, called by address. This is compiled only where
 such a decision is described.
 """
 

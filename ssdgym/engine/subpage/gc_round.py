@@ -1,7 +1,7 @@
 """Rounds in the main area: valid pages, or pages gathered of valid slots, are moved; then blocks are erased.
 
-Where whole pages are mapped a page moves with the slots of it that are valid, each to its old place in the
-page. Where every sector is mapped by itself (`fgm`) the valid slots of several pages are gathered in one.
+Where whole pages are mapped, a page moves with its valid slots, each to its old slot. Where sectors are
+mapped (`fgm`), the valid slots of several pages are gathered in one.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def _victim_of(dev, plane_number):
 def _find_page(dev, plane_number):
     """Return the next page of a round with a valid slot from its place in the round on; -1 for none.
 
-    Where every sector is mapped by itself, `round_page` counts slots, so that a page may be read twice.
+    Where sectors are mapped, `round_page` counts slots, so a page may be read twice.
     """
     plane, subpage = dev.plane[plane_number], dev.subpage[0]
     slots = np.int64(subpage.slots)

@@ -117,7 +117,7 @@ def _wears_out(setting: Setting) -> bool:
 def log_wear_gap(view, candidate, decision):
     """Return log4 of (erases of the most worn free block - its own) / (erases left to that block).
 
-    Left are those of the mean endurance, at least a fortieth of it.
+    The erases left are those of the mean endurance, and at least a fortieth of it.
     """
     params, worn = view.params[0], most_worn_free(view, decision.plane)
     if worn < 0 or not params.endures:

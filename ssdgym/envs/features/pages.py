@@ -1,7 +1,6 @@
 """Features of the page that is placed, whether the host writes it or garbage collection moves it.
 
-Ages and intervals are logarithms in steps of a factor of four, in tenths of the logical pages, as those of
-erase sets since their blocks closed.
+Ages and intervals are base-4 logarithms, in tenths of the logical pages, as `log_age_closed`.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Selection:
 
     Attributes:
         chosen: features of all kinds.
-        proposed: labels of the proposers with a column, which stand behind those of candidates.
+        proposed: labels of the proposers with a column, after those of candidates.
         proposers: labels of all proposers, by the kind of what they propose.
     """
 
@@ -190,13 +190,13 @@ def select(wanted: Any, setting: Setting, proposers: Mapping[str, Sequence[str]]
     """Choose features.
 
     Args:
-        wanted: `"default"`, which takes those that vary in the setting; `"all"`; or a list of names,
-            `"default"` among them for all of these.
+        wanted: `"default"`, the features that vary in the setting; `"all"`; or a list of names, which may
+            include `"default"`.
         setting: devices, candidates and kinds of decisions.
         proposers: their labels by what they propose: a candidate, stream, answer, way or plan.
 
     Raises:
-        SsdgymError: it is none of these, or names what is not registered or does not apply here.
+        SsdgymError: `wanted` is none of these, or names a feature that is unknown or does not apply here.
     """
     proposers = proposers or {}
     known = [label for labels in proposers.values() for label in labels]

@@ -26,7 +26,7 @@ class Credit(NamedTuple):
     Attributes:
         decision: its number in the episode, from 0.
         cost: relocations, and the price of the room that the dead copy has held.
-        following: the decision that goes on with the page, whose cost comes on top; -1 for none.
+        following: the next decision on the page, whose cost is added; -1 for none.
     """
 
     decision: int
@@ -53,7 +53,7 @@ def price_of(credit: Any) -> float | None:
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
     """Return the tracker of credit as written in `ftl.trackers`.
 
-    Sizes are rounded up to powers of two, since rules and features are compiled for those of the records.
+    Sizes are rounded up to powers of two, since rules and features are compiled for the sizes of the records.
 
     Args:
         kinds: of the decisions that the agent takes, numbers of `ssdgym.engine.decisions`.
@@ -166,10 +166,10 @@ class CreditBuffer:
 
     Args:
         size: most transitions kept.
-        shape: of what is seen at a decision.
+        shape: shape of the observation of a decision.
 
     Attributes:
-        joined: transitions up to now, those included that are not kept any more.
+        joined: transitions up to now, including those dropped.
     """
 
     def __init__(self, size: int, shape: tuple[int, ...]) -> None:

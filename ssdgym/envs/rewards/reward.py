@@ -140,7 +140,7 @@ class Reward:
     Attributes:
         timed_terms: the terms of the objective that need time, by name.
         rewards: float64 (n,), since the last step; written again by the next one.
-        terms: float64 (terms, n), what they are made of, unweighted, in the order of the objective; likewise.
+        terms: float64 (terms, n), the unweighted terms of the rewards, in the order of the objective.
 
     Raises:
         SsdgymError: an unknown term, a weight that is not a finite number, or one the devices do not count.

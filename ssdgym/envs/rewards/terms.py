@@ -89,7 +89,7 @@ class Term:
 
     Attributes:
         name: by which objectives have it.
-        meaning: what it counts, and the unit.
+        meaning: the quantity that the term counts, and its unit.
         costs: what one count of each counter costs on a device.
         needs_time: whether it is always 0 on devices without time.
     """
@@ -126,7 +126,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 
     Args:
         name: by which objectives have it.
-        meaning: what it counts, and the unit.
+        meaning: the quantity that the term counts, and its unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
 
     Raises:

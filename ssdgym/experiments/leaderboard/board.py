@@ -83,7 +83,7 @@ class SuiteBoard(Config):
     """The leaderboard of one suite.
 
     Attributes:
-        metric: what is scored; less is better.
+        metric: the scored metric; less is better.
         ceiling_metric: what the bounds are scored by, where that is another one.
         fixed: the best fixed pair over these tasks, which scores 0.
         ceilings: the bounds of which the best on a task scores 1.

@@ -34,8 +34,8 @@ def suite_board(
 ) -> SuiteBoard:
     """Rank the entries of a suite and those named; the best fixed pair is one of the suite's.
 
-    Results are of every policy on every task and seed; `run_pages` are those measured in a run, and those
-    before.
+    `results` are of every policy on every task and seed; `run_pages` are the measured pages of a run and the
+    warm-up.
     """
     entries = entries_of(suite, named)
     values = _values(results, entries, suite.metric, suite.ceiling_metric or suite.metric)

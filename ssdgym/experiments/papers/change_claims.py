@@ -32,7 +32,7 @@ from ssdgym.experiments.statistics import Estimate
 class ChangeClaim(Claim):
     """A series against others: its metric over theirs, minus one (-0.2 is 20 % less).
 
-    One of `change`, `limit`, `within` and `direction` says what is claimed of it.
+    One of `change`, `limit`, `within` and `direction` is claimed.
     """
 
     kind: Literal["change"]

@@ -32,16 +32,16 @@ class CheckedClaim:
     """One claim with its measurement.
 
     Attributes:
-        workloads: those it was checked on.
-        claimed: how many of those that were run it is about.
+        workloads: the workloads of the check.
+        claimed: number of workloads in the run that the claim is about.
         measured: the numbers that its kind measures; empty where nothing could be compared.
         shown: these numbers as text.
-        style: format of one of them.
+        style: format of one value.
         means: by name, the other means of the same comparisons that a paper could have meant.
         per_workload: the mean over all comparisons on each workload.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
         carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
-        elsewhere: what is measured at each variant that gets no verdict (`also_at` of the figure).
+        elsewhere: measurements at variants without a verdict (`also_at` of the figure).
         left_out: workloads that have next to nothing to divide by.
         unmeasured: workloads whose input is too little to say anything about it, each with the reason; they
             are left out where others are left.
@@ -173,7 +173,7 @@ def _too_little(
 ) -> dict[str, str]:
     """Return the workloads that write less than the figure's `least_writes`, each with its writes.
 
-    A workload and a device decide this, and no policy: whatever a claim compares writes as much.
+    Workload and device decide this, not the policy: all bars of a claim write as much.
     """
     if figure.least_writes is None:
         return {}
@@ -188,7 +188,7 @@ def _too_little(
 def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
     """Return by name how many times the bar compared with is that of the claim, by each mean of the traces.
 
-    The first is of what is drawn; a paper that gives one number may have taken any.
+    The first is the mean of the drawn bars; a paper that gives one number may have taken any mean.
     """
     own = [column for found in columns.values() for column in found]
     ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])

@@ -72,7 +72,7 @@ class Found(NamedTuple):
     Attributes:
         measured: the numbers that it is judged by.
         verdict: as `VERDICTS` explains it.
-        text: the numbers, as they are shown.
+        text: the numbers as printed.
         style: format of one of the numbers.
         chosen: the comparison that it was judged on, where one was chosen among them.
         carrier: the workload without which a mean is not on the claimed side; empty where none carries it.

@@ -161,7 +161,7 @@ def _over_base(
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
     """Return a figure with more bars: the paper's own design under policies, or where agents decide.
 
-    One that has no bar of that design, or a bar for each device, is returned as it is.
+    A figure without a bar of that design, or with a bar for each device, is returned unchanged.
     """
     added = {"agents": tuple(agents)}
     if figure.series == "policy":
@@ -213,8 +213,8 @@ def points_of(
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
-    A trace that its folder does not have is played as a synthetic one. `seeds` are those of what draws
-    anything, in place of those of the scale.
+    A trace missing in the folder is replaced by its synthetic trace. `seeds` replace the scale's, where
+    anything is drawn.
     """
     drawn = seeds or range(1, scale.seeds + 1)
     return [

@@ -176,8 +176,8 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
 def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest", "highest"]) -> Found | None:
     """Judge whether the workloads that the claim names have the lowest or highest of all.
 
-    Of changes, falls count as lower: the largest fall is the lowest. It is measured how far those named, if
-    all are there, lie apart from the nearest other.
+    Of changes, the largest fall is the lowest. Measured is the distance of the named workloads, if all were
+    run, from the nearest other.
     """
     if not set(claim.workloads) < set(compared.workloads.tolist()):
         return None

@@ -179,8 +179,8 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 def footprint_lines(results: Sequence[Result]) -> list[str]:
     """Return how many pages each trace touches, before and after folding onto the logical space.
 
-    A generated workload is made for the logical space, of which it uses so many pages. The numbers are means
-    over seeds. Devices on which they are the same stand together.
+    A generated workload is made for the logical space and uses so many of its pages. Numbers are means over
+    seeds. Devices with equal numbers share a line.
     """
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for result in results:

@@ -159,9 +159,8 @@ class Compared:
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
         """Estimate a statistic over the comparisons, each of them the mean over its seeds.
 
-        The statistic is along the last axis. The interval is that of a bootstrap over seeds. Of a single
-        comparison it is Student's: resampled, few numbers never lie outside the smallest and the largest of
-        them.
+        The statistic is along the last axis. The interval is that of a bootstrap over seeds. For a single
+        comparison it is Student's: a bootstrap of few numbers never leaves their range.
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:
@@ -193,7 +192,7 @@ class Compared:
     def halves(self) -> tuple[Compared, Compared]:
         """Return the comparisons on the first half of the seeds, rounded down, and on the others.
 
-        One seed leaves nothing to split, and is both of them.
+        A single seed is both halves.
         """
         half = len(self.scores) // 2
         parts = (self.scores[:half], self.scores[half:]) if half else (self.scores, self.scores)

@@ -133,7 +133,7 @@ _MARK_INCHES, _LETTER_INCHES = 0.6, 0.075
 def legend_below(figure: Figure, *panels: Axes, columns: int = 4) -> None:
     """Put the legend beneath the whole figure, where it hides nothing; a label that repeats appears once.
 
-    At most so many columns are side by side, fewer where the figure is too narrow for them.
+    It has at most `columns` columns, and fewer in a narrow figure.
     """
     entries: dict[str, Any] = {}
     for axes in panels:

@@ -116,7 +116,7 @@ class Column:
 
     Attributes:
         text: turns a number into text.
-        interval: whether the interval stands behind the number everywhere, not only in HTML.
+        interval: whether tables of all formats show the interval, not only HTML.
         needs_some: whether a column of zeros says nothing and is left out.
     """
 
@@ -160,9 +160,8 @@ def describe(seeds: int, tasks: int, where: str) -> str:
 def tables(results: Sequence[Result], *, intervals: bool = False) -> list[Table]:
     """Return one table per task, and one over all tasks if there are several, the least WA first.
 
-    Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
-    is a bootstrap stratified by task. Of several FTLs each has rows of its own, and none is averaged with
-    another one.
+    Every number is the interquartile mean over seeds, averaged over tasks; its interval is a bootstrap
+    stratified by task. Each FTL has its own rows.
 
     Args:
         results: of a grid.

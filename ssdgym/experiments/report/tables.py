@@ -21,7 +21,7 @@ class Entry:
 
     Attributes:
         text: a word, a number as text, or a dash where nothing was measured.
-        note: what stands behind it, such as an interval; empty without one.
+        note: text after the number, such as an interval; may be empty.
         number: the number; `None` for a word and where nothing was measured.
     """
 

@@ -222,7 +222,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
     Args:
         config: of the experiment.
-        trusted: those of its agents, and of its policies that name modules, whose code may be executed.
+        trusted: agents and policies by module whose code may be executed.
 
     Raises:
         SsdgymError: a device, a workload, an agent or a module does not exist, or a varied field does not

@@ -42,8 +42,8 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     """Return the indices of runs that form one job: those of an agent that differ only in the seed.
 
     A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
-    in one vector environment, unless each preconditions its device by itself; a compiled policy gains nothing
-    from company.
+    in one vector environment, unless each preconditions its device by itself; a compiled policy would gain
+    nothing.
     """
     groups: dict[Any, list[int]] = {}
     for index, run in enumerate(runs):
@@ -69,8 +69,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
 
-    One worker is this process. Others are spawned, never forked, use one thread each, and end when this
-    process does, whatever ends it.
+    One worker is this process. Others are spawned, not forked, use one thread each, and end with this
+    process.
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")

@@ -50,7 +50,7 @@ class Grid:
     """Runs with all that they depend on, in order.
 
     Attributes:
-        runs: as they are reported.
+        runs: the runs, in the order of the report.
         specs: of each, as text (`ssdgym.experiments.runs.spec`).
         keys: of each; two runs that differ in nothing but names share one.
         jobs: indices of the runs that are played together; of runs with the same key only one.
@@ -89,7 +89,7 @@ class GridReport:
 def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
     """Run the runs that the store lacks, in any order; store every job as it ends.
 
-    Progress is called with (runs finished or failed, runs in all), first of all with those in the store.
+    Progress is called with (runs finished or failed, all runs), first with those in the store.
     """
     finished = store.finished(grid.keys)
     # An agent's seeds were played together, so a job is finished as a whole or not at all.

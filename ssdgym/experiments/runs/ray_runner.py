@@ -28,9 +28,9 @@ _REACH_S = 10.0
 def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
 
-    The cluster is that at an address, as `ray.init` takes it, or one with so many workers on this machine. A
-    task uses one CPU. One whose worker or node is lost is started again by Ray, elsewhere if need be. Every
-    node needs this version of ssdgym, and traces and agents at the same paths.
+    The cluster is at an address, as for `ray.init`, or a new one with `workers` workers on this machine. A
+    task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this version of
+    ssdgym, and traces and agents at the same paths.
     """
     with cluster(address, workers) as ray:
         yield from _drain(ray, jobs)

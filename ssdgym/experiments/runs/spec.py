@@ -51,8 +51,8 @@ class RunSpec:
         requests: length of the run in requests.
         warmup: host pages before them that are played but not measured, so that the policy's own steady
             state is measured and not the one that the device was preconditioned to.
-        days: days that pass behind the warm-up, in which the host does nothing; what is done in them is
-            measured. `None`: no days pass.
+        days: days without host requests after the warm-up; work in these days is measured. `None`: no days
+            pass.
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
         sample_pages: host pages after each of which the free pages of the device are noted
@@ -163,8 +163,8 @@ _REMARKS = {"name", "description", "assumed"}
 def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     """Return all that a run depends on but the code, ready for JSON.
 
-    `seeds` are those that an agent plays side by side in one batch: floating-point sums may differ in their
-    last bit with its size.
+    `seeds` are those that an agent plays in one batch: floating-point sums may differ in the last bit with
+    the size of the batch.
     """
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):

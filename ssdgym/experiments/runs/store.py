@@ -1,7 +1,7 @@
 """The store of an experiment: which runs are finished, and what they have found.
 
-A folder of results holds one SQLite database. Every job is kept in one transaction, so that whatever ends the
-process, what is finished stays finished, and nothing else counts as finished.
+A folder of results holds one SQLite database. Every job is stored in one transaction, so finished jobs
+survive any end of the process, and no unfinished job counts as finished.
 """
 
 from __future__ import annotations

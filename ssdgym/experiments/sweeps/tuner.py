@@ -65,7 +65,7 @@ def run_sweep(
         say: called with a line when a trial ends.
 
     Returns:
-        The outcome, whose files have been written. Trials that failed are in it and end nothing else.
+        The outcome, whose files have been written. Failed trials are part of it and do not stop others.
 
     Raises:
         SsdgymError: the sweep is wrongly configured; `folder` cannot be written, holds a sweep that is not

@@ -96,8 +96,8 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
 class _SmallWrites:
     """An endless source of small and large accesses; every `arrival_ns` is 0.
 
-    Operations, kinds, sizes, places, alignments and synchrony are drawn from a generator each: two
-    workloads that differ in one of them are alike in the others.
+    Operations, kinds, sizes, places, alignments and synchrony have one generator each: two workloads that
+    differ in one of these are equal in the others.
     """
 
     def __init__(

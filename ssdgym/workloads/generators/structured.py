@@ -190,7 +190,7 @@ class _TwoAreasWriter:
 
         Args:
             pages: of the footprint.
-            random_pages: of these, those that are written at random; hint 0.
+            random_pages: the pages of these that are written at random; hint 0.
             random_access: share of the writes that go to them.
             run_pages: pages of each other write; hint 1.
             rng: draws for it alone.

@@ -95,9 +95,9 @@ def fit_twin(
 
     Args:
         trace: summary of the trace.
-        volumes: of the trace; the twin has one, as large as all of them.
+        volumes: volumes of the trace; the twin has one, as large as all together.
         name: of the twin.
-        seed: of what is generated and compared.
+        seed: seed of the generated requests and of the comparison.
         announce: called with how many of how many candidates have been tried.
 
     Raises:

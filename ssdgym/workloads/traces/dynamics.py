@@ -26,8 +26,8 @@ _FEWEST_POINTS = 4
 class Bursts:
     """How bursty arrivals are.
 
-    Counts are those of whole windows that follow each other from the first arrival on; the part of a window
-    in which the last arrival lies is left out.
+    Counts are of whole, consecutive windows from the first arrival on; the last, incomplete window is left
+    out.
 
     Attributes:
         dispersion: index of dispersion, the variance of the counts over their mean, by width of the window;
@@ -194,8 +194,8 @@ class Runs:
 
     Attributes:
         mean: requests per run; `None` without reads and writes.
-        independent: what it would be, nearly, if the same requests came in random order; `None` unless there
-            are both.
+        independent: its approximate value if the same requests came in random order; `None` unless there are
+            both operations.
     """
 
     mean: float | None

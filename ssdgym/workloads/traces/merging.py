@@ -47,8 +47,7 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
 def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeNumbers) -> Iterator[Records]:
     """Yield the records of several files in order of time.
 
-    A record that is earlier than one before it in its file stays behind that one. Volumes of the same name
-    are the same volume.
+    A record earlier than its predecessor in the file stays behind it. Volumes of equal name are one volume.
 
     Args:
         paths: the files.

@@ -48,8 +48,8 @@ class Volumes:
     Attributes:
         names: as the trace calls them, in the order in which they first appear.
         end_bytes: of each, where its last request ends; no request reaches further.
-        overlay: whether equal addresses of different volumes are the same place; otherwise each volume is an
-            address space of its own, and they lie one after the other.
+        overlay: whether equal addresses of different volumes are the same place; otherwise the volumes'
+            address spaces follow each other.
         trace: what errors call the trace.
     """
 
@@ -118,9 +118,9 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
 def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
     """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
 
-    A write that covers its first or last page only in part is flagged so; the hint of a request is the number
-    of its volume, modulo 256. A trim frees only the pages that it
-    covers whole; one that covers none is left out, and nothing else is.
+    A write that covers its first or last page only in part gets a flag; the hint of a request is its volume
+    number modulo 256. A trim frees only pages that it covers whole; a trim that covers none is the only
+    request left out.
 
     Args:
         records: shape (n,).
@@ -158,7 +158,7 @@ class Compact:
 
         Args:
             start: first page of each range, shape (ranges,).
-            end: page behind the last of each range, shape (ranges,).
+            end: first page after each range, shape (ranges,).
         """
         self._start, self._end = start, end
         self._shift = np.cumsum(end - start) - end

@@ -21,7 +21,7 @@ _FEW = 1 << 16
 class RangeSet:
     """The union of half-open ranges of integers.
 
-    Its memory grows with the number of separate ranges, not with the number of those added.
+    Its memory grows with the number of separate ranges, not of added ones.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Survey:
 
     Attributes:
         records: how many there are.
-        requests: how many of them reach a device: a trim of less than a page does not.
+        requests: number of requests that reach a device: a trim of less than a page does not.
         out_of_order: records with an earlier time than one before them; they take its time.
         ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
         written: pages written, each counted every time.

@@ -40,8 +40,8 @@ class RecordSummary:
             touches counts whole.
         unique_bytes: the same for reads and writes together.
         exact_unique_bytes_written: different bytes written, counted byte by byte.
-        sequential: requests that start where the request before them on the same volume ended, whatever
-            that did; flushes are passed over.
+        sequential: requests that start at the end of the previous request on the same volume, of any
+            operation; flushes are skipped.
         out_of_order: requests with an earlier time than one before them; they arrive at its time.
         duration_ns: from the first arrival to the last.
         volumes: requests per volume, by name.

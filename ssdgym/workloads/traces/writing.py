@@ -168,7 +168,7 @@ class Conversion:
 
     Attributes:
         requests: how many.
-        rounded: how many of them have another time than before.
+        rounded: number of requests with a changed time.
         renamed: volumes that have another name in the new file, with that name.
     """
 

@@ -99,7 +99,7 @@ class Columns:
     """The columns of a line and what they mean.
 
     Attributes:
-        text: as they are written.
+        text: the columns as written.
         names: of all columns in their order, or of `op`, `offset` and so on without a column.
         time_unit_ns: nanoseconds per unit of `time`.
         offset_unit, size_unit: bytes per unit.

@@ -38,7 +38,7 @@ class Lines:
         size: in the format's unit.
         volume: the different names, and the index of each row's.
         unit_ns: of the times.
-        fraction_ns: what is to be added to the times.
+        fraction_ns: time to add to the column's times.
         problems: why rows cannot be read.
         malformed: number and reason of lines that are no rows.
     """

@@ -55,7 +55,7 @@ class Splitter(ABC):
 
     Attributes:
         columns: how many columns a line has.
-        blanks: what is removed around a line.
+        blanks: characters removed around a line.
         usual: regular expression of lines that need no `row`, a group for each column; one more group,
             `passed`, has text for lines that are no requests.
         passed: what these are called, with {} for that text.

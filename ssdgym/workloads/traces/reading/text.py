@@ -47,7 +47,7 @@ class TextFormat(TraceFormat):
         sniffed: what the first lines must hold to be recognised.
         decimals: of the times that are written.
         op_texts: how operations are written; none for a format that is only read.
-        constants: what is written into the columns that are not read.
+        constants: values of the columns that the file does not have.
         opening: lines that are written first for each volume, with `{}` for its name.
         numbered_volumes: volumes are written as numbers, not names.
         splits: makes what splits the lines of a file, where separators alone do not.
