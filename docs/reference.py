@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from docs.scores import overview, papers, sections, table
+from docs.records import calls, feature_records, helpers, rule_records
+from docs.scores import overview, papers, sections, shared, table
 from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
 from ssdgym.cli import command_tree
 from ssdgym.config.block import BlockFtl
@@ -345,10 +346,15 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "verdicts": _meanings("verdict", VERDICTS),
     "environments": overview,
     "environment sections": sections,
+    "all environments": shared,
     "tasks": papers,
     "scripts": _scripts,
     "suites": _suites,
     "feature kinds": _feature_kinds,
+    "feature records": feature_records,
+    "rule calls": calls,
+    "rule records": rule_records,
+    "rule helpers": helpers,
     "trace columns": _trace_columns,
     "trace formats": _trace_formats,
     "reward terms": _reward_terms,

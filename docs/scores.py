@@ -141,9 +141,14 @@ def _section(name: str) -> Iterator[str]:
     yield from (f"## {name}", "", f"Decides {DECIDES[name]}.", "")
     for look in ("light", "dark"):
         yield f"![{short}](pictures/environments/{short}-{look}.svg#gh-{look}-mode-only)"
-    yield from ("", parts["Description"].partition("What is not said here")[0].strip(), "")
-    yield f"Actions and arguments: [`{short}Env`][{environment.__module__}.{environment.__name__}]."
-    yield from ("", "**Observed by default:**", "", _observed(environment), "")
+    yield from ("", parts["Description"].partition("See `ssdgym.envs.DecisionEnv`")[0].strip(), "")
+    yield from ("**Actions.**", parts["Action Space"], "")
+    named = {
+        one: ", ".join(map(str, getattr(module, one))) for one in dir(module) if one.endswith("_PROPOSERS")
+    }
+    arguments = re.sub(r"`([A-Z]+_PROPOSERS)`", lambda found: f"`{named[found[1]]}`", parts["Arguments"])
+    yield from ("**Arguments**, beside [those of all](#all-environments):", "", arguments, "")
+    yield from ("**Observed by default:**", "", _observed(environment), "")
     yield from ("**Reward.**", parts["Rewards"].replace("`ssdgym.envs.PlacementEnv`", "`Placement-v0`"), "")
     yield from (
         _scale(name),
@@ -158,6 +163,13 @@ def _section(name: str) -> Iterator[str]:
     yield "```bash"
     yield from dict.fromkeys(row.command for row in scores(name))
     yield from ("```", "")
+
+
+def shared() -> str:
+    """Return the sections of `DecisionEnv` on spaces, episodes and arguments."""
+    parts = _parts(DecisionEnv)
+    names = ("Action Space", "Observation Space", "Rewards", "Starting State", "Episode End", "Arguments")
+    return "\n\n".join(f"### {name}\n\n{parts[name]}" for name in names)
 
 
 def _parts(environment: type[DecisionEnv]) -> dict[str, str]:

@@ -56,8 +56,9 @@ class EraseVictimEnv(DecisionEnv):
     the valid pages of a candidate and those next to them.
 
     ## Rewards
-    The default is `{"relocations": 1.0}` against `{"baseline": "greedy"}`: `relocated pages / pages per
-    block`, which in an episode is exactly `(write amplification - 1) * horizon / pages per block`.
+    The default objective is `{"relocations": 1.0}`: relocated pages / pages per block, which cost
+    `(write amplification - 1) * horizon / pages per block` in an episode. Rewards are against
+    `{"baseline": "greedy"}`: an episode of greedy returns about 0.
 
     ## Arguments
     | name | type | default | meaning |
