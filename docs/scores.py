@@ -126,7 +126,10 @@ def overview() -> str:
                 " / ".join(f"{number:.2f}" for number in numbers) if wa else "",
             )
         )
-    return table("environment | decision | workload | best heuristic | score | WA", rows)
+    return table(
+        "environment | decision | workload | best heuristic | agent's score | WA: random / heuristic / agent",
+        rows,
+    )
 
 
 def sections() -> str:

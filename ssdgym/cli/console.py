@@ -92,15 +92,16 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     from rich.console import Console
 
     columns: list[Any] = ["{task.description}", progress.BarColumn(), progress.MofNCompleteColumn()]
-    columns += ["{task.fields[rate]}", progress.TimeElapsedColumn(), "left", progress.TimeRemainingColumn()]
+    columns += ["{task.fields[rate]}", progress.TimeElapsedColumn(), "elapsed,"]
+    columns += [progress.TimeRemainingColumn(), "left"]
     hidden = not sys.stderr.isatty()
     with progress.Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
-        bar.add_task(unit, total=None, rate="")
+        bar.add_task(unit, total=None, rate="", visible=False)  # until there is something to count
         (task,) = bar.tasks
 
         def advance(done: float, total: float | None) -> None:
             rate = f"{task.speed:,.1f} {unit}/s" if task.speed else ""
-            bar.update(task.id, completed=done, total=total, rate=rate)
+            bar.update(task.id, completed=done, total=total, rate=rate, visible=True)
 
         yield advance
 

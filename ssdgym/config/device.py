@@ -105,9 +105,9 @@ PreconditioningKind = Literal[
 PRECONDITIONING: dict[PreconditioningKind, str] = {
     "none": "nothing",
     "fill": "every page once, the default of `run`; `fill(share=0.95)` the first 95 % in order",
-    "workload": "then overwrites until the write amplification is steady, always under greedy (`merge` on "
-    "devices of mapping block), so that no policy is favoured; the default of `evaluate` and of "
-    "environments; takes a share, too",
+    "workload": "every page once, then overwrites until the write amplification is steady, under greedy "
+    "(`merge` on devices of mapping block), so that no policy is favoured; the default of `evaluate` and of "
+    "environments; `workload(share=0.95)` as `fill`",
     "uniform": "as `workload`, with uniform overwrites",
     "reads": "the pages that a trace, or another workload that ends, reads before it writes them",
     "until_gc": "random pages under the measured policy, by the run's seed, until every plane has collected",

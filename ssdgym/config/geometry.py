@@ -173,7 +173,9 @@ class CapacityConfig(Config):
     """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
 
     logical_pages: PositiveInt | None = None
-    over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
+    over_provisioning: float | None = Field(
+        None, gt=0, lt=5, description="(physical - logical) / logical, so that 0.07 is 7 %"
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> CapacityConfig:

@@ -138,7 +138,7 @@ def parse_columns(text: str) -> Columns:
     Raises:
         ValueError: it describes none; the reason, as the end of a sentence.
     """
-    words = text.split()
+    words = re.split(r"[\s;|]+", text.strip())
     has_more = bool(words) and words[-1] == "*"
     names: list[str] = []
     units: dict[str, str] = {}

@@ -85,7 +85,7 @@ class Doubts:
         if share > _MOST_LATE:
             found.append(
                 f"{self._late} arrivals ({share:.1%}) are earlier than one before them and would take its "
-                "time; use the transform sort"
+                "time; use the transform sort, unless the clock began anew, as at midnight"
             )
         return found
 

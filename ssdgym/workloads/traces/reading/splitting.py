@@ -149,11 +149,14 @@ class Separated(Splitter):
             self._unusual.pop()
 
     def _found(self, line: str) -> str:
-        for separator in _SEPARATORS:
-            count = line.rstrip("\r \t").rstrip(separator).count(separator) + 1
+        counts = {mark: line.rstrip("\r \t").rstrip(mark).count(mark) + 1 for mark in _SEPARATORS}
+        for separator, count in counts.items():
             if count == self.columns or (self._known.has_more and 1 < self.columns < count):
                 return separator
-        return BLANKS
+        # Of a line with another number of columns the error names the number.
+        return (
+            max(counts, key=counts.__getitem__) if len(line.split()) == 1 < max(counts.values()) else BLANKS
+        )
 
     def split(self, first_line: int, block: bytes) -> Split:
         """See `Splitter`."""
