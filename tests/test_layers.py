@@ -288,13 +288,13 @@ MOST_LINES = {
     "ssdgym.engine": 12_996,
     "ssdgym.simulator": 3_306,
     "ssdgym.policy": 2_149,
-    "ssdgym.config": 2_126,
+    "ssdgym.config": 2_128,
     "ssdgym.baselines": 4_429,
     "ssdgym.agents": 5_183,
-    "ssdgym.experiments": 8_369,
-    "ssdgym.workloads": 8_511,
-    "ssdgym.envs": 6_169,
-    "ssdgym.cli": 1_848,
+    "ssdgym.experiments": 8_380,
+    "ssdgym.workloads": 8_514,
+    "ssdgym.envs": 6_170,
+    "ssdgym.cli": 1_849,
     "ssdgym": 1_043,  # the modules beside the packages
 }
 
