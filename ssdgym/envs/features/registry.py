@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -97,7 +98,7 @@ class RegisteredFeature:
         except ValueError as error:
             raise SsdgymError(
                 f"feature {self.feature.name} cannot be compiled: {error}; it is called with "
-                f"({', '.join(CALLED_WITH[self.kind])}) and returns a number."
+                f"({', '.join(CALLED_WITH[self.kind])}) and returns a number (fields: docs/extending.md)."
             ) from error
 
 
@@ -134,9 +135,10 @@ def find_features(names: Sequence[str]) -> list[RegisteredFeature]:
         registered_features()
     for name in names:
         if name not in _FEATURES:
+            near = "".join(f"take {one}, " for one in get_close_matches(name, _FEATURES, n=1))
             raise SsdgymError(
-                f"feature {name!r} does not exist; import the module that registers it (--import MODULE), or "
-                f"choose one of {', '.join(_FEATURES)}."
+                f"feature {name!r} does not exist; {near}import the module that registers it (--import), "
+                "or choose one of `ssdgym list features`."
             )
     return [_FEATURES[name] for name in names]
 

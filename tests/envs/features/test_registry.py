@@ -203,8 +203,8 @@ def test_default_among_names__stands_for_all_of_them() -> None:
     [
         (
             ["gane"],
-            "feature 'gane' does not exist; import the module that registers it (--import MODULE), or choose "
-            "one of valid_fraction, log_benefit",
+            "feature 'gane' does not exist; take gain, import the module that registers it (--import), or "
+            "choose one of `ssdgym list features`.",
         ),
         ("gain", "features must be 'default', 'all' or a list of names, not 'gain'."),
         ([3], "features must be 'default', 'all' or a list of names, not [3]."),
