@@ -24,9 +24,8 @@ def train(
 ) -> None:
     """Train an agent with the algorithm of its configuration: ppo, cmaes or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder, and except
-    for evolution checkpoints and TensorBoard logs. evolution searches weights by whole runs inside the
-    engine, each beside a baseline's, on the training and the validation split of a suite.
+    Writes agent.zip, the best on validation, agent-last.zip, evaluations.csv, checkpoints and TensorBoard
+    logs. evolution, without the last two, searches weights by whole runs inside the engine.
 
     Examples:
         ssdgym train ppo-demo --out runs/zipf --workload zipf99
@@ -36,6 +35,7 @@ def train(
     from ssdgym.config.fields import with_changes
     from ssdgym.config.loading import load_config
     from ssdgym.files import writable_folder
+    from ssdgym.own_code import named_modules
 
     if go_on and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
@@ -55,6 +55,7 @@ def train(
     chosen: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes | seed), "training")
     writable_folder(out)
     words = [f"--set={name}={json.dumps(value)}" for name, value in changes.items()]
+    words += [f"--import={module}" for module in named_modules()]
     command = shlex.join(["ssdgym", "train", config, "--seed", str(chosen.seed), *words])
     if is_evolution:
         agent = training.evolve(chosen, out, overwrite=overwrite, command=command)

@@ -99,7 +99,7 @@ class RegisteredFeature:
             raise SsdgymError(
                 f"feature {self.feature.name} cannot be compiled: {error}; it is called with "
                 f"({', '.join(CALLED_WITH[self.kind])}) and returns a number (fields: docs/extending.md)."
-            ) from error
+            ) from None
 
 
 #: The tracker of ssdgym: what has happened to each page, and what went to each stream.
