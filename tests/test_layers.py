@@ -289,7 +289,7 @@ MOST_LINES = {
     "ssdgym.simulator": 3_306,
     "ssdgym.policy": 2_149,
     "ssdgym.config": 2_126,
-    "ssdgym.baselines": 4_429,
+    "ssdgym.baselines": 4_410,
     "ssdgym.agents": 5_183,
     "ssdgym.experiments": 8_371,
     "ssdgym.workloads": 8_512,

@@ -44,14 +44,12 @@ import numpy as np
 from ssdgym.baselines.placements import block_groups
 from ssdgym.baselines.placements.hotness import (
     MEMORY,
-    count_hot,
-    count_update,
     group_once_counted,
     hotness_group,
     is_first_write,
+    note_write,
     table_bytes,
     table_words,
-    was_first_write,
 )
 from ssdgym.baselines.victims.gsm import BEST_SET, NOTHING, by_benefit, note
 from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes, whole_bytes
@@ -296,9 +294,7 @@ def _programmed(view, plane, page, valid):
 @hotness_groups.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write, and reclassify the block."""
-    table = _table(view)
-    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, table, lpn)[1]
-    count_hot(view, 1 if group > 0 else 0)
+    note_write(view, _table(view), lpn, old_page, page, False)
     _programmed(view, plane, page, view.logical[lpn].ppn == page)
 
 
