@@ -311,7 +311,7 @@ def _placement(device: DeviceConfig) -> str | None:
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     """Name the policy's rule alone, where that takes the device as it is."""
-    rule = Policy(policy.victim)
+    rule = get_policy(policy.victim.label).main  # without what a composition changes in it
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 

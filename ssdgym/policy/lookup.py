@@ -13,7 +13,7 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import DEFAULT, has_near, hint, label_of, parse_policy
+from ssdgym.policy.names import DEFAULT, WrittenPart, hint, label_of, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import (
@@ -54,18 +54,27 @@ def get_policy(spec: str | Policy) -> Policy:
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
     parts = parse_policy(spec)
-    rules = [registered(part.name) for part in parts]
-    if len(parts) == 1:
-        rules = [registered_alias(parts[0].name) or rules[0]]
-    kinds = [_part_of(rule) for rule in rules]
-    _check_kinds(spec, [part.name for part in parts], rules, kinds)
-    main = kinds.index("main")
-    named: Any = rules[main]
-    policy = _composed(named) if isinstance(named, Alias) else Policy(named)
-    policy = policy.with_parameters(parts[main].parameters)
+    found: dict[str, tuple[Any, WrittenPart]] = {}
+    for part in parts:
+        alias = registered_alias(part.name) if len(parts) == 1 else None
+        rule: Any = alias or registered(part.name)
+        kind = _part_of(rule)
+        if not kind:
+            known = registered_policies() if len(parts) == 1 else registered_rules("victim", *BESIDE)
+            what = "policy" if len(parts) == 1 else f"policy {spec!r}: rule"
+            raise SsdgymError(f"{what} {part.name} does not exist; {hint(part.name, known)}")
+        if kind in found:
+            what = "victim rule" if kind == "main" else called(rule.kind)
+            raise SsdgymError(f"policy {spec!r} names several {what}s; give one.")
+        found[kind] = rule, part
+    if "main" not in found:
+        raise SsdgymError(f"policy {spec!r} names no victim rule; add one, as in greedy+{spec.strip()}.")
+    main, part = found["main"]
+    policy = Policy(main) if isinstance(main, Rule) else _composed(main)
+    policy = policy.with_parameters(part.parameters)
     for kind in BESIDE:
-        if kind in kinds:
-            policy = policy.with_rule(kind, label_of(*parts[kinds.index(kind)]))
+        if kind in found:
+            policy = policy.with_rule(kind, label_of(*found[kind][1]))
     return policy
 
 
@@ -76,43 +85,14 @@ def _part_of(rule: Rule | Alias | None) -> str:
     return rule.kind if rule and rule.kind in BESIDE else ""
 
 
-def _check_kinds(text: str, names: list[str], rules: list[Any], kinds: list[str]) -> None:
-    """Raise unless the parts of a policy are one main rule, and others beside it of one kind each."""
-    unknown = [name for name, kind in zip(names, kinds, strict=True) if not kind]
-    if unknown and "main" not in kinds:
-        raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
-    if unknown:
-        near = [kind for kind in BESIDE if has_near(unknown[0], registered_rules(kind))]
-        likely = [*near, "placement"][0]
-        raise SsdgymError(
-            f"policy {text!r}: {called(likely)} {unknown[0]} does not exist; "
-            f"{hint(unknown[0], registered_rules(likely))}"
-        )
-    merge = next((rule for rule in rules if isinstance(rule, Rule) and rule.kind == "merge"), None)
-    if merge is not None and len(rules) > 1:
-        raise SsdgymError(
-            f"policy {text!r}: {merge.name} chooses {merge.chooses} and stands alone; write it so."
-        )
-    every: tuple[Any, ...] = (*BESIDE, "main")
-    for kind in every:
-        if kinds.count(kind) > 1:
-            what = "victim rule" if kind == "main" else called(kind)
-            raise SsdgymError(f"policy {text!r} names {kinds.count(kind)} {what}s; give one.")
-    if "main" not in kinds:
-        raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
-
-
 def _composed(alias: Alias) -> Policy:
     """Return the policy that an alias stands for."""
-    rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
-    parts = {name: "" if isinstance(rule, Alias) else _part_of(rule) for name, rule in rules.items()}
-    if "main" not in parts.values():
-        missing = next(name for name, part in parts.items() if not part)
+    policy = get_policy(alias.composition)
+    if policy.alias:
         raise SsdgymError(
-            f"policy {alias.name} stands for {alias.composition}, and there is no victim rule {missing}; "
-            f"{hint(missing, registered_rules('victim'))}"
+            f"policy {alias.name} stands for {policy.name}, which stands for {policy.composition}; name that."
         )
-    return replace(get_policy(alias.composition), alias=alias)
+    return replace(policy, alias=alias, main=replace(policy.main, **alias.changes))
 
 
 def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:

@@ -90,11 +90,6 @@ def check_name(name: str) -> None:
         )
 
 
-def has_near(name: str, known: Iterable[str]) -> bool:
-    """Return whether one of some names is nearly the same as an unknown one."""
-    return bool(get_close_matches(name, list(known), n=1))
-
-
 def hint(name: str, known: Iterable[str]) -> str:
     """Return what to write instead of an unknown name."""
     names = list(known)

@@ -9,7 +9,6 @@ from typing import Any
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import PageFtl
-from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.on_device import BESIDE, beside_on, with_rules
@@ -63,29 +62,9 @@ class Policy:
         return self.alias.source if self.alias else self.main.source
 
     @property
-    def alias_of(self) -> str:
-        """The composition, for a policy with a name of its own; empty for others."""
-        return self.alias.composition if self.alias else ""
-
-    @property
     def parameters(self) -> Mapping[str, float]:
         """Parameters of the main rule by name."""
         return self.main.parameters
-
-    @property
-    def erase_unit(self) -> EraseUnit | None:
-        """What one erase takes; `None`: whole blocks, which every device can erase."""
-        return (self.alias and self.alias.erase_unit) or self.main.erase_unit
-
-    @property
-    def isolation(self) -> Isolation:
-        """What keeps such erases from their neighbours, for devices of another erase unit."""
-        return Isolation.NONE if self.alias and self.alias.erase_unit else self.main.isolation
-
-    @property
-    def multi_plane(self) -> MultiPlane | None:
-        """Which planes of a die take part in one erase; `None`: those the device says."""
-        return (self.alias and self.alias.multi_plane) or self.main.multi_plane
 
     @property
     def parts(self) -> tuple[Rule, ...]:
@@ -107,16 +86,16 @@ class Policy:
             SsdgymError: a name or value is wrong, or the policy has a name of its own.
         """
         if given and self.alias:
-            raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {self.alias_of}.")
-        changed = {part: dict[str, float]() for part in ("main", *BESIDE)}
+            composition = self.alias.composition
+            raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {composition}.")
+        rules: dict[str, Any] = {part: getattr(self, part) for part in ("main", *self.beside)}
         for name, value in given.items():
-            having = (part for part in changed if name in getattr(getattr(self, part), "parameters", ()))
-            changed[next(having, "main")][name] = value
-        unknown = next((name for name in changed["main"] if name not in self.main.parameters), None)
-        if unknown is not None and len(self.parts) > 1:
-            known = ", ".join(name for rule in self.parts for name in rule.parameters) or "none"
-            raise SsdgymError(f"policy {self.label} has no parameter {unknown!r}; its rules have: {known}.")
-        rules = {part: getattr(self, part).with_parameters(own) for part, own in changed.items() if own}
+            having = [part for part, rule in rules.items() if name in rule.parameters]
+            if not having and len(rules) > 1:
+                known = ", ".join(name for rule in self.parts for name in rule.parameters) or "none"
+                raise SsdgymError(f"policy {self.label} has no parameter {name!r}; its rules have: {known}.")
+            part = having[0] if having else "main"
+            rules[part] = rules[part].with_parameters({name: value})
         return replace(self, **rules)
 
     def with_rule(self, kind: Kind, rule: str | Rule) -> Policy:
@@ -142,7 +121,7 @@ class Policy:
             else rule
         )
         if known is not None:
-            own = f"{self.name} ({self.alias_of})" if self.alias else self.name
+            own = f"{self.name} ({self.alias.composition})" if self.alias else self.name
             raise SsdgymError(
                 f"policy {own} has the {called(kind)} {known.label} and cannot be given {found.label}, too; "
                 "leave one of them out."
@@ -162,20 +141,21 @@ class Policy:
         """
         self._check_decision(device)
         changes: dict[str, Any] = {}
-        if self.erase_unit is not None and self.erase_unit != device.erase_unit:
+        unit, multi_plane = self.main.erase_unit, self.main.multi_plane
+        if unit is not None and unit != device.erase_unit:
             if device.ftl.whole_blocks_only:
                 raise SsdgymError(
                     f"policy {self.label} erases sub-blocks, and device {device.name} of ftl.mapping "
                     f"{device.ftl.mapping} erases whole blocks; choose another one, such as greedy."
                 )
-            if self.erase_unit != "block" and device.geometry.sub_blocks_per_block == 1:
+            if unit != "block" and device.geometry.sub_blocks_per_block == 1:
                 raise SsdgymError(
                     f"policy {self.label} erases sub-blocks, and device {device.name} has one per block; set "
                     "geometry.sub_blocks_per_block above 1."
                 )
-            changes |= {"erase_unit": self.erase_unit, "isolation": self.isolation}
-        if self.multi_plane is not None and self.multi_plane != device.multi_plane:
-            changes["multi_plane"] = self.multi_plane
+            changes |= {"erase_unit": unit, "isolation": self.main.isolation}
+        if multi_plane is not None and multi_plane != device.multi_plane:
+            changes["multi_plane"] = multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
         victim = self.main if self.main.kind == "victim" else None
         return with_rules(device, self.beside, victim, where, **changes)
@@ -196,13 +176,13 @@ class Policy:
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
         # What the name stands for is not repeated behind it.
-        own = {part.name for part in parse_policy(self.alias_of)}
+        own = {part.name for part in parse_policy(self.alias.composition)}
         return "+".join([self.name, *(rule.label for rule in self.parts[1:] if rule.name not in own)])
 
     @property
     def composition(self) -> str:
         """The label, with what a name of its own stands for in place of that name."""
-        return self.alias_of + self.label.removeprefix(self.name) if self.alias else self.label
+        return self.alias.composition + self.label.removeprefix(self.name) if self.alias else self.label
 
     def placed_on(self, device: DeviceConfig) -> Policy:
         """Return the policy with the rules of a device beside the main one."""

@@ -3,18 +3,17 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
-from ssdgym.enums import EraseUnit, MultiPlane
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
 from ssdgym.policy.rules import Kind, Rule, choice_of
-
-ENTRY_POINT_GROUP = "ssdgym.policies"
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,13 @@ class Alias:
         name: by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the victim rule needs; `None`: as the rule.
-        multi_plane: which planes of a die take part in one erase, in place of what the victim rule needs.
+        changes: fields of the main rule that have other values in the composition.
     """
 
     name: str
     composition: str
     source: str
-    erase_unit: EraseUnit | None = None
-    multi_plane: MultiPlane | None = None
+    changes: Mapping[str, Any]
 
 
 _RULES: dict[str, Rule] = {}
@@ -61,14 +58,13 @@ def policy_alias(
     """
     check_name(name)
     parse_policy(composition)
-    where = f"policy {name}"
-    entry = Alias(
-        name,
-        composition,
-        source,
-        None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
-        None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
-    )
+    changes: dict[str, Any] = {}
+    if erase_unit is not None:
+        changes["erase_unit"] = choice_of(EraseUnit, erase_unit, f"policy {name}: erase_unit")
+        changes["isolation"] = Isolation.NONE
+    if multi_plane is not None:
+        changes["multi_plane"] = choice_of(MultiPlane, multi_plane, f"policy {name}: multi_plane")
+    entry = Alias(name, composition, source, changes)
     _load_own()
     taken = name in _RULES and not _names_own_placement(entry)
     if taken or _ALIASES.get(name, entry) != entry:
@@ -96,7 +92,11 @@ def register(rule: Rule) -> None:
     if name in _ALIASES and not _names_own_placement(_ALIASES[name], rule):
         raise SsdgymError(f"policy {name} stands for {_ALIASES[name].composition}; choose another name.")
     if rule.function is not None and not rule.compiled:
-        _check_arguments(rule, rule.function)
+        arguments = rule.arguments
+        if len(inspect.signature(rule.function).parameters) != len(arguments):
+            raise SsdgymError(
+                f"policy {name} must take the {len(arguments)} arguments ({', '.join(arguments)})."
+            )
     _RULES[name] = rule
 
 
@@ -111,14 +111,6 @@ def _home(rule: Rule) -> str:
     return rule.function.__module__ if rule.function is not None else "the engine"
 
 
-def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
-    """Raise if a function in plain Python takes another number of arguments than it is called with."""
-    if len(inspect.signature(function).parameters) != len(rule.arguments):
-        raise SsdgymError(
-            f"policy {rule.name} must take the {len(rule.arguments)} arguments ({', '.join(rule.arguments)})."
-        )
-
-
 def _load_own() -> None:
     """Import the policies of ssdgym, whose names are taken from the start."""
     for module in ("ssdgym.baselines", "ssdgym.policy.page_history", "ssdgym.policy.page_credit"):
@@ -128,7 +120,7 @@ def _load_own() -> None:
 def load_plugins() -> None:
     """Import the policies of ssdgym and of installed packages, which registers them."""
     _load_own()
-    for plugin in plugins_of(ENTRY_POINT_GROUP):
+    for plugin in plugins_of("ssdgym.policies"):
         plugin.load()
 
 
