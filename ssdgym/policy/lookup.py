@@ -13,13 +13,12 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import DEFAULT, WrittenPart, hint, label_of, parse_policy
+from ssdgym.policy.names import DEFAULT, WrittenPart, hint, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import (
     Alias,
     registered,
-    registered_alias,
     registered_policies,
     registered_rules,
     rule_of_kind,
@@ -53,46 +52,39 @@ def get_policy(spec: str | Policy) -> Policy:
         return spec
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
-    parts = parse_policy(spec)
+    return _joined(spec)
+
+
+def _joined(text: str, alias: Alias | None = None) -> Policy:
+    """Return the policy of the rules that a text names, which may be what an alias stands for."""
+    parts = parse_policy(text)
+    where = f"policy {alias.name} ({text})" if alias else f"policy {text!r}"
     found: dict[str, tuple[Any, WrittenPart]] = {}
     for part in parts:
-        alias = registered_alias(part.name) if len(parts) == 1 else None
-        rule: Any = alias or registered(part.name)
-        kind = _part_of(rule)
-        if not kind:
-            known = registered_policies() if len(parts) == 1 else registered_rules("victim", *BESIDE)
-            what = "policy" if len(parts) == 1 else f"policy {spec!r}: rule"
-            raise SsdgymError(f"{what} {part.name} does not exist; {hint(part.name, known)}")
-        if kind in found:
-            what = "victim rule" if kind == "main" else called(rule.kind)
-            raise SsdgymError(f"policy {spec!r} names several {what}s; give one.")
-        found[kind] = rule, part
+        rule: Any = registered(part.name, alone=len(parts) == 1)
+        if rule is None:
+            one = len(parts) == 1 and not alias
+            what = f"policy {part.name}" if one else f"{where}: rule {part.name}"
+            known = registered_policies() if one else registered_rules("victim", *BESIDE)
+            raise SsdgymError(f"{what} does not exist; {hint(part.name, known)}")
+        kind = "policy" if isinstance(rule, Alias) else called(rule.kind)
+        if kind == "tracker":
+            raise SsdgymError(f"{where}: {part.name} is a tracker; name it in ftl.trackers of the device.")
+        if kind == "policy" and alias:
+            raise SsdgymError(f"{where}: {part.name} stands for {rule.composition}; name that instead.")
+        role = rule.kind if isinstance(rule, Rule) and rule.kind in BESIDE else "main"
+        if role in found:
+            other = found[role][1].name
+            raise SsdgymError(f"{where} names the {kind} {part.name} beside {other}; leave one of them out.")
+        found[role] = rule, part
     if "main" not in found:
-        raise SsdgymError(f"policy {spec!r} names no victim rule; add one, as in greedy+{spec.strip()}.")
-    main, part = found["main"]
-    policy = Policy(main) if isinstance(main, Rule) else _composed(main)
+        raise SsdgymError(f"{where} names no victim rule; add one, as in greedy+{text.strip()}.")
+    main, part = found.pop("main")
+    policy = _joined(main.composition, main) if isinstance(main, Alias) else Policy(main)
     policy = policy.with_parameters(part.parameters)
-    for kind in BESIDE:
-        if kind in found:
-            policy = policy.with_rule(kind, label_of(*found[kind][1]))
-    return policy
-
-
-def _part_of(rule: Rule | Alias | None) -> str:
-    """Return `main` for a rule or alias that policies are named by, else the kind; of no rule none."""
-    if isinstance(rule, Alias) or (rule and rule.kind in ("victim", "merge")):
-        return "main"
-    return rule.kind if rule and rule.kind in BESIDE else ""
-
-
-def _composed(alias: Alias) -> Policy:
-    """Return the policy that an alias stands for."""
-    policy = get_policy(alias.composition)
-    if policy.alias:
-        raise SsdgymError(
-            f"policy {alias.name} stands for {policy.name}, which stands for {policy.composition}; name that."
-        )
-    return replace(policy, alias=alias, main=replace(policy.main, **alias.changes))
+    for rule, part in found.values():
+        policy = policy.with_rule(rule.with_parameters(part.parameters))
+    return replace(policy, alias=alias, main=replace(policy.main, **alias.changes)) if alias else policy
 
 
 def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:
@@ -144,7 +136,7 @@ def device_for(
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         placement = rule_of_kind("placement", ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.placement:
-            chosen = chosen.with_rule("placement", placement)
+            chosen = chosen.with_rule(placement)
         ftl = {key: value for key, value in ftl.items() if key != "placement"}
     model = with_ftl(model, ftl)
     return chosen.adapt(model) if chosen else with_rules(model)

@@ -12,7 +12,7 @@ from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.on_device import BESIDE, beside_on, with_rules
-from ssdgym.policy.registry import Alias, registered, rule_of_kind
+from ssdgym.policy.registry import Alias, registered
 from ssdgym.policy.rules import Kind, Rule, called
 
 
@@ -98,35 +98,25 @@ class Policy:
             rules[part] = rules[part].with_parameters({name: value})
         return replace(self, **rules)
 
-    def with_rule(self, kind: Kind, rule: str | Rule) -> Policy:
+    def with_rule(self, rule: Rule) -> Policy:
         """Return the same policy with a rule beside its main one.
 
-        Args:
-            kind: of the rule, such as `placement`.
-            rule: by what it is written as, or itself.
-
         Raises:
-            SsdgymError: it has one already or can have none, or there is no such rule.
+            SsdgymError: it has one of that kind already, or can have none.
         """
-        known = getattr(self, kind)
+        kind = called(rule.kind)
         if self.main.kind == "merge":
-            label = rule if isinstance(rule, str) else rule.label
             raise SsdgymError(
-                f"policy {self.label} chooses {self.main.chooses} and stands alone; "
-                f"leave the {called(kind)} {label} out."
+                f"policy {self.label} chooses {self.main.chooses} and stands alone; leave the {kind} "
+                f"{rule.label} out."
             )
-        found = (
-            rule_of_kind(kind, rule, f"policy {self.label}: {called(kind)}")
-            if isinstance(rule, str)
-            else rule
-        )
-        if known is not None:
+        if known := self.beside.get(rule.kind):
             own = f"{self.name} ({self.alias.composition})" if self.alias else self.name
             raise SsdgymError(
-                f"policy {own} has the {called(kind)} {known.label} and cannot be given {found.label}, too; "
-                "leave one of them out."
+                f"policy {own} has the {kind} {known.label} and cannot be given {rule.label}, too; leave one "
+                "of them out."
             )
-        joined: Any = {kind: found}
+        joined: Any = {rule.kind: rule}
         return replace(self, **joined)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:

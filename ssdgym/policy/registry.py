@@ -124,23 +124,28 @@ def load_plugins() -> None:
         plugin.load()
 
 
-def registered(name: str) -> Rule | Alias | None:
+def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
     """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
 
     `agent:NAME` is found where agents are, `module:rule` in a module that is imported already.
+
+    Args:
+        name: of both a placement and an alias for a composition with it, it means the placement ...
+        alone: ... or, where the name is the whole policy, the alias.
 
     Raises:
         SsdgymError: an agent cannot be a rule, or there is no such module or rule.
     """
     kind, colon, rest = name.partition(":")
     if colon and kind in FOUND_BY:
-        rule: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
-        return rule
+        found: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
+        return found
     if colon:
         return _rule_of(kind, rest)
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
-    return _RULES.get(name) or _ALIASES.get(name)
+    rule, alias = _RULES.get(name), _ALIASES.get(name)
+    return alias if alone and alias else rule or alias
 
 
 def _rule_of(module: str, name: str) -> Rule:
@@ -151,12 +156,6 @@ def _rule_of(module: str, name: str) -> Rule:
     if rule is None or not f"{_home(rule)}.".startswith(f"{module}."):
         raise SsdgymError(f"policy {module}:{name}: {module} has no rule of the name {name}; correct it.")
     return rule
-
-
-def registered_alias(name: str) -> Alias | None:
-    """Return an alias by name, also one that has the name of the placement in it; `None` if there is none."""
-    registered(name)
-    return _ALIASES.get(name)
 
 
 def registered_rules(*kinds: Kind) -> list[str]:

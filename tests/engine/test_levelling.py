@@ -184,7 +184,11 @@ def test_allocation__that_names_no_free_block__is_refused() -> None:
     ("policy", "name", "reason"),
     [
         ("greedy+least", "tiny", "rule least does not exist; did you mean least_worn?"),
-        ("greedy+least_worn+first_freed", "tiny", "names several allocations; give one."),
+        (
+            "greedy+least_worn+first_freed",
+            "tiny",
+            "names the allocation first_freed beside least_worn; leave one of them out.",
+        ),
         ("least_worn", "tiny", "names no victim rule; add one, as in greedy+least_worn."),
         (
             "greedy+least_worn",

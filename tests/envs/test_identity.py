@@ -52,7 +52,7 @@ FTLS = {
     },
 }
 #: Those that ask nothing of the device; `test_parallel_identity` has the others.
-ANYWHERE = [policy for policy in POLICIES if get_policy(policy).multi_plane is None]
+ANYWHERE = [policy for policy in POLICIES if get_policy(policy).main.multi_plane is None]
 CASES = [(policy, ftl) for policy in ANYWHERE for ftl in ("none", "event")]
 CASES += [
     (policy, ftl) for policy in ("greedy", "random") for ftl in ("none-dynamic", "event-dynamic-background")

@@ -119,7 +119,7 @@ def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None
     assert pickle.loads(pickle.dumps(placed)) == placed
 
     policy_alias("early", "mine+sep_gc", source="a test")
-    expected = "policy 'mine+sep_gc': rule mine does not exist; "
+    expected = "policy early (mine+sep_gc): rule mine does not exist; "
     assert expected in refusal(get_policy, "early")
     victim_policy("mine", source="a test")(choose_block)
     assert get_policy("early").victim.function is choose_block
@@ -165,8 +165,10 @@ def test_named__a_second_time_the_same__is_no_error() -> None:
 
 def test_named__for_a_name__refused() -> None:
     policy_alias("other", "speedupgc", source="a test")
-    expected = "policy other stands for speedupgc, which stands for gsm+hotness_groups; name that."
+    expected = "policy other (speedupgc): speedupgc stands for gsm+hotness_groups; name that instead."
     assert refusal(get_policy, "other") == expected
+    policy_alias("itself", "itself", source="a test")
+    assert "itself stands for itself; name that instead" in refusal(get_policy, "itself")
 
 
 def test_named__with_a_placement_that_does_not_exist__refused_when_it_is_looked_up() -> None:
