@@ -13,7 +13,7 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import DEFAULT, WrittenPart, hint, parse_policy
+from ssdgym.policy.names import DEFAULT, hint, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import (
@@ -23,7 +23,7 @@ from ssdgym.policy.registry import (
     registered_rules,
     rule_of_kind,
 )
-from ssdgym.policy.rules import Kind, Rule, called
+from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
 def available_policies() -> dict[str, Policy]:
@@ -59,31 +59,31 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
     """Return the policy of the rules that a text names, which may be what an alias stands for."""
     parts = parse_policy(text)
     where = f"policy {alias.name} ({text})" if alias else f"policy {text!r}"
-    found: dict[str, tuple[Any, WrittenPart]] = {}
-    for part in parts:
-        rule: Any = registered(part.name, alone=len(parts) == 1)
+    found: dict[str, tuple[Any, dict[str, float]]] = {}
+    for name, parameters in parts:
+        rule: Any = registered(name, alone=len(parts) == 1)
         if rule is None:
             one = len(parts) == 1 and not alias
-            what = f"policy {part.name}" if one else f"{where}: rule {part.name}"
+            what = f"policy {name}" if one else f"{where}: rule {name}"
             known = registered_policies() if one else registered_rules("victim", *BESIDE)
-            raise SsdgymError(f"{what} does not exist; {hint(part.name, known)}")
-        kind = "policy" if isinstance(rule, Alias) else called(rule.kind)
+            raise SsdgymError(f"{what} does not exist; {hint(name, known)}")
+        kind = "policy" if isinstance(rule, Alias) else ABOUT[rule.kind].called
         if kind == "tracker":
-            raise SsdgymError(f"{where}: {part.name} is a tracker; name it in ftl.trackers of the device.")
+            raise SsdgymError(f"{where}: {name} is a tracker; name it in ftl.trackers of the device.")
         if kind == "policy" and alias:
-            raise SsdgymError(f"{where}: {part.name} stands for {rule.composition}; name that instead.")
+            raise SsdgymError(f"{where}: {name} stands for {rule.composition}; name that instead.")
         role = rule.kind if isinstance(rule, Rule) and rule.kind in BESIDE else "main"
         if role in found:
-            other = found[role][1].name
-            raise SsdgymError(f"{where} names the {kind} {part.name} beside {other}; leave one of them out.")
-        found[role] = rule, part
+            other = found[role][0].name
+            raise SsdgymError(f"{where} names the {kind} {name} beside {other}; leave one of them out.")
+        found[role] = rule, parameters
     if "main" not in found:
         raise SsdgymError(f"{where} names no victim rule; add one, as in greedy+{text.strip()}.")
-    main, part = found.pop("main")
+    main, parameters = found.pop("main")
     policy = _joined(main.composition, main) if isinstance(main, Alias) else Policy(main)
-    policy = policy.with_parameters(part.parameters)
-    for rule, part in found.values():
-        policy = policy.with_rule(rule.with_parameters(part.parameters))
+    policy = policy.with_parameters(parameters)
+    for rule, parameters in found.values():
+        policy = policy.with_rule(rule.with_parameters(parameters))
     return replace(policy, alias=alias, main=replace(policy.main, **alias.changes)) if alias else policy
 
 

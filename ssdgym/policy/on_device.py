@@ -16,7 +16,7 @@ from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import rule_of_kind
-from ssdgym.policy.rules import Kind, Rule, called
+from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 #: The rules that a policy may have beside its main one, which are attributes of it by these names, and the
 #: fields in which the FTL of a device names them.
@@ -164,7 +164,7 @@ def with_rules(
 def _check_without_rules(beside: Mapping[Kind, Rule], victim: Rule | None, where: str) -> None:
     """Raise if a policy has rules that only the page family has a place for."""
     for kind in beside:
-        raise SsdgymError(f"{where} takes no {called(kind)}; name a victim rule alone, such as greedy.")
+        raise SsdgymError(f"{where} takes no {ABOUT[kind].called}; name a victim rule alone, such as greedy.")
     if victim is not None and victim.keeps_memory:
         raise SsdgymError(
             f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "

@@ -13,7 +13,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.on_device import BESIDE, beside_on, with_rules
 from ssdgym.policy.registry import Alias, registered
-from ssdgym.policy.rules import Kind, Rule, called
+from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Policy:
         """
         if self.main.kind == "merge":
             raise SsdgymError(
-                f"policy {self.label} chooses {self.main.chooses}, and a victim rule is needed here; name "
-                f"one, such as {PageFtl.usual_policy}."
+                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, and a victim rule is needed "
+                f"here; name one, such as {PageFtl.usual_policy}."
             )
         return self.main
 
@@ -104,11 +104,11 @@ class Policy:
         Raises:
             SsdgymError: it has one of that kind already, or can have none.
         """
-        kind = called(rule.kind)
+        kind = ABOUT[rule.kind].called
         if self.main.kind == "merge":
             raise SsdgymError(
-                f"policy {self.label} chooses {self.main.chooses} and stands alone; leave the {kind} "
-                f"{rule.label} out."
+                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses} and stands alone; leave the "
+                f"{kind} {rule.label} out."
             )
         if known := self.beside.get(rule.kind):
             own = f"{self.name} ({self.alias.composition})" if self.alias else self.name
@@ -156,8 +156,9 @@ class Policy:
         usual = registered(ftl.usual_policy)
         if isinstance(usual, Rule) and usual.kind != self.main.kind:
             raise SsdgymError(
-                f"policy {self.label} chooses {self.main.chooses}, which device {device.name} of ftl.mapping "
-                f"{ftl.mapping} does not ask for; name a {called(usual.kind)}, such as {ftl.usual_policy}."
+                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, which device {device.name} of "
+                f"ftl.mapping {ftl.mapping} does not ask for; name a {ABOUT[usual.kind].called}, such as "
+                f"{ftl.usual_policy}."
             )
 
     @property
@@ -166,7 +167,7 @@ class Policy:
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
         # What the name stands for is not repeated behind it.
-        own = {part.name for part in parse_policy(self.alias.composition)}
+        own = dict(parse_policy(self.alias.composition))
         return "+".join([self.name, *(rule.label for rule in self.parts[1:] if rule.name not in own)])
 
     @property

@@ -13,7 +13,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
-from ssdgym.policy.rules import Kind, Rule, choice_of
+from ssdgym.policy.rules import ABOUT, Kind, Rule, choice_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def register(rule: Rule) -> None:
     if name in _ALIASES and not _names_own_placement(_ALIASES[name], rule):
         raise SsdgymError(f"policy {name} stands for {_ALIASES[name].composition}; choose another name.")
     if rule.function is not None and not rule.compiled:
-        arguments = rule.arguments
+        arguments = ABOUT[rule.kind].arguments
         if len(inspect.signature(rule.function).parameters) != len(arguments):
             raise SsdgymError(
                 f"policy {name} must take the {len(arguments)} arguments ({', '.join(arguments)})."
@@ -102,7 +102,7 @@ def register(rule: Rule) -> None:
 
 def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
     """Return whether an alias has the name of the placement in it: alone the name means the alias."""
-    written = {part.name for part in parse_policy(alias.composition)}
+    written = dict(parse_policy(alias.composition))
     return alias.name in written and (rule or _RULES[alias.name]).kind == "placement"
 
 
@@ -127,7 +127,8 @@ def load_plugins() -> None:
 def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
     """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
 
-    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already.
+    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already: to look a rule
+    up executes nothing.
 
     Args:
         name: of both a placement and an alias for a composition with it, it means the placement ...
@@ -141,21 +142,16 @@ def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
         found: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
         return found
     if colon:
-        return _rule_of(kind, rest)
+        if kind not in sys.modules:
+            raise SsdgymError(f"policy {name}: the module {kind} is not imported; import it first.")
+        rule = _RULES.get(rest)
+        if rule is None or not f"{_home(rule)}.".startswith(f"{kind}."):
+            raise SsdgymError(f"policy {name}: {kind} has no rule of the name {rest}; correct it.")
+        return rule
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
     rule, alias = _RULES.get(name), _ALIASES.get(name)
     return alias if alone and alias else rule or alias
-
-
-def _rule_of(module: str, name: str) -> Rule:
-    """Return a rule by its name that a module has registered; to look one up executes nothing."""
-    if module not in sys.modules:
-        raise SsdgymError(f"policy {module}:{name}: the module {module} is not imported; import it first.")
-    rule = _RULES.get(name)
-    if rule is None or not f"{_home(rule)}.".startswith(f"{module}."):
-        raise SsdgymError(f"policy {module}:{name}: {module} has no rule of the name {name}; correct it.")
-    return rule
 
 
 def registered_rules(*kinds: Kind) -> list[str]:
@@ -181,8 +177,8 @@ def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
         SsdgymError: there is no such rule or parameter.
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    written = parse_policy(text)
-    rule = registered(written[0].name) if len(written) == 1 else None
+    (name, parameters), *others = parse_policy(text)
+    rule = None if others else registered(name)
     if not isinstance(rule, Rule) or rule.kind not in kinds:
         raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(*kinds))}")
-    return rule.with_parameters(written[0].parameters)
+    return rule.with_parameters(parameters)

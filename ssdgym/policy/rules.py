@@ -32,7 +32,7 @@ PERIODIC = "period"
 Kind = Literal["victim", "placement", "idle", "allocation", "levelling", "merge", "tracker"]
 
 
-class _About(NamedTuple):
+class About(NamedTuple):
     """What is known of a kind of rules."""
 
     shape: str  # the decision, by the name that the engine has for the function's shape
@@ -41,18 +41,18 @@ class _About(NamedTuple):
     arguments: tuple[str, ...]  # of the function
 
 
-_ABOUT: dict[Kind, _About] = {
-    "victim": _About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
-    "placement": _About(
+ABOUT: dict[Kind, About] = {
+    "victim": About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
+    "placement": About(
         "place", "placement", "where pages go", ("view", "plane", "lpn", "source", "parameters")
     ),
-    "idle": _About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
-    "allocation": _About(
+    "idle": About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
+    "allocation": About(
         "allocate", "allocation", "what is opened", ("view", "plane", "stream", "parameters")
     ),
-    "levelling": _About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
-    "merge": _About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
-    "tracker": _About("", "tracker", "nothing", ()),
+    "levelling": About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
+    "merge": About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
+    "tracker": About("", "tracker", "nothing", ()),
 }
 
 
@@ -150,17 +150,7 @@ class Rule:
     @property
     def decision(self) -> int:
         """Number of the decision, of `ssdgym.engine.decisions`."""
-        return KINDS.index(_ABOUT[self.kind].shape.upper())
-
-    @property
-    def chooses(self) -> str:
-        """What the rule chooses, as errors say it."""
-        return _ABOUT[self.kind].chooses
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments of the function, as errors name them."""
-        return _ABOUT[self.kind].arguments
+        return KINDS.index(ABOUT[self.kind].shape.upper())
 
     @property
     def keeps_memory(self) -> bool:
@@ -254,7 +244,7 @@ class Rule:
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         assert self.function is not None, "the engine has the code of this rule"
-        return self._address(self.function, _ABOUT[self.kind].shape)
+        return self._address(self.function, ABOUT[self.kind].shape)
 
     def _address(self, function: Callable[..., Any], shape: str) -> int:
         try:
@@ -288,7 +278,8 @@ class Rule:
         """
         if self.kind == "merge":
             raise SsdgymError(
-                f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
+                f"policy {self.name} chooses {ABOUT[self.kind].chooses} and can have no hook of {event}; "
+                "leave it out."
             )
         if event == PERIODIC and self.kind != "placement":
             raise SsdgymError(f"policy {self.name}: only placements have periods; give one to a placement.")
@@ -303,11 +294,6 @@ class Rule:
             return listener
 
         return hook
-
-
-def called(kind: Kind) -> str:
-    """Return what errors call rules of a kind."""
-    return _ABOUT[kind].called
 
 
 @cache

@@ -141,26 +141,23 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
     }
 
 
-def _too_large(sizes: Sizes) -> str:
-    """Return what to make smaller; the table of hotness only where it has more words than there are pages."""
-    table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
-    return (
-        f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
-        "recorded or the number of devices smaller"
-    )
-
-
 def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
     """Return zeroed arrays, unless they are more than the machine has memory for."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
+    # The table of hotness where it has more words than there are pages.
+    table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
+    too_large = (
+        f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
+        "recorded or the number of devices smaller."
+    )
     try:
         state = family.engine.arrays.allocate(len(devices), sizes)
     except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
-        raise SsdgymError(f"device {names}: {_too_large(sizes)}.") from None
+        raise SsdgymError(f"device {names}: {too_large}") from None
     needed = sum(array.nbytes for array in state)
     # Memory that is only promised is refused here; meeting its absence later would end the process.
     if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {_too_large(sizes)}.")
+        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {too_large}")
     return state
 
 
@@ -211,12 +208,8 @@ class Snapshot(tuple[Any, Any]):
         """Keep the checksum in copies and pickles."""
         return Snapshot, (*self, self.checksum)
 
-    @property
-    def whole(self) -> bool:
-        """Whether the arrays are as they were."""
-        return self.checksum == self._sum()
-
     def _sum(self) -> int:
+        """Return the checksum of the arrays as they are."""
         state, requests = self
         checksum = 0
         # Nothing is looked up by a latency, and there may be a million of them.
@@ -277,7 +270,7 @@ def fits(saved: State, state: State) -> bool:
 
 def check_snapshot(snapshot: Any, state: State, name: str) -> None:
     """Raise if a device, a batch of one, cannot go back to what a caller has taken for a snapshot of it."""
-    if not isinstance(snapshot, Snapshot) or not snapshot.whole:
+    if not isinstance(snapshot, Snapshot) or snapshot.checksum != snapshot._sum():
         raise SsdgymError(
             f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "
             "returned it."

@@ -1,7 +1,5 @@
 """Cells that wear out, around the engine: limits are drawn, a life begins, and what has come of it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -78,18 +76,6 @@ def begin_life(state: State, i: int, device: DeviceConfig) -> None:
     life["began_at"] = state.control["clock"][i, 0]
     life["first_lost_at"] = -1
     life["programmed"] = -family_of_state(state).pages_programmed(state, i)
-
-
-@contextmanager
-def ageless(state: State, i: int, device: DeviceConfig) -> Iterator[None]:
-    """Let no cell of device `i` wear out meanwhile, and begin its life afterwards."""
-    params = state.params[i, 0]
-    endures, params["endures"] = params["endures"].copy(), 0
-    try:
-        yield
-    finally:
-        params["endures"] = endures
-    begin_life(state, i, device)
 
 
 def is_over(state: State, i: int) -> bool:

@@ -22,13 +22,13 @@ from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rule
 from ssdgym.policy.failures import rule_error
 from ssdgym.policy.on_device import ROLES, placement_of, rules_on
 from ssdgym.policy.rules import PERIODIC
-from ssdgym.requests import REQUEST
 from ssdgym.simulator.build import Recording, make_state, read_only
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, pages_not_admitted, start_input
+from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
+from ssdgym.workloads.base import NO_REQUESTS
 
 
 def erase_choice(
@@ -92,12 +92,6 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
     return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
 
 
-def chosen_by(policy: str, choice: np.ndarray) -> str:
-    """Return what an erase set was that the engine has refused, by its first pair."""
-    block, mask = int(choice["block"][0]), int(choice["mask"][0])
-    return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"
-
-
 def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:
     """Call the function of a placement whose period is due, and note when it is due next.
 
@@ -106,10 +100,8 @@ def begin_period(state: State, i: int, rule: Rule, future: Future | None = None)
     """
     control = state.control[i, 0]
     known = (future,) if rule.oracle else ()
-    try:
-        pages = rule.hooks[PERIODIC](view_arrays(state, i, rule.memory, "place"), rule.values, *known)
-    except Exception as error:  # whatever a rule of a user raises
-        raise rule_error(error, [rule]) from error
+    seen = view_arrays(state, i, rule.memory, "place")
+    pages = _answer(rule, rule.hooks[PERIODIC], seen, rule.values, *known)
     if not is_whole(pages) or not 1 <= pages < 2**62:
         raise SsdgymError(
             f"policy {rule.name}: its function for periods returned {shown(pages)} and must return after how "
@@ -118,8 +110,6 @@ def begin_period(state: State, i: int, rule: Rule, future: Future | None = None)
     control["period_at"] = control["clock"] + int(pages)
 
 
-#: An input without requests.
-NO_REQUESTS = np.zeros(0, REQUEST)
 #: What is made anew where it is needed.
 _NOT_COPIED = ("state", "_rules")
 
@@ -183,7 +173,7 @@ class DecidedDevice(OneThread):
     def feed(self, requests: np.ndarray) -> None:
         """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
         copied = own_requests(requests, self.device)
-        start_input(self.arrays, 0, pages_not_admitted(self.arrays, 0, self._input))
+        start_input(self.arrays, 0, self._input)
         self._input = copied
 
     @exclusive
@@ -276,11 +266,16 @@ class DecidedDevice(OneThread):
         """Take the decision that is due by a rule that is not compiled."""
         rule = policy.main
         if rule.kind == "merge":
-            self._merge(_answer(rule, *_merge_arguments(self.arrays), rule.values))
+            # Copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE.
+            arrays: Any = self.arrays
+            case = arrays.case[0].copy().view(np.recarray)
+            plans = arrays.figure[0, : int(case["candidates"][0])].copy().view(np.recarray)
+            self._merge(_answer(rule, rule.function, plans, case, rule.values))
             return
         plane = int(self.arrays.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
-        pairs = _answer(rule, view_arrays(self.arrays, 0, rule.memory), plane, rule.values, choice)
+        seen = view_arrays(self.arrays, 0, rule.memory)
+        pairs = _answer(rule, rule.function, seen, plane, rule.values, choice)
         if not is_whole(pairs) or not 0 <= pairs <= MAX_PAIRS:
             raise SsdgymError(
                 f"policy {rule.name} returned {shown(pairs)} and must return the number of pairs that it "
@@ -318,7 +313,9 @@ class DecidedDevice(OneThread):
             return int(entry(self.arrays, 0, *arguments))
         except Exception as error:  # whatever a rule of a user raises
             self._broken = True
-            raise rule_error(error, self._parts()) from error
+            beside = [rule for role in ROLES for rule in rules_on(self._device, role)]
+            main = [] if self._policy is None else [self._policy.main]
+            raise rule_error(error, [*main, *beside]) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
         """Return the chunks, of which an oracle placement gets `host_pages` pages."""
@@ -333,31 +330,18 @@ class DecidedDevice(OneThread):
         self.arrays.control["period_at"][0, 0] = clock
         return iter(drawn)
 
-    def _parts(self) -> list[Rule]:
-        """Return the rules that run."""
-        beside = [rule for role in ROLES for rule in rules_on(self._device, role)]
-        return beside if self._policy is None else [self._policy.main, *beside]
-
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
         """Raise for a negative code of the engine."""
         policy, more = self._policy, ""
         label = "none" if policy is None else policy.label
         if policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
-            more = chosen_by(label, self._choice if choice is None else choice)
+            pair = (self._choice if choice is None else choice)[0]
+            more = f"; policy {label} chose block {pair['block']} with the sub-blocks {int(pair['mask']):#x}"
         raise failure(status, self._device, label, more)
 
 
-def _merge_arguments(state: State) -> tuple[Any, Any]:
-    """Return copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE, for plain Python."""
-    arrays: Any = state
-    case = arrays.case[0].copy()
-    plans = arrays.figure[0, : int(case["candidates"][0])].copy()
-    return plans.view(np.recarray), case.view(np.recarray)
-
-
-def _answer(rule: Rule, *arguments: Any) -> Any:
-    """Return what a rule in plain Python answers."""
-    function: Any = rule.function
+def _answer(rule: Rule, function: Any, *arguments: Any) -> Any:
+    """Return what a function of a rule answers in plain Python."""
     try:
         return function(*arguments)
     except Exception as error:  # whatever a rule of a user raises

@@ -99,21 +99,16 @@ def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
         raise SsdgymError(f"request {number} {requests[number].tolist()} cannot be carried out: {reason}.")
 
 
-def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
-    """Return the pages of the request in admission that the device has not taken yet."""
-    control = state.control[i, 0]
-    if control["slot"] < 0:
-        return 0
-    return int(requests[control["cursor"]]["pages"] - control["offset"])
-
-
-def start_input(state: State, i: int, not_admitted: int = 0) -> None:
+def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
     """Begin a new chunk of input, and forget what is left of the request in admission.
 
     If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
-    it is no request any more.
+    it is no request any more. Without the input `before` all its pages count as under way.
     """
     control = state.control[i, 0]
+    not_admitted = 0
+    if before is not None and control["slot"] >= 0:
+        not_admitted = int(before[control["cursor"]]["pages"] - control["offset"])
     control["cursor"] = 0
     control["offset"] = 0
     if control["slot"] >= 0:

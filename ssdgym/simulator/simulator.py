@@ -25,13 +25,13 @@ from ssdgym.simulator.build import (
     restore_device,
     same_device,
 )
-from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice, erase_choice, failure
+from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_horizon, chunks_of, portions_of
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
-from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.base import NO_REQUESTS, WorkloadConfig
 from ssdgym.workloads.python import PythonSource
 
 
