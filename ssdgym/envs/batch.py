@@ -22,9 +22,8 @@ from ssdgym.engine.stepping import ADVANCE, DESCRIBE, NOT_DONE, OUT_OF_BOUNDS, R
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
-from ssdgym.policy.failures import rule_error
 from ssdgym.policy.on_device import BESIDE, ROLES, beside_on, placement_of, rules_on
-from ssdgym.policy.rules import Rule
+from ssdgym.policy.rules import Rule, rule_error
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.cells import begin_life

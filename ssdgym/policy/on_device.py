@@ -157,19 +157,17 @@ def with_rules(
                 filled["gc"] = ftl.gc.model_copy(update=gc)
             changes["ftl"] = bare.model_copy(update=filled)
     else:
-        _check_without_rules(beside or {}, victim, f"{where or device.name}: ftl.mapping {ftl.mapping}")
+        family = f"{where or device.name}: ftl.mapping {ftl.mapping}"
+        for kind in beside or ():
+            raise SsdgymError(
+                f"{family} takes no {ABOUT[kind].called}; name a victim rule alone, such as greedy."
+            )
+        if victim is not None and victim.keeps_memory:
+            raise SsdgymError(
+                f"{family} takes no victim rule that keeps records or hooks events, as {victim.name} does; "
+                "choose another one, such as greedy."
+            )
     return changed_device(device, where, **changes) if changes else device
-
-
-def _check_without_rules(beside: Mapping[Kind, Rule], victim: Rule | None, where: str) -> None:
-    """Raise if a policy has rules that only the page family has a place for."""
-    for kind in beside:
-        raise SsdgymError(f"{where} takes no {ABOUT[kind].called}; name a victim rule alone, such as greedy.")
-    if victim is not None and victim.keeps_memory:
-        raise SsdgymError(
-            f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "
-            "another one, such as greedy."
-        )
 
 
 def _needs_of(device: DeviceConfig, beside: Mapping[Kind, Rule], victim: Rule | None) -> RuleNeeds:

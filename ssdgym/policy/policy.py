@@ -62,11 +62,6 @@ class Policy:
         return self.alias.source if self.alias else self.main.source
 
     @property
-    def parameters(self) -> Mapping[str, float]:
-        """Parameters of the main rule by name."""
-        return self.main.parameters
-
-    @property
     def parts(self) -> tuple[Rule, ...]:
         """The rules that the policy brings."""
         return self.main, *self.beside.values()
@@ -129,7 +124,13 @@ class Policy:
             SsdgymError: the device has no such decisions, cannot be erased so, or has too few
                 blocks for the placement.
         """
-        self._check_decision(device)
+        usual = registered(device.ftl.usual_policy)
+        if isinstance(usual, Rule) and usual.kind != self.main.kind:
+            raise SsdgymError(
+                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, which device {device.name} of "
+                f"ftl.mapping {device.ftl.mapping} does not ask for; name a {ABOUT[usual.kind].called}, such "
+                f"as {usual.name}."
+            )
         changes: dict[str, Any] = {}
         unit, multi_plane = self.main.erase_unit, self.main.multi_plane
         if unit is not None and unit != device.erase_unit:
@@ -149,17 +150,6 @@ class Policy:
         where = f"policy {self.label} cannot run on device {device.name}"
         victim = self.main if self.main.kind == "victim" else None
         return with_rules(device, self.beside, victim, where, **changes)
-
-    def _check_decision(self, device: DeviceConfig) -> None:
-        """Raise if a device has other decisions than the policy takes."""
-        ftl = device.ftl
-        usual = registered(ftl.usual_policy)
-        if isinstance(usual, Rule) and usual.kind != self.main.kind:
-            raise SsdgymError(
-                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, which device {device.name} of "
-                f"ftl.mapping {ftl.mapping} does not ask for; name a {ABOUT[usual.kind].called}, such as "
-                f"{ftl.usual_policy}."
-            )
 
     @property
     def label(self) -> str:

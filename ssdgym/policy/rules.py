@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import traceback
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.compiler.checking import MOST_ROUNDS, EndlessLoop
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
@@ -308,3 +311,36 @@ def _compile(
 ) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
+
+
+def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
+    """Return the error for what was raised while some rules ran: a sentence that names the policy, or itself.
+
+    Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
+    """
+    rules = [rule for rule in rules if rule.function is not None]
+    frames = traceback.extract_tb(error.__traceback__)
+    places = {(frame.filename, frame.name) for frame in frames}
+    suspects = [rule for rule in rules if places & _places_of(rule)]
+    suspects = suspects or [rule for rule in rules if rule.function and not is_own(rule.function)]
+    if isinstance(error, SsdgymError) or not suspects:
+        return error
+    names = " or ".join(dict.fromkeys(rule.name for rule in suspects))
+    if isinstance(error, EndlessLoop):
+        reason = f"its loops go round more than {MOST_ROUNDS:,} times in one call"
+        return SsdgymError(f"policy {names} does not end: {reason}; correct it.")
+    reason = f"{type(error).__name__}, {error}" if str(error) else type(error).__name__
+    files = {file for rule in suspects for file, _ in _places_of(rule)}
+    if lines := [frame for frame in frames if frame.filename in files]:
+        file, text = Path(lines[-1].filename).name, lines[-1].line
+        reason += f" ({file}, line {lines[-1].lineno}{f': `{text:.60}`' if text else ''})"
+    plain = not lines and any(rule.kind in ("victim", "merge") for rule in suspects)
+    remedy = "; registered with compiled=False it fails with index and line" if plain else ""
+    return SsdgymError(f"policy {names} failed: {reason}; correct it{remedy}.")
+
+
+def _places_of(rule: Rule) -> set[tuple[str, str]]:
+    """Return file and name of the functions of a rule."""
+    functions = (function for function in (rule.function, *rule.hooks.values()) if function is not None)
+    codes = [getattr(function, "py_func", function).__code__ for function in functions]
+    return {(code.co_filename, code.co_name) for code in codes}

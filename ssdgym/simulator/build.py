@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -186,34 +186,32 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
 _name = functools.cache(str)
 
 
-class Snapshot(tuple[Any, Any]):
-    """A device and its input as they were: a batch of one, and an array of REQUEST.
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A device and its input as they were.
 
     Its arrays can be looked at. One that has been changed or damaged, also in a file, is refused: the engine
     follows what stands in them without looking.
 
     Attributes:
+        state: the device, a batch of one.
+        requests: its input, an array of REQUEST.
         checksum: of all arrays but the latencies, from when it was made.
     """
 
-    checksum: int
+    state: State
+    requests: np.ndarray
+    checksum: int = field(init=False)
 
-    def __new__(cls, state: State, requests: np.ndarray, checksum: int | None = None) -> Snapshot:
-        """Make a snapshot of arrays, with the checksum it was first made with if there is one."""
-        made = super().__new__(cls, (state, requests))
-        made.checksum = made._sum() if checksum is None else checksum
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the checksum in copies and pickles."""
-        return Snapshot, (*self, self.checksum)
+    def __post_init__(self) -> None:
+        """Keep the checksum, also in copies and pickles."""
+        object.__setattr__(self, "checksum", self._sum())
 
     def _sum(self) -> int:
         """Return the checksum of the arrays as they are."""
-        state, requests = self
         checksum = 0
         # Nothing is looked up by a latency, and there may be a million of them.
-        for array in (*state._replace(latency=requests), requests):
+        for array in (*self.state._replace(latency=self.requests), self.requests):
             described = f"{_name(array.dtype)}{array.shape}".encode()
             checksum = zlib.crc32(content(np.ascontiguousarray(array)), zlib.crc32(described, checksum))
         return checksum
@@ -275,7 +273,7 @@ def check_snapshot(snapshot: Any, state: State, name: str) -> None:
             f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "
             "returned it."
         )
-    if not fits(snapshot[0], state):
+    if not fits(snapshot.state, state):
         raise SsdgymError(
             f"device {name}: the snapshot is of another device, or of one that records another number of "
             "latencies; restore it to a Simulator made as that one was."

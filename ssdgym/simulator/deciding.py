@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.fields import is_whole
+from ssdgym.config.fields import is_whole, seed_number
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
@@ -19,9 +19,9 @@ from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rules_for
-from ssdgym.policy.failures import rule_error
+from ssdgym.policy.names import DEFAULT
 from ssdgym.policy.on_device import ROLES, placement_of, rules_on
-from ssdgym.policy.rules import PERIODIC
+from ssdgym.policy.rules import PERIODIC, rule_error
 from ssdgym.simulator.build import Recording, make_state, read_only
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
@@ -115,14 +115,7 @@ _NOT_COPIED = ("state", "_rules")
 
 
 class DecidedDevice(OneThread):
-    """One device and its policy.
-
-    Args:
-        device: the configuration, by whatever names it.
-        ftl: another FTL, or some of its fields.
-        policy: takes the decisions; `None` leaves them to the caller.
-        seed: of the device's own randomness.
-        recording: how many latencies are kept.
+    """One device and its policy, made with the arguments of `Simulator`.
 
     Attributes:
         arrays: of the device, a batch of one, for code of ssdgym that writes to them.
@@ -131,14 +124,16 @@ class DecidedDevice(OneThread):
     def __init__(
         self,
         device: Source | DeviceConfig,
-        ftl: FtlConfig | dict[str, Any] | None,
-        policy: str | Policy | None,
-        seed: int,
-        recording: Recording,
+        *,
+        ftl: FtlConfig | dict[str, Any] | None = None,
+        policy: str | Policy | None = DEFAULT,
+        seed: int = 0,
+        recording: Recording | None = None,
     ) -> None:
+        number = seed_number(seed, "the seed of a Simulator")
         self._policy = policy_for(policy, device, ftl)
         self._device = device_for(device, ftl, self._policy)
-        self.arrays: State = make_state([self._device], [seed], recording)
+        self.arrays: State = make_state([self._device], [number], recording or Recording())
         self._choice = new_choice()
         self._broken = False
         self._future: Future | None = None

@@ -72,31 +72,29 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
 
 def _refuse(requests: np.ndarray, logical_pages: int, timed: bool) -> None:
     """Raise for the first request that cannot be carried out."""
-    lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
-    end = lpn.astype(np.int64) + pages
-    flush = op == FLUSH
-    _refuse_first(requests, op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)")
-    _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
+    lpn, pages, op, arrival = (requests[name] for name in ("lpn", "pages", "op", "arrival_ns"))
+    end, flush = lpn.astype(np.int64) + pages, op == FLUSH
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
-    _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
-    if not timed:
-        return
-    late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
-    _refuse_first(
-        requests,
-        late | (requests["arrival_ns"] < 0),
-        "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in fewer "
-        "loops, or with its times scaled down",
-    )
-    backwards = np.zeros(len(requests), bool)
-    backwards[1:] = np.diff(requests["arrival_ns"]) < 0
-    _refuse_first(requests, backwards, "it arrives before the one in front of it")
-
-
-def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
-    if bad.any():
-        number = int(np.argmax(bad))
-        raise SsdgymError(f"request {number} {requests[number].tolist()} cannot be carried out: {reason}.")
+    reasons = [
+        (op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)"),
+        (~flush & (pages < 1), "it must be of at least one page"),
+        (outside, f"it reaches outside the {logical_pages} logical pages"),
+    ]
+    if timed:
+        reasons += [
+            (
+                (arrival >= LAST_ARRIVAL_NS) | (arrival < 0),
+                "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in "
+                "fewer loops, or with its times scaled down",
+            ),
+            (np.diff(arrival, prepend=arrival[:1]) < 0, "it arrives before the one in front of it"),
+        ]
+    for bad, reason in reasons:
+        if bad.any():
+            number = int(np.argmax(bad))
+            raise SsdgymError(
+                f"request {number} {requests[number].tolist()} cannot be carried out: {reason}."
+            )
 
 
 def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:

@@ -80,12 +80,9 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
             fill(sim, how.share)
         case "reads":
             write_what_is_read(sim, load_workload(workload), seed)
-        case "until_gc":
-            write_until_collecting(sim, seed)
-        case "until_gc_greedy":
-            write_until_collecting(sim, seed, greedily=True)
-        case "reads_until_gc_greedy":
-            write_until_collecting(sim, seed, greedily=True, after=load_workload(workload))
+        case "until_gc" | "until_gc_greedy" | "reads_until_gc_greedy":
+            after = load_workload(workload) if how.kind == "reads_until_gc_greedy" else None
+            write_until_collecting(sim, seed, greedily=how.kind != "until_gc", after=after)
         case "uniform" | "workload":
             writes = workload if how.kind == "workload" else None
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))

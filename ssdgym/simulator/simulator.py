@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import seed_number
-from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy
-from ssdgym.policy.names import DEFAULT
 from ssdgym.policy.on_device import ROLES
 from ssdgym.simulator.build import (
-    Recording,
     Snapshot,
     check_snapshot,
     copy_device,
@@ -51,18 +46,6 @@ class Simulator(DecidedDevice):
     Raises:
         SsdgymError: a configuration that does not fit, or a GC threshold a full device cannot reach.
     """
-
-    def __init__(
-        self,
-        device: Source | DeviceConfig,
-        *,
-        ftl: FtlConfig | dict[str, Any] | None = None,
-        policy: str | Policy | None = DEFAULT,
-        seed: int = 0,
-        recording: Recording | None = None,
-    ) -> None:
-        number = seed_number(seed, "the seed of a Simulator")
-        super().__init__(device, ftl, policy, number, recording or Recording())
 
     @property
     def logical_pages(self) -> int:
@@ -238,9 +221,8 @@ class Simulator(DecidedDevice):
             SsdgymError: it has been changed since it was saved, or is of another device.
         """
         check_snapshot(snapshot, self.arrays, self.device.name)
-        saved, requests = snapshot
-        restore_device(self.arrays, 0, saved)
-        self._input = requests.copy()
+        restore_device(self.arrays, 0, snapshot.state)
+        self._input = snapshot.requests.copy()
         self._broken = False
         self._future = None
 

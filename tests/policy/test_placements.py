@@ -76,7 +76,7 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
     assert policy.placement.label == placement
     assert policy.label == f"{get_policy(rule).label}+{placement}" == policy.composition
     assert get_policy(f"{placement}+{rule}") == policy
-    assert policy.parameters == get_policy(rule).parameters
+    assert policy.main.parameters == get_policy(rule).main.parameters
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
     assert get_policy(rule).placement is None

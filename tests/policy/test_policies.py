@@ -84,7 +84,7 @@ def test_bundled__all_with_source_and_documentation() -> None:
 )
 def test_get__name_and_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
     policy = get_policy(spec)
-    assert (policy.name, dict(policy.parameters)) == (name, parameters)
+    assert (policy.name, dict(policy.main.parameters)) == (name, parameters)
     padding = [0.0] * (MAX_PARAMETERS - len(parameters))
     assert policy.victim.vector.tolist() == [*parameters.values(), *padding]
 

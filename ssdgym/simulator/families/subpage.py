@@ -142,10 +142,13 @@ class SubpageFamily(families.FamilyBuilder):
         written = int(counters["host_pages_written"])
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         rounds = int(counters["gc_invocations"]) - counted["region_collections"]
+        moved = int(counters["relocated_pages"]) + counted["region_moves"] + counted["advances"]
         return {
             "write_amplification": families.ratio(programmed, written),
             "request_waf": families.ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
-            "moved_bytes": _moved_bytes(int(counters["relocated_pages"]), counted, device),
+            # In the main area, within the regions, and out of them.
+            "moved_bytes": moved * device.host_unit_bytes
+            + counted["evictions"] * device.geometry.page_size_bytes,
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
             "mean_victim_valid_pages": families.ratio(int(counters["victim_valid_pages"]), rounds),
@@ -257,12 +260,6 @@ def _valid_limit(device: DeviceConfig) -> int:
     units, gained = _units_per_block(device), _units_per_page(device)
     blocks = device.geometry.blocks_per_plane - ftl.region_blocks_of(device.geometry) - _kept_blocks(device)
     return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
-
-
-def _moved_bytes(relocated: int, counted: dict[str, int], device: DeviceConfig) -> int:
-    """Return the bytes that were moved: in the main area, within the regions, and out of them."""
-    subpages = relocated + counted["region_moves"] + counted["advances"]
-    return subpages * device.host_unit_bytes + counted["evictions"] * device.geometry.page_size_bytes
 
 
 def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
