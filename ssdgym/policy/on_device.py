@@ -52,11 +52,6 @@ def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
     }
 
 
-def placement_of(device: DeviceConfig) -> Rule | None:
-    """Return the placement of a device; `None` for an FTL without placements."""
-    return beside_on(device).get("placement")
-
-
 def trackers_of(device: DeviceConfig) -> list[Rule]:
     """Return the trackers of a device."""
     if not isinstance(device.ftl, PageFtl):

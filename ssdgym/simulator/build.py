@@ -223,14 +223,6 @@ def copy_device(state: State, i: int) -> State:
     return type(state)(*(array[i : i + 1].view(np.uint8).copy().view(array.dtype) for array in state))
 
 
-def read_only(state: State) -> State:
-    """Return views of a batch that cannot be written to."""
-    views = type(state)(*(array.view() for array in state))
-    for view in views:
-        view.flags.writeable = False
-    return views
-
-
 def restore_device(state: State, i: int, saved: State) -> None:
     """Make a device the saved one, a batch of one, in place; where its arrays are longer the rest is 0."""
     for array, source in zip(state, saved, strict=True):

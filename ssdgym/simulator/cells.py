@@ -83,12 +83,6 @@ def is_over(state: State, i: int) -> bool:
     return bool(state.life["over"][i, 0])
 
 
-def note_programmed(state: State, i: int) -> None:
-    """Store how many pages device `i` has programmed, before its counters are cleared."""
-    if state.params["endures"][i, 0]:
-        state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
-
-
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return how far the life of a device whose cells wear out has come; nothing for others.
 

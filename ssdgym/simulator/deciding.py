@@ -20,9 +20,9 @@ from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rules_for
 from ssdgym.policy.names import DEFAULT
-from ssdgym.policy.on_device import ROLES, placement_of, rules_on
+from ssdgym.policy.on_device import ROLES, beside_on, rules_on
 from ssdgym.policy.rules import PERIODIC, rule_error
-from ssdgym.simulator.build import Recording, make_state, read_only
+from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
 from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, start_input
@@ -162,7 +162,10 @@ class DecidedDevice(OneThread):
     @cached_property
     def state(self) -> State:
         """The device: views of its arrays that cannot be written to, with one device as their first axis."""
-        return read_only(self.arrays)
+        views = type(self.arrays)(*(array.view() for array in self.arrays))
+        for view in views:
+            view.flags.writeable = False
+        return views
 
     @exclusive
     def feed(self, requests: np.ndarray) -> None:
@@ -314,7 +317,7 @@ class DecidedDevice(OneThread):
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
         """Return the chunks, of which an oracle placement gets `host_pages` pages."""
-        placement = placement_of(self._device)
+        placement = beside_on(self._device).get("placement")
         self._future = None
         if placement is None or not placement.oracle:
             return chunks

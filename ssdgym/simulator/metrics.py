@@ -10,7 +10,7 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.requests import READ, WRITE
-from ssdgym.simulator.cells import lifetime_metrics, note_programmed
+from ssdgym.simulator.cells import lifetime_metrics
 from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
@@ -97,9 +97,10 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
 
 def reset_metrics(state: State, i: int) -> None:
     """Clear the counters and latencies of device `i`; the device itself stays as it is."""
-    control = state.control[i, 0]
-    note_programmed(state, i)
-    family_of_state(state).reset_metrics(state, i)
+    control, family = state.control[i, 0], family_of_state(state)
+    if state.params["endures"][i, 0]:
+        state.life["programmed"][i, 0] += family.pages_programmed(state, i)
+    family.reset_metrics(state, i)
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]
     under_way = np.flatnonzero(slots["remaining"] > 0)

@@ -9,7 +9,7 @@ from ssdgym.engine.decisions import ERASE, PLACE
 from ssdgym.engine.entries import attach
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
-from ssdgym.policy.on_device import placement_of
+from ssdgym.policy.on_device import beside_on
 from ssdgym.simulator.cells import is_over
 from ssdgym.simulator.deciding import DecidedDevice
 from ssdgym.simulator.families import family_of
@@ -40,7 +40,7 @@ def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
 
     Of those that are rules, ones that can be attached to a device with data are not refused.
     """
-    rule, params = placement_of(sim.device), sim.arrays.params[0, 0]
+    rule, params = beside_on(sim.device).get("placement"), sim.arrays.params[0, 0]
     if rule is not None and rule.function is not None and "attached" not in rule.hooks:
         raise SsdgymError(
             f"device {sim.device.name}: the placement {rule.label} has to see every page from the first on; "

@@ -131,9 +131,9 @@ def test_restore__of_anything_else__is_refused(given: Any) -> None:
     sim = used()
     with pytest.raises(SsdgymError, match="the snapshot is damaged or has been changed"):
         sim.restore(given)
-    state, requests = sim.snapshot()
+    snapshot = sim.snapshot()
     with pytest.raises(SsdgymError, match="the snapshot is damaged or has been changed"):
-        sim.restore((state, requests))  # type: ignore[arg-type]
+        sim.restore((snapshot.state, snapshot.requests))  # type: ignore[arg-type]
 
 
 def test_simulator_in_two_threads__is_an_error_and_no_hang() -> None:
