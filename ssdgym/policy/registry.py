@@ -131,8 +131,9 @@ def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
     up executes nothing.
 
     Args:
-        name: of both a placement and an alias for a composition with it, it means the placement ...
-        alone: ... or, where the name is the whole policy, the alias.
+        name: of the rule or alias.
+        alone: whether the name is a whole policy. Of a placement and an alias that share a name it is the
+            alias then, else the placement.
 
     Raises:
         SsdgymError: an agent cannot be a rule, or there is no such module or rule.
