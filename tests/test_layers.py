@@ -289,7 +289,7 @@ MOST_LINES = {
     "ssdgym.simulator": 3_171,
     "ssdgym.policy": 2_003,
     "ssdgym.config": 2_084,
-    "ssdgym.baselines": 4_410,
+    "ssdgym.baselines": 4_377,
     "ssdgym.agents": 5_183,
     "ssdgym.experiments": 8_371,
     "ssdgym.workloads": 8_512,

@@ -210,16 +210,11 @@ def _watch(view, group, valid):
     memory.victims[group] += 1
     memory.valid[group] += valid
     memory.seen |= 1 << group
-    if memory.configured > 0 and memory.watched_since == 0 and _all_seen(memory):
+    every = (2 << memory.last) - 1
+    if memory.configured > 0 and memory.watched_since == 0 and memory.seen & every == every:
         memory.watched_since = view.control[0].clock
         memory.victims[:] = 0
         memory.valid[:] = 0.0
-
-
-@kernel
-def _all_seen(memory):
-    every = (2 << memory.last) - 1
-    return memory.seen & every == every
 
 
 @kernel
