@@ -94,8 +94,8 @@ def _compositions() -> str:
 
 
 def _composition(policy: Policy) -> tuple[object, ...]:
-    erases, planes = policy.erase_unit or "block", policy.multi_plane or "as the device"
-    return f"`{policy.name}`", f"`{policy.alias_of}`", erases, planes, policy.source
+    erases, planes = policy.main.erase_unit or "block", policy.main.multi_plane or "as the device"
+    return f"`{policy.name}`", f"`{policy.composition}`", erases, planes, policy.source
 
 
 def _victim_rules() -> str:

@@ -107,6 +107,6 @@ def described_agent(name: str) -> ZooAgent:
 
 def agents_in(policy: str) -> Iterator[ZooAgent]:
     """Yield the agents that are parts of a policy such as `agent:victim-v1+sepbit`."""
-    for part in parse_policy(policy):
-        if part.name.startswith(PREFIX):
-            yield described_agent(part.name.removeprefix(PREFIX))
+    for name, _ in parse_policy(policy):
+        if name.startswith(PREFIX):
+            yield described_agent(name.removeprefix(PREFIX))

@@ -11,18 +11,6 @@ from ssdgym.baselines.midas.records import TAIL, Intervals, append, corrected, u
 _INDEXED = 2
 
 
-def begin(view: Any, tail: int) -> None:
-    """Begin with the blocks as they are: closed ones are in G1, which is the first group of the tail."""
-    memory, blocks = view.memory[0], view.block
-    memory.last, memory.top = 1, 1 + tail
-    is_open = (blocks.status & 1) != 0
-    closed = (blocks.status & _INDEXED) != 0
-    view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
-    view.stream_memory.target = 2  # of rounds that are under way
-    view.block_memory.listed = closed
-    _link(view)
-
-
 def change(view: Any, sizes: tuple[int, ...]) -> None:
     """Put a configuration in force: listed blocks of a plane for the hot group and G1 .. G(n-1).
 
@@ -40,16 +28,6 @@ def change(view: Any, sizes: tuple[int, ...]) -> None:
             own = np.flatnonzero((records.listed != 0) & (group == number) & (planes == plane))
             by_age = own[np.argsort(records.serial[own])]
             group[by_age[: max(len(by_age) - size, 0)]] = last
-    _link(view)
-
-
-def fold(view: Any, first: int, tail: int) -> None:
-    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
-    memory, records = view.memory[0], view.block_memory
-    records.group[(records.listed != 0) & (records.group > first)] = first
-    memory.last, memory.top = first, first + tail
-    if first == 1:
-        memory.configured = 0
     _link(view)
 
 
@@ -116,9 +94,17 @@ def _checked_pages(memory: Any) -> int:
 
 
 def _begin(view: Any, clock: int) -> None:
-    """Begin on a device: a tail and nothing else. Nothing is timed until it is full and written once more."""
-    memory, logical_pages = view.memory[0], int(view.params[0].logical_pages)
-    begin(view, TAIL)
+    """Begin with the blocks as they are: closed ones are in G1, the first group of a tail.
+
+    Nothing is timed until the device is full and written once more.
+    """
+    memory, blocks, logical_pages = view.memory[0], view.block, int(view.params[0].logical_pages)
+    memory.last, memory.top = 1, 1 + TAIL
+    is_open = (blocks.status & 1) != 0
+    view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
+    view.stream_memory.target = 2  # of rounds that are under way
+    view.block_memory.listed = (blocks.status & _INDEXED) != 0
+    _link(view)
     memory.tau = logical_pages
     unit = unit_of(int(view.params[0].pages_per_block))
     memory.bins = 4 * _pages_of(view) // unit
@@ -243,6 +229,16 @@ def _apply(view: Any, found: Configuration) -> None:
     memory.victims[:], memory.valid[:] = 0, 0.0
 
 
+def _fold(view: Any, first: int) -> None:
+    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
+    memory, records = view.memory[0], view.block_memory
+    records.group[(records.listed != 0) & (records.group > first)] = first
+    memory.last, memory.top = first, first + TAIL
+    if first == 1:
+        memory.configured = 0
+    _link(view)
+
+
 def _check(view: Any, clock: int) -> None:
     """Fold the chain from the first irregular group on, and begin to look anew."""
     memory = view.memory[0]
@@ -252,7 +248,7 @@ def _check(view: Any, clock: int) -> None:
         victims = int(memory.victims[group])
         if victims and memory.valid[group] / victims - memory.predicted_valid[group] >= IRREGULAR:
             memory.irregular |= 2 * group <= memory.configured + 1
-            fold(view, group, TAIL)
+            _fold(view, group)
             break
     memory.victims[:], memory.valid[:] = 0, 0.0
     memory.watched_since = clock if memory.configured > 0 else 0

@@ -23,7 +23,7 @@ def mida_hot(view, plane, lpn, source, parameters):
 
     * An overwrite of a page in stream 0: +1.
     * An overwrite of a page in stream 1: +1 if its block was closed at most `tau` host pages ago, or has room
-      yet, else -1.
+      yet, otherwise -1.
     * A relocation: -2 from stream 0, -1 from stream 1.
 
     As many events as there are logical pages are ignored at first: overwrites, and relocations from streams 0

@@ -35,7 +35,7 @@ MOST_VICTIMS = 25
 def midas(view, plane, lpn, source, parameters):
     """Put pages into a chain of groups: the hot one, G1 .. Gn.
 
-    A page of the host goes to the hot group if its counter is full (see the hot filter), else to G1. A
+    A page of the host goes to the hot group if its counter is full (see the hot filter), otherwise to G1. A
     relocated page goes one group on; those of the last group stay there. While there is a tail, the last
     group is divided into four by how often its pages have been moved since. Blocks that are erased together
     send their pages to the group of the first one's.
@@ -210,16 +210,11 @@ def _watch(view, group, valid):
     memory.victims[group] += 1
     memory.valid[group] += valid
     memory.seen |= 1 << group
-    if memory.configured > 0 and memory.watched_since == 0 and _all_seen(memory):
+    every = (2 << memory.last) - 1
+    if memory.configured > 0 and memory.watched_since == 0 and memory.seen & every == every:
         memory.watched_since = view.control[0].clock
         memory.victims[:] = 0
         memory.valid[:] = 0.0
-
-
-@kernel
-def _all_seen(memory):
-    every = (2 << memory.last) - 1
-    return memory.seen & every == every
 
 
 @kernel

@@ -1,7 +1,10 @@
 """Data that dies together lies together: a bound for placements, by the time when each page dies."""
 
-from ssdgym.baselines.oracles import lives
+from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
+
+#: Host pages of which it is known at a time when their data dies.
+WINDOW = 4096
 
 
 @placement_policy(
@@ -10,9 +13,9 @@ from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victi
     streams=8,
     relocation_streams=8,
     parameters={"k": (8, 2, 8), "first": (0.02, 1e-6), "ratio": (3.0, 1.01)},
-    page=lives.PAGE_FIELDS,
+    page=[("dies_at", "i8")],
     block=[("deaths", "i8")],
-    memory=lives.MEMORY_FIELDS,
+    memory=[("deaths", "i8", (WINDOW,)), ("window_start", "i8")],
     oracle=True,
 )
 def oracle_k(view, plane, lpn, source, parameters):
@@ -20,26 +23,38 @@ def oracle_k(view, plane, lpn, source, parameters):
 
     The bounds between the streams are `first * ratio**i` of the logical pages, in host pages.
     """
-    life = lives.death_of(view, lpn, source) - view.control[0].clock
-    return lives.stream_of_life(view, life, parameters.first, parameters.ratio, parameters.k)
+    memory, clock = view.memory[0], view.control[0].clock
+    dies_at = view.page_memory[lpn].dies_at if source >= 0 else memory.deaths[clock - memory.window_start]
+    return stream_of_life(view, dies_at - clock, parameters.first, parameters.ratio, parameters.k)
 
 
 @oracle_k.on("period")
 def period(view, parameters, future):
-    """Note when pages die, and sum it up over the valid pages of each block as a run begins."""
-    if lives.note_future(view, future):
-        view.block_memory.deaths = lives.sums_over_blocks(view, view.page_memory.dies_at)
-    return lives.WINDOW
+    """Note when the data of the next window dies; as a run begins, that of all pages, summed over blocks.
+
+    Without a run that is foreseen, as while a device is preconditioned, all data lives on.
+    """
+    clock, memory = int(view.control[0].clock), view.memory[0]
+    memory.window_start = clock
+    memory.deaths[:] = NEVER
+    if future is not None:
+        known = future.deaths[clock - future.start :][:WINDOW]
+        memory.deaths[: len(known)] = known
+    if future is None or future.start == clock:
+        view.page_memory.dies_at = NEVER if future is None else future.first
+        view.block_memory.deaths = sums_over_blocks(view, view.page_memory.dies_at)
+    return WINDOW
 
 
-_take_out, _move = lives.keep_sums(oracle_k, "dies_at", "deaths")
+_take_out, _move = keep_sums(oracle_k, "dies_at", "deaths")
 
 
 @oracle_k.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Note when the page dies, and count it in its block."""
     _take_out(view, lpn, old_page)
-    lives.note_death(view, lpn)
+    memory = view.memory[0]
+    view.page_memory[lpn].dies_at = memory.deaths[view.control[0].clock - 1 - memory.window_start]
     _move(view, lpn, -1, page)
 
 

@@ -201,7 +201,7 @@ def _stands_above(view, plane, rank, group):
 
 @kernel
 def _group_for(view, plane, rank):
-    """Find the highest group whose smallest rank, the block left out, is below that of a block; else 0.
+    """Find the highest group whose smallest rank, the block left out, is below that of a block; otherwise 0.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """

@@ -39,8 +39,7 @@ def hot_cold(view, plane, lpn, source, parameters):
 @hot_cold.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    group = 0 if hotness.was_first_write(view, lpn, old_page, page) else hotness.count_update(view, 0, lpn)[0]
-    hotness.count_hot(view, 1 if group > 0 else 0)
+    hotness.note_write(view, 0, lpn, old_page, page, True)
 
 
 @hot_cold.on("attached")

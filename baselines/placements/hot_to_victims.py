@@ -61,7 +61,7 @@ def _controller_bytes(device: Any) -> int:
     counted=["hot_pages_written"],
 )
 def hot_to_victims(view, plane, lpn, source, parameters):
-    """Name the sub-block of E27 for a hot page of the host, else stream 0."""
+    """Name the sub-block of E27 for a hot page of the host, otherwise stream 0."""
     if source >= 0 or hotness.is_first_write(view, lpn) or hotness.group_once_counted(view, 0, lpn) == 0:
         return 0
     block = _next_target(view, plane)
@@ -74,8 +74,7 @@ def hot_to_victims(view, plane, lpn, source, parameters):
 @hot_to_victims.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write."""
-    group = 0 if hotness.was_first_write(view, lpn, old_page, page) else hotness.count_update(view, 0, lpn)[1]
-    hotness.count_hot(view, 1 if group > 0 else 0)
+    hotness.note_write(view, 0, lpn, old_page, page, False)
 
 
 keep_best_sets(hot_to_victims, both(touch, _targets.touch))

@@ -74,19 +74,18 @@ def is_first_write(view, lpn):
 
 
 @kernel
-def was_first_write(view, lpn, old_page, page):
-    """Return the same of the write that has just put a page at `page`, from `old_page`."""
-    unmapped = old_page < 0 if view.logical[lpn].ppn == page else view.logical[lpn].ppn < 0
-    return view.params[0].counts_updates != 0 and unmapped
+def note_write(view, first, lpn, old_page, page, placed_before):
+    """Count a write of the host, and whether the page was hot when it was placed, before it counted or after.
 
-
-@kernel
-def count_update(view, first, lpn):
-    """Count a write of a page by the host; return its hotness groups before and after.
-
-    All counters are halved when the period is over.
+    All counters are halved when the period is over. The count of hot pages is cleared as the counters of the
+    device are.
     """
     params, memory = view.params[0], view.memory[0]
+    if view.counters[0].host_pages_written == 1:
+        memory.hot_pages_written = 0
+    unmapped = old_page < 0 if view.logical[lpn].ppn == page else view.logical[lpn].ppn < 0
+    if params.counts_updates != 0 and unmapped:
+        return
     hashed, degree = mix(GOLDEN * np.uint64(lpn + 1)), np.int64(_SATURATED)
     for row in range(params.hashes):
         counter = _counter(params, row, hashed)
@@ -101,12 +100,4 @@ def count_update(view, first, lpn):
         memory.updates, after = 0, after >> 1
         for word in range(first, first + (params.hashes * params.counters + _PER_WORD - 1) // _PER_WORD):
             view.table[word] = (np.int64(view.table[word]) >> 1) & _LOWER_BITS
-    return _group_of(params, before), _group_of(params, after)
-
-
-@kernel
-def count_hot(view, hot):
-    """Count a host page that was `hot` when it was placed; it is cleared as the counters of the device."""
-    if view.counters[0].host_pages_written == 1:
-        view.memory[0].hot_pages_written = 0
-    view.memory[0].hot_pages_written += hot
+    memory.hot_pages_written += _group_of(params, before if placed_before else after) > 0

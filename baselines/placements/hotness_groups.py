@@ -24,7 +24,7 @@ Hotness is that of `hot_cold` (E22 to E25).
     2. the lowest block of group `i` in the pool: its lowest sub-block with unwritten pages;
     3. as 2, of group `i + 1`, `i - 1`, `i + 2`, `i - 2` and so on.
 * **E32** Any other page goes to a random block of the pool, to its lowest sub-block with unwritten pages:
-  the first in the pool of the blocks `below(B)` of the draws `first + 0..63`, else the first in the pool
+  the first in the pool of the blocks `below(B)` of the draws `first + 0..63`, otherwise the first in the pool
   from that of draw `first + 64` upwards, wrapping. A host page uses random stream 4, decision `clock`,
   `first = 0`; a relocated page random stream 5, decision `rounds`, `first = 65 * page`, with its page
   number within its block.
@@ -44,14 +44,12 @@ import numpy as np
 from ssdgym.baselines.placements import block_groups
 from ssdgym.baselines.placements.hotness import (
     MEMORY,
-    count_hot,
-    count_update,
     group_once_counted,
     hotness_group,
     is_first_write,
+    note_write,
     table_bytes,
     table_words,
-    was_first_write,
 )
 from ssdgym.baselines.victims.gsm import BEST_SET, NOTHING, by_benefit, note
 from ssdgym.baselines.victims.table_bytes import best_set_bytes, bits_of, tree_bytes, whole_bytes
@@ -250,7 +248,7 @@ def _at_random(view, plane, stream, decision, first_draw):
     counted=["hot_pages_written"],
 )
 def hotness_groups(view, plane, lpn, source, parameters):
-    """Name the sub-block of E31 for a hot page, else that of E32, or the open block of E33."""
+    """Name the sub-block of E31 for a hot page, otherwise that of E32, or the open block of E33."""
     control, params = view.control[0], view.params[0]
     first = source < 0 and is_first_write(view, lpn)
     group = 0
@@ -296,9 +294,7 @@ def _programmed(view, plane, page, valid):
 @hotness_groups.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write, and reclassify the block."""
-    table = _table(view)
-    group = 0 if was_first_write(view, lpn, old_page, page) else count_update(view, table, lpn)[1]
-    count_hot(view, 1 if group > 0 else 0)
+    note_write(view, _table(view), lpn, old_page, page, False)
     _programmed(view, plane, page, view.logical[lpn].ppn == page)
 
 
@@ -339,7 +335,7 @@ def recycled(view, plane, block, parameters):
 
 @hotness_groups.on("attached")
 def attached(view, plane, block, parameters):
-    """Deal the blocks of a plane to groups: in turn on an empty device (E28), else by rank (E34)."""
+    """Deal the blocks of a plane to groups: in turn on an empty device (E28), otherwise by rank (E34)."""
     block_groups.set_sizes(view)
     memory, first, blocks = view.memory[0], plane * np.int64(view.params[0].blocks), view.params[0].blocks
     for word in range(plane * memory.plane_words, (plane + 1) * memory.plane_words):

@@ -25,7 +25,7 @@ def multi_log(view, plane, lpn, source, parameters):
     number it is compared with is draw `lpn` of the decision `clock`, of the stream for host pages.
 
     A relocated page goes down a level. From the last level in use it goes to a new one if the last one holds
-    as many valid pages as a block has, as long as there are six, else it stays.
+    as many valid pages as a block has, as long as there are six, otherwise it stays.
 
     (The paper also chooses which level gives a victim, by its share of the spare pages; here the victim rule
     does.)

@@ -39,6 +39,12 @@ def _tick(view):
 
 
 @kernel
+def _pages_since(view, mark, clock):
+    """Return the host pages since a mark, which is 1 and the tick then."""
+    return float(clock // _tick(view) - mark + 1) * _tick(view) + 1.0
+
+
+@kernel
 def _value_of(view, pages):
     """Return the value of a life of so many host pages."""
     return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
@@ -63,7 +69,7 @@ def _state(view, lpn, clock):
     space, tick = float(view.params[0].logical_pages), _tick(view)
     since, interval, writes = _UNKNOWN, _UNKNOWN, 0
     if own.written > 0:
-        age = float(clock // tick - own.written + 1) * tick + 1.0
+        age = _pages_since(view, own.written, clock)
         since = _step_of(view, age)
         writes = _step_of_count(own.writes / (1.0 + age / (8.0 * space)))
     if own.interval > 0:
@@ -169,12 +175,6 @@ def _learn(view, lpn, target, parameters):
 
 
 @kernel
-def _lived(view, lpn, clock):
-    """Return the host pages since the present copy was placed."""
-    return float(clock // _tick(view) - view.page_memory[lpn].placed + 1) * _tick(view) + 1.0
-
-
-@kernel
 def _place(view, lpn, state, relocated, clock):
     """Note where a copy of a page begins to live."""
     own = view.page_memory[lpn]
@@ -202,7 +202,7 @@ def _end(view, lpn, clock, parameters):
     own, memory = view.page_memory[lpn], view.memory[0]
     if own.placed == 0:
         return
-    _compare(view, _learn(view, lpn, _value_of(view, _lived(view, lpn, clock)), parameters))
+    _compare(view, _learn(view, lpn, _value_of(view, _pages_since(view, own.placed, clock)), parameters))
     memory.valid[own.label] -= 1
     memory.deaths[own.label] += 1.0
     own.placed = 0
@@ -278,7 +278,7 @@ def _count(view, lpn, clock):
     own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
     space, tick = float(view.params[0].logical_pages), _tick(view)
     if own.written > 0:
-        age = float(clock // tick - own.written + 1) * tick + 1.0
+        age = _pages_since(view, own.written, clock)
         own.interval = max(clock // tick - own.written + 1, 1)
         own.writes = own.writes / (1.0 + age / (8.0 * space))
     own.writes += 1.0
@@ -310,7 +310,8 @@ def relocated(view, plane, lpn, old_page, page, parameters):
     if own.placed > 0:
         if parameters.bootstrap:
             expected = view.params[0].logical_pages / 10.0 * 4.0 ** _value(view, state, True)
-            _learn(view, lpn, min(_value_of(view, _lived(view, lpn, clock) + expected), _MOST), parameters)
+            life = _pages_since(view, own.placed, clock) + expected
+            _learn(view, lpn, min(_value_of(view, life), _MOST), parameters)
         view.memory[0].valid[own.label] -= 1
     _place(view, lpn, state, True, clock)
 

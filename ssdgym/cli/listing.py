@@ -34,7 +34,7 @@ def _policies() -> Iterator[Row]:
             yield {"name": rule.name, "kind": kind, "parameters or parts": parameters, "source": rule.source}
     for one in policy.available_policies().values():
         if one.alias:
-            facts = {"kind": "composition", "parameters or parts": one.alias_of, "source": one.source}
+            facts = {"kind": "composition", "parameters or parts": one.composition, "source": one.source}
             yield {"name": one.name, **facts}
 
 

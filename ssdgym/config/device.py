@@ -203,17 +203,12 @@ class DeviceConfig(DeviceFields):
         return self
 
     @model_validator(mode="after")
-    def _isolation_has_a_use(self) -> DeviceConfig:
+    def _isolation_and_planes_have_a_use(self) -> DeviceConfig:
         if self.isolation != "none" and self.erase_unit == "block":
             raise ValueError(
                 f"isolation {self.isolation} protects sub-blocks from each other and needs an erase_unit "
                 "of sub-blocks (sub_block_run or sub_block_set), not block"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _planes_fit(self) -> DeviceConfig:
-        """Commands of several planes against the geometry."""
         if self.multi_plane != "none" and self.geometry.planes_per_die == 1:
             raise ValueError(f"multi_plane {self.multi_plane} needs geometry.planes_per_die above 1")
         return self

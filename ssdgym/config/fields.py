@@ -90,6 +90,7 @@ def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(fields: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield nested fields as pairs of a dotted name and its value; an empty mapping is a value."""
     for key, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from _leaves(value, f"{prefix}{key}.")
@@ -99,13 +100,7 @@ def _leaves(fields: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return nested fields as pairs of a dotted name and its value, in order of the names."""
-    pairs: list[tuple[str, Any]] = []
-    for name, value in fields.items():
-        if isinstance(value, Mapping):
-            pairs += [(f"{name}.{inner}", leaf) for inner, leaf in dotted(value)]
-        else:
-            pairs.append((name, value))
-    return tuple(sorted(pairs))
+    return tuple(sorted(pair for pair in _leaves(fields, "") if not isinstance(pair[1], Mapping)))
 
 
 def overlapping(name: str, others: Iterable[str]) -> str | None:

@@ -44,32 +44,20 @@ class GeometryConfig(Config):
     spare_bytes: int = Field(0, ge=0, description="of a page, beside its data")
 
     @model_validator(mode="after")
-    def _parts_divide(self) -> GeometryConfig:
+    def _parts_fit(self) -> GeometryConfig:
         for name, whole in _DIVIDERS:
             part, value = getattr(self, name), getattr(self, whole)
             if part is not None and value is not None and value % part:
                 raise ValueError(f"{name} = {part} must divide {whole} = {value}")
-        if self.physical_pages > MAX_PAGES:
-            raise ValueError(
-                f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _spare_area_is_smaller(self) -> GeometryConfig:
+        subpages = self.subpages_per_page
+        if self.physical_pages * subpages > MAX_PAGES:
+            pages, most = f"{self.physical_pages} pages", f"{MAX_PAGES}"
+            if subpages > 1:
+                pages, most = f"{pages} of {subpages} subpages", f"{most} subpages"
+            raise ValueError(f"of {pages} is too large: at most {most} can be numbered")
         if self.spare_bytes > self.page_size_bytes:
             raise ValueError(
                 f"spare_bytes = {self.spare_bytes} must not be above page_size_bytes = {self.page_size_bytes}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _subpages_can_be_numbered(self) -> GeometryConfig:
-        subpages = self.subpages_per_page
-        if self.physical_pages * subpages > MAX_PAGES:
-            raise ValueError(
-                f"of {self.physical_pages} pages of {subpages} subpages is too large: at most {MAX_PAGES} "
-                "subpages can be numbered"
             )
         return self
 

@@ -5,8 +5,9 @@ import difflib
 import functools
 from collections.abc import Collection, Hashable
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
@@ -296,13 +297,7 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
     return where, _parse_yaml(resources.files(_PACKAGE).joinpath(folder, f"{name}.yaml"), where)
 
 
-class _TextFile(Protocol):
-    """A path on disk or a resource of a package."""
-
-    def read_text(self, encoding: str | None = None) -> str: ...
-
-
-def _parse_yaml(file: _TextFile, where: str) -> Any:
+def _parse_yaml(file: Path | Traversable, where: str) -> Any:
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -339,7 +334,9 @@ def _describe_one(problem: Any, data: Any) -> str:
         case "model_type" | "model_attributes_type":
             return f"{subject}must be a mapping of fields to values, not {shown(problem['input'])}"
     text = problem["msg"].replace("Input should", "must").replace("a valid integer", "a whole number")
-    return f"{subject}{text}{_not_this(problem['input'])}"
+    given = problem["input"]
+    shows = isinstance(given, (bool, int, float, str, type(None)))
+    return f"{subject}{text}" + (f", not {shown(given)}" if shows else "")
 
 
 def _field_name(location: tuple[int | str, ...], data: Any) -> str:
@@ -376,7 +373,3 @@ def _child(data: Any, part: int | str) -> Any:
 def _join(field: str, discriminator: str) -> str:
     name = discriminator.strip("'")
     return f"{field}.{name}" if field else name
-
-
-def _not_this(value: Any) -> str:
-    return f", not {shown(value)}" if isinstance(value, (bool, int, float, str, type(None))) else ""

@@ -166,9 +166,7 @@ class PageFtl(FtlConfig):
             if getattr(self, name) and multi_plane == "none":
                 raise ValueError(f"ftl.{name} needs multi_plane strict or relaxed, not none")
         self._check_rows(geometry)
-        if not self.multi_plane_writes:
-            return
-        if self.placement in SUB_BLOCK_PLACEMENTS:
+        if self.multi_plane_writes and self.placement in SUB_BLOCK_PLACEMENTS:
             raise ValueError(
                 f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
                 f"{self.placement}"
@@ -187,12 +185,13 @@ class PageFtl(FtlConfig):
                 f"ftl.multi_plane_rows {rows} needs blocks that are written from one end to the other; set "
                 "geometry.sub_blocks_per_block to 1"
             )
-        if rows == PlaneRows.PAD:
-            self._check_padding(geometry)
-        else:
-            self._check_alignment()
-
-    def _check_padding(self, geometry: GeometryConfig) -> None:
+        if rows == PlaneRows.ALIGNED:
+            if self.allocation == Allocation.STATIC:
+                raise ValueError(
+                    "ftl.multi_plane_rows aligned chooses the plane of a write; set ftl.allocation to "
+                    "dynamic or late, not static"
+                )
+            return
         if self.placement in _NEVER_PADDED:
             raise ValueError(
                 f"ftl.multi_plane_rows pad is not for ftl.placement {self.placement}; choose another "
@@ -202,13 +201,6 @@ class PageFtl(FtlConfig):
             raise ValueError(
                 f"ftl.pad_limit = {self.pad_limit} must be from 1 to {geometry.pages_per_block - 1}, a page "
                 "less than a block has"
-            )
-
-    def _check_alignment(self) -> None:
-        if self.allocation == Allocation.STATIC:
-            raise ValueError(
-                "ftl.multi_plane_rows aligned chooses the plane of a write; set ftl.allocation to dynamic or "
-                "late, not static"
             )
 
 

@@ -115,18 +115,13 @@ class SubpageFtl(FtlConfig):
         return self
 
     @property
-    def has_region(self) -> bool:
-        """Whether small writes have blocks of their own."""
-        return self.least_region_blocks > 0
-
-    @property
     def least_region_blocks(self) -> int:
         """Fewest blocks that a region must have; 0 without one."""
         return _LEAST_REGION_BLOCKS.get(self.kind, 0)
 
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the blocks of a plane that are its region; 0 without one."""
-        if not self.has_region:
+        if not self.least_region_blocks:
             return 0
         if self.region_blocks is not None:
             return self.region_blocks

@@ -22,9 +22,8 @@ from ssdgym.engine.stepping import ADVANCE, DESCRIBE, INFO, NOT_DONE, OUT_OF_BOU
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
-from ssdgym.policy.failures import rule_error
-from ssdgym.policy.on_device import BESIDE, ROLES, beside_on, placement_of, rules_on
-from ssdgym.policy.rules import Rule
+from ssdgym.policy.on_device import BESIDE, ROLES, beside_on, rules_on
+from ssdgym.policy.rules import Rule, rule_error
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.cells import begin_life
@@ -145,7 +144,7 @@ class Batch:
         self, devices: Sequence[DeviceConfig], numbers: np.ndarray, decision: Decision, recording: Recording
     ) -> None:
         for device in devices:
-            placement = placement_of(device)
+            placement = beside_on(device).get("placement")
             if placement is not None and placement.oracle:
                 raise SsdgymError(
                     f"device {device.name}: placement {placement.name} uses the future, which environments "

@@ -311,7 +311,8 @@ def _placement(device: DeviceConfig) -> str | None:
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     """Name the policy's victim rule, if it runs on the device without changes."""
-    rule = Policy(policy.victim)
+    # Without what a composition changes in it.
+    rule = get_policy(policy.victim.label).main if policy.alias else policy.victim
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 

@@ -18,7 +18,7 @@ from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
-from ssdgym.policy.on_device import placement_of, tracking
+from ssdgym.policy.on_device import beside_on, tracking
 from ssdgym.policy.rules import Rule
 
 #: Whose streams the agent chooses, by the value of the argument `pages`.
@@ -102,7 +102,7 @@ class StreamDecision(DescribedDecision):
         Raises:
             SsdgymError: there are too few streams, or a target is named for pages of a whole request.
         """
-        own = placement_of(device)
+        own = beside_on(device).get("placement")
         assert own is not None, "this FTL has one"
         if own.targets and self.external & WHOLE_REQUESTS:
             raise SsdgymError(

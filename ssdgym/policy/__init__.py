@@ -17,7 +17,7 @@ function. Written in the subset of Python that numba compiles it runs inside the
                 best, best_time = block, view.block[block].closed_at
         return choose_block(view, choice, best)
 
-A placement is one decorated function, too. It returns the stream of a page and changes nothing. What a rule
+A placement is also one decorated function. It returns the stream of a page and changes nothing. What a rule
 learns it keeps in records that it declares, and writes in hooks:
 
     from ssdgym.policy import placement_policy
@@ -58,11 +58,11 @@ Functions are called with:
 * victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
 * placement: `(view, plane, lpn, source, parameters)`, returns a stream or, with `targets=True`,
   `MAX_STREAMS` + a sub-block of a block in the plane's pool (`OPENS` added opens that block for stream 0);
-  `source` is -1 for a page of the host, else the physical page it is relocated from;
+  `source` is -1 for a page of the host, otherwise the physical page it is relocated from;
 * idle rule: `(view, die, gap_ns, parameters)`, returns the number of commands (moves and at last the erase)
   of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
   for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
-  `oracle=True`, else -1;
+  `oracle=True`, otherwise -1;
 * allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
 * levelling rule: `(view, plane, parameters)`, returns a closed block of the plane, or -1;
 * merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
@@ -171,12 +171,11 @@ from ssdgym.policy.lookup import (
     usual_policy,
 )
 from ssdgym.policy.policy import Policy
-from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
+from ssdgym.policy.registry import policy_alias
 from ssdgym.policy.rules import Kind, Rule, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",
-    "ENTRY_POINT_GROUP",
     "GOLDEN",
     "HARDWARE",
     "HOST_PLACEMENT_STREAM",

@@ -13,18 +13,17 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import DEFAULT, has_near, hint, label_of, parse_policy
+from ssdgym.policy.names import DEFAULT, hint, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import (
     Alias,
     registered,
-    registered_alias,
     registered_policies,
     registered_rules,
     rule_of_kind,
 )
-from ssdgym.policy.rules import Kind, Rule, called
+from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
 def available_policies() -> dict[str, Policy]:
@@ -53,66 +52,39 @@ def get_policy(spec: str | Policy) -> Policy:
         return spec
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
-    parts = parse_policy(spec)
-    rules = [registered(part.name) for part in parts]
-    if len(parts) == 1:
-        rules = [registered_alias(parts[0].name) or rules[0]]
-    kinds = [_part_of(rule) for rule in rules]
-    _check_kinds(spec, [part.name for part in parts], rules, kinds)
-    main = kinds.index("main")
-    named: Any = rules[main]
-    policy = _composed(named) if isinstance(named, Alias) else Policy(named)
-    policy = policy.with_parameters(parts[main].parameters)
-    for kind in BESIDE:
-        if kind in kinds:
-            policy = policy.with_rule(kind, label_of(*parts[kinds.index(kind)]))
-    return policy
+    return _joined(spec)
 
 
-def _part_of(rule: Rule | Alias | None) -> str:
-    """Return `main` for a rule or alias that policies are named by, else the kind; of no rule none."""
-    if isinstance(rule, Alias) or (rule and rule.kind in ("victim", "merge")):
-        return "main"
-    return rule.kind if rule and rule.kind in BESIDE else ""
-
-
-def _check_kinds(text: str, names: list[str], rules: list[Any], kinds: list[str]) -> None:
-    """Raise unless the parts of a policy are one main rule, and others beside it of one kind each."""
-    unknown = [name for name, kind in zip(names, kinds, strict=True) if not kind]
-    if unknown and "main" not in kinds:
-        raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
-    if unknown:
-        near = [kind for kind in BESIDE if has_near(unknown[0], registered_rules(kind))]
-        likely = [*near, "placement"][0]
-        raise SsdgymError(
-            f"policy {text!r}: {called(likely)} {unknown[0]} does not exist; "
-            f"{hint(unknown[0], registered_rules(likely))}"
-        )
-    merge = next((rule for rule in rules if isinstance(rule, Rule) and rule.kind == "merge"), None)
-    if merge is not None and len(rules) > 1:
-        raise SsdgymError(
-            f"policy {text!r}: {merge.name} chooses {merge.chooses} and stands alone; write it so."
-        )
-    every: tuple[Any, ...] = (*BESIDE, "main")
-    for kind in every:
-        if kinds.count(kind) > 1:
-            what = "victim rule" if kind == "main" else called(kind)
-            raise SsdgymError(f"policy {text!r} names {kinds.count(kind)} {what}s; give one.")
-    if "main" not in kinds:
-        raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
-
-
-def _composed(alias: Alias) -> Policy:
-    """Return the policy that an alias stands for."""
-    rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
-    parts = {name: "" if isinstance(rule, Alias) else _part_of(rule) for name, rule in rules.items()}
-    if "main" not in parts.values():
-        missing = next(name for name, part in parts.items() if not part)
-        raise SsdgymError(
-            f"policy {alias.name} stands for {alias.composition}, and there is no victim rule {missing}; "
-            f"{hint(missing, registered_rules('victim'))}"
-        )
-    return replace(get_policy(alias.composition), alias=alias)
+def _joined(text: str, alias: Alias | None = None) -> Policy:
+    """Return the policy of the rules that a text names, which may be what an alias stands for."""
+    parts = parse_policy(text)
+    where = f"policy {alias.name} ({text})" if alias else f"policy {text!r}"
+    found: dict[str, tuple[Any, dict[str, float]]] = {}
+    for name, parameters in parts:
+        rule: Any = registered(name, alone=len(parts) == 1)
+        if rule is None:
+            one = len(parts) == 1 and not alias
+            what = f"policy {name}" if one else f"{where}: rule {name}"
+            known = registered_policies() if one else registered_rules("victim", *BESIDE)
+            raise SsdgymError(f"{what} does not exist; {hint(name, known)}")
+        kind = "policy" if isinstance(rule, Alias) else ABOUT[rule.kind].called
+        if kind == "tracker":
+            raise SsdgymError(f"{where}: {name} is a tracker; name it in ftl.trackers of the device.")
+        if kind == "policy" and alias:
+            raise SsdgymError(f"{where}: {name} stands for {rule.composition}; name that instead.")
+        role = rule.kind if isinstance(rule, Rule) and rule.kind in BESIDE else "main"
+        if role in found:
+            other = found[role][0].name
+            raise SsdgymError(f"{where} names the {kind} {name} beside {other}; leave one of them out.")
+        found[role] = rule, parameters
+    if "main" not in found:
+        raise SsdgymError(f"{where} names no victim rule; add one, as in greedy+{text.strip()}.")
+    main, parameters = found.pop("main")
+    policy = _joined(main.composition, main) if isinstance(main, Alias) else Policy(main)
+    policy = policy.with_parameters(parameters)
+    for rule, parameters in found.values():
+        policy = policy.with_rule(rule.with_parameters(parameters))
+    return replace(policy, alias=alias, main=replace(policy.main, **alias.changes)) if alias else policy
 
 
 def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:
@@ -164,7 +136,7 @@ def device_for(
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         placement = rule_of_kind("placement", ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.placement:
-            chosen = chosen.with_rule("placement", placement)
+            chosen = chosen.with_rule(placement)
         ftl = {key: value for key, value in ftl.items() if key != "placement"}
     model = with_ftl(model, ftl)
     return chosen.adapt(model) if chosen else with_rules(model)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import find_module
@@ -24,20 +24,8 @@ FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 DEFAULT = "default"
 
 
-class WrittenPart(NamedTuple):
-    """A rule, or a name for a composition, as it is written in a policy.
-
-    Attributes:
-        name: of the rule or composition.
-        parameters: the values given to it, by name.
-    """
-
-    name: str
-    parameters: Mapping[str, float]
-
-
-def parse_policy(text: str) -> list[WrittenPart]:
-    """Return the parts of a policy such as `gsm`, `d_choices(d=5)` or `d_choices(d=5)+sep_gc`.
+def parse_policy(text: str) -> list[tuple[str, dict[str, float]]]:
+    """Return the parts of a policy such as `d_choices(d=5)+sep_gc`: names, each with the values it is given.
 
     Raises:
         SsdgymError: the text is not of that form.
@@ -47,7 +35,7 @@ def parse_policy(text: str) -> list[WrittenPart]:
             f"policy {text!r} is not of the form NAME or NAME(parameter=value, ...), either with others "
             "behind it, as in greedy+sep_gc, or without."
         )
-    return [WrittenPart(name, _parse_parameters(name, inner)) for name, inner in re.findall(_PART, text)]
+    return [(name, _parse_parameters(name, inner)) for name, inner in re.findall(_PART, text)]
 
 
 def _parse_parameters(name: str, inner: str) -> dict[str, float]:
@@ -67,13 +55,10 @@ def _parse_parameters(name: str, inner: str) -> dict[str, float]:
 
 def label_of(name: str, parameters: Mapping[str, float]) -> str:
     """Return a name with all its parameters, as `parse_policy` reads it."""
-    inner = ", ".join(f"{key}={_number(value)}" for key, value in parameters.items())
+    # Numbers in full, whole ones without a fraction.
+    given = (f"{key}={repr(float(value)).removesuffix('.0')}" for key, value in parameters.items())
+    inner = ", ".join(given)
     return f"{name}({inner})" if inner else name
-
-
-def _number(value: float) -> str:
-    """Return a number in full, whole ones without a fraction."""
-    return repr(float(value)).removesuffix(".0")
 
 
 def check_name(name: str) -> None:
@@ -88,11 +73,6 @@ def check_name(name: str) -> None:
         raise SsdgymError(
             f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -."
         )
-
-
-def has_near(name: str, known: Iterable[str]) -> bool:
-    """Return whether one of some names is nearly the same as an unknown one."""
-    return bool(get_close_matches(name, list(known), n=1))
 
 
 def hint(name: str, known: Iterable[str]) -> str:

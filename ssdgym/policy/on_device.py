@@ -16,7 +16,7 @@ from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import rule_of_kind
-from ssdgym.policy.rules import Kind, Rule, called
+from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 #: The rules that a policy may have beside its main one, which are attributes of it by these names, and the
 #: fields in which the FTL of a device names them.
@@ -50,11 +50,6 @@ def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
         for kind, text in _named_by(device.ftl).items()
         if text is not None
     }
-
-
-def placement_of(device: DeviceConfig) -> Rule | None:
-    """Return the placement of a device; `None` for an FTL without placements."""
-    return beside_on(device).get("placement")
 
 
 def trackers_of(device: DeviceConfig) -> list[Rule]:
@@ -157,19 +152,17 @@ def with_rules(
                 filled["gc"] = ftl.gc.model_copy(update=gc)
             changes["ftl"] = bare.model_copy(update=filled)
     else:
-        _check_without_rules(beside or {}, victim, f"{where or device.name}: ftl.mapping {ftl.mapping}")
+        family = f"{where or device.name}: ftl.mapping {ftl.mapping}"
+        for kind in beside or ():
+            raise SsdgymError(
+                f"{family} takes no {ABOUT[kind].called}; name a victim rule alone, such as greedy."
+            )
+        if victim is not None and victim.keeps_memory:
+            raise SsdgymError(
+                f"{family} takes no victim rule that keeps records or hooks events, as {victim.name} does; "
+                "choose another one, such as greedy."
+            )
     return changed_device(device, where, **changes) if changes else device
-
-
-def _check_without_rules(beside: Mapping[Kind, Rule], victim: Rule | None, where: str) -> None:
-    """Raise if a policy has rules that only the page family has a place for."""
-    for kind in beside:
-        raise SsdgymError(f"{where} takes no {called(kind)}; name a victim rule alone, such as greedy.")
-    if victim is not None and victim.keeps_memory:
-        raise SsdgymError(
-            f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "
-            "another one, such as greedy."
-        )
 
 
 def _needs_of(device: DeviceConfig, beside: Mapping[Kind, Rule], victim: Rule | None) -> RuleNeeds:

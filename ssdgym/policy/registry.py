@@ -3,18 +3,17 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
-from ssdgym.enums import EraseUnit, MultiPlane
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
-from ssdgym.policy.rules import Kind, Rule, choice_of
-
-ENTRY_POINT_GROUP = "ssdgym.policies"
+from ssdgym.policy.rules import ABOUT, Kind, Rule, choice_of
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,13 @@ class Alias:
         name: by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the victim rule needs; `None`: as the rule.
-        multi_plane: which planes of a die take part in one erase, in place of what the victim rule needs.
+        changes: fields of the main rule that have other values in the composition.
     """
 
     name: str
     composition: str
     source: str
-    erase_unit: EraseUnit | None = None
-    multi_plane: MultiPlane | None = None
+    changes: Mapping[str, Any]
 
 
 _RULES: dict[str, Rule] = {}
@@ -61,14 +58,13 @@ def policy_alias(
     """
     check_name(name)
     parse_policy(composition)
-    where = f"policy {name}"
-    entry = Alias(
-        name,
-        composition,
-        source,
-        None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
-        None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
-    )
+    changes: dict[str, Any] = {}
+    if erase_unit is not None:
+        changes["erase_unit"] = choice_of(EraseUnit, erase_unit, f"policy {name}: erase_unit")
+        changes["isolation"] = Isolation.NONE
+    if multi_plane is not None:
+        changes["multi_plane"] = choice_of(MultiPlane, multi_plane, f"policy {name}: multi_plane")
+    entry = Alias(name, composition, source, changes)
     _load_own()
     taken = name in _RULES and not _names_own_placement(entry)
     if taken or _ALIASES.get(name, entry) != entry:
@@ -96,27 +92,23 @@ def register(rule: Rule) -> None:
     if name in _ALIASES and not _names_own_placement(_ALIASES[name], rule):
         raise SsdgymError(f"policy {name} stands for {_ALIASES[name].composition}; choose another name.")
     if rule.function is not None and not rule.compiled:
-        _check_arguments(rule, rule.function)
+        arguments = ABOUT[rule.kind].arguments
+        if len(inspect.signature(rule.function).parameters) != len(arguments):
+            raise SsdgymError(
+                f"policy {name} must take the {len(arguments)} arguments ({', '.join(arguments)})."
+            )
     _RULES[name] = rule
 
 
 def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
     """Return whether an alias has the name of the placement in it: alone the name means the alias."""
-    written = {part.name for part in parse_policy(alias.composition)}
+    written = dict(parse_policy(alias.composition))
     return alias.name in written and (rule or _RULES[alias.name]).kind == "placement"
 
 
 def _home(rule: Rule) -> str:
     """Return the module of a rule: a module may register it again, as a notebook does."""
     return rule.function.__module__ if rule.function is not None else "the engine"
-
-
-def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
-    """Raise if a function in plain Python takes another number of arguments than it is called with."""
-    if len(inspect.signature(function).parameters) != len(rule.arguments):
-        raise SsdgymError(
-            f"policy {rule.name} must take the {len(rule.arguments)} arguments ({', '.join(rule.arguments)})."
-        )
 
 
 def _load_own() -> None:
@@ -128,43 +120,39 @@ def _load_own() -> None:
 def load_plugins() -> None:
     """Import the policies of ssdgym and of installed packages, which registers them."""
     _load_own()
-    for plugin in plugins_of(ENTRY_POINT_GROUP):
+    for plugin in plugins_of("ssdgym.policies"):
         plugin.load()
 
 
-def registered(name: str) -> Rule | Alias | None:
+def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
     """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
 
-    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already.
+    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already: to look a rule
+    up executes nothing.
+
+    Args:
+        name: of the rule or alias.
+        alone: whether the name is a whole policy. Of a placement and an alias that share a name it is the
+            alias then, otherwise the placement.
 
     Raises:
         SsdgymError: an agent cannot be a rule, or there is no such module or rule.
     """
     kind, colon, rest = name.partition(":")
     if colon and kind in FOUND_BY:
-        rule: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
-        return rule
+        found: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
+        return found
     if colon:
-        return _rule_of(kind, rest)
+        if kind not in sys.modules:
+            raise SsdgymError(f"policy {name}: the module {kind} is not imported; import it first.")
+        rule = _RULES.get(rest)
+        if rule is None or not f"{_home(rule)}.".startswith(f"{kind}."):
+            raise SsdgymError(f"policy {name}: {kind} has no rule of the name {rest}; correct it.")
+        return rule
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
-    return _RULES.get(name) or _ALIASES.get(name)
-
-
-def _rule_of(module: str, name: str) -> Rule:
-    """Return a rule by its name that a module has registered; to look one up executes nothing."""
-    if module not in sys.modules:
-        raise SsdgymError(f"policy {module}:{name}: the module {module} is not imported; import it first.")
-    rule = _RULES.get(name)
-    if rule is None or not f"{_home(rule)}.".startswith(f"{module}."):
-        raise SsdgymError(f"policy {module}:{name}: {module} has no rule of the name {name}; correct it.")
-    return rule
-
-
-def registered_alias(name: str) -> Alias | None:
-    """Return an alias by name, also one that has the name of the placement in it; `None` if there is none."""
-    registered(name)
-    return _ALIASES.get(name)
+    rule, alias = _RULES.get(name), _ALIASES.get(name)
+    return alias if alone and alias else rule or alias
 
 
 def registered_rules(*kinds: Kind) -> list[str]:
@@ -190,8 +178,8 @@ def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
         SsdgymError: there is no such rule or parameter.
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    written = parse_policy(text)
-    rule = registered(written[0].name) if len(written) == 1 else None
+    (name, parameters), *others = parse_policy(text)
+    rule = None if others else registered(name)
     if not isinstance(rule, Rule) or rule.kind not in kinds:
         raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(*kinds))}")
-    return rule.with_parameters(written[0].parameters)
+    return rule.with_parameters(parameters)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import traceback
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.compiler.checking import MOST_ROUNDS, EndlessLoop
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
@@ -32,7 +35,7 @@ PERIODIC = "period"
 Kind = Literal["victim", "placement", "idle", "allocation", "levelling", "merge", "tracker"]
 
 
-class _About(NamedTuple):
+class About(NamedTuple):
     """What is known of a kind of rules."""
 
     shape: str  # the decision, by the name that the engine has for the function's shape
@@ -41,18 +44,18 @@ class _About(NamedTuple):
     arguments: tuple[str, ...]  # of the function
 
 
-_ABOUT: dict[Kind, _About] = {
-    "victim": _About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
-    "placement": _About(
+ABOUT: dict[Kind, About] = {
+    "victim": About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
+    "placement": About(
         "place", "placement", "where pages go", ("view", "plane", "lpn", "source", "parameters")
     ),
-    "idle": _About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
-    "allocation": _About(
+    "idle": About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
+    "allocation": About(
         "allocate", "allocation", "what is opened", ("view", "plane", "stream", "parameters")
     ),
-    "levelling": _About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
-    "merge": _About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
-    "tracker": _About("", "tracker", "nothing", ()),
+    "levelling": About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
+    "merge": About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
+    "tracker": About("", "tracker", "nothing", ()),
 }
 
 
@@ -104,7 +107,7 @@ class Rule:
             three free blocks in place of two; 0: they go to sub-blocks of the pool.
         relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
             `None`: it names it.
-        targets: whether a placement names sub-blocks of the pool, too. The data that a host page replaces is
+        targets: whether a placement also names sub-blocks of the pool. The data that a host page replaces is
             then invalid before the function is called.
         counted: fields of the one record of a placement that are metrics, cleared by the rule where
             `view.counters[0]` is.
@@ -150,17 +153,7 @@ class Rule:
     @property
     def decision(self) -> int:
         """Number of the decision, of `ssdgym.engine.decisions`."""
-        return KINDS.index(_ABOUT[self.kind].shape.upper())
-
-    @property
-    def chooses(self) -> str:
-        """What the rule chooses, as errors say it."""
-        return _ABOUT[self.kind].chooses
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments of the function, as errors name them."""
-        return _ABOUT[self.kind].arguments
+        return KINDS.index(ABOUT[self.kind].shape.upper())
 
     @property
     def keeps_memory(self) -> bool:
@@ -254,7 +247,7 @@ class Rule:
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         assert self.function is not None, "the engine has the code of this rule"
-        return self._address(self.function, _ABOUT[self.kind].shape)
+        return self._address(self.function, ABOUT[self.kind].shape)
 
     def _address(self, function: Callable[..., Any], shape: str) -> int:
         try:
@@ -288,7 +281,8 @@ class Rule:
         """
         if self.kind == "merge":
             raise SsdgymError(
-                f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
+                f"policy {self.name} chooses {ABOUT[self.kind].chooses} and can have no hook of {event}; "
+                "leave it out."
             )
         if event == PERIODIC and self.kind != "placement":
             raise SsdgymError(f"policy {self.name}: only placements have periods; give one to a placement.")
@@ -305,11 +299,6 @@ class Rule:
         return hook
 
 
-def called(kind: Kind) -> str:
-    """Return what errors call rules of a kind."""
-    return _ABOUT[kind].called
-
-
 @cache
 def _named(names: tuple[str, ...]) -> Any:
     """Return the one class for parameters of these names: kernels are compiled anew for every class."""
@@ -322,3 +311,36 @@ def _compile(
 ) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
+
+
+def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
+    """Return the error for what was raised while some rules ran: a sentence that names the policy, or itself.
+
+    Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
+    """
+    rules = [rule for rule in rules if rule.function is not None]
+    frames = traceback.extract_tb(error.__traceback__)
+    places = {(frame.filename, frame.name) for frame in frames}
+    suspects = [rule for rule in rules if places & _places_of(rule)]
+    suspects = suspects or [rule for rule in rules if rule.function and not is_own(rule.function)]
+    if isinstance(error, SsdgymError) or not suspects:
+        return error
+    names = " or ".join(dict.fromkeys(rule.name for rule in suspects))
+    if isinstance(error, EndlessLoop):
+        reason = f"its loops go round more than {MOST_ROUNDS:,} times in one call"
+        return SsdgymError(f"policy {names} does not end: {reason}; correct it.")
+    reason = f"{type(error).__name__}, {error}" if str(error) else type(error).__name__
+    files = {file for rule in suspects for file, _ in _places_of(rule)}
+    if lines := [frame for frame in frames if frame.filename in files]:
+        file, text = Path(lines[-1].filename).name, lines[-1].line
+        reason += f" ({file}, line {lines[-1].lineno}{f': `{text:.60}`' if text else ''})"
+    plain = not lines and any(rule.kind in ("victim", "merge") for rule in suspects)
+    remedy = "; registered with compiled=False it fails with index and line" if plain else ""
+    return SsdgymError(f"policy {names} failed: {reason}; correct it{remedy}.")
+
+
+def _places_of(rule: Rule) -> set[tuple[str, str]]:
+    """Return file and name of the functions of a rule."""
+    functions = (function for function in (rule.function, *rule.hooks.values()) if function is not None)
+    codes = [getattr(function, "py_func", function).__code__ for function in functions]
+    return {(code.co_filename, code.co_name) for code in codes}

@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class Recording:
 
 
 def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
-    """Return a device's constants as the engine reads them, (1,) PARAMS; refuse one that cannot run full."""
+    """Return the constants of a device for the engine, (1,) PARAMS; refuse a device that cannot run full."""
     family = family_of(device)
     family.check(device)
     _check_times(device)
@@ -103,12 +103,12 @@ def _window(device: DeviceConfig) -> int:
 
 
 def _leaf_bits(device: DeviceConfig) -> int:
-    """Return the bits to number the resources that have events: channels and dies."""
+    """Return the number of bits that count all channels and dies."""
     return (device.geometry.channels + device.geometry.dies - 1).bit_length()
 
 
 def _check_times(device: DeviceConfig) -> None:
-    """Raise if commands are so long that the time at which one ends could not be counted."""
+    """Raise if commands are so long that their end times would overflow."""
     timing, pages = device.timing, family_of(device).pages_of_command(device)
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
     waiting *= device.geometry.planes_per_die  # of which all may take part in a command
@@ -123,7 +123,7 @@ def _check_times(device: DeviceConfig) -> None:
 
 
 def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
-    """Return the lengths of a device's arrays: those of all families, and those of its own."""
+    """Return the lengths of a device's arrays, shared ones and those of its family."""
     geometry = device.usable
     return {
         "logical_pages": device.logical_pages,
@@ -141,31 +141,28 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
     }
 
 
-def _too_large(sizes: Sizes) -> str:
-    """Return what to make smaller; the table of hotness only where it has more words than there are pages."""
-    table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
-    return (
-        f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
-        "recorded or the number of devices smaller"
-    )
-
-
 def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
-    """Return zeroed arrays, unless they are more than the machine has memory for."""
+    """Return zeroed arrays; raise if the machine lacks the memory."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
+    # The table of hotness where it has more words than there are pages.
+    table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
+    too_large = (
+        f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
+        "recorded or the number of devices smaller."
+    )
     try:
         state = family.engine.arrays.allocate(len(devices), sizes)
     except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
-        raise SsdgymError(f"device {names}: {_too_large(sizes)}.") from None
+        raise SsdgymError(f"device {names}: {too_large}") from None
     needed = sum(array.nbytes for array in state)
     # Memory that is only promised is refused here; meeting its absence later would end the process.
     if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {_too_large(sizes)}.")
+        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {too_large}")
     return state
 
 
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
-    """Make empty devices of one family in one batch, its arrays as long as the largest needs."""
+    """Make empty devices of one family in one batch, with arrays for the largest."""
     mappings = dict.fromkeys(device.ftl.mapping for device in devices)
     if len(mappings) > 1:
         raise SsdgymError(
@@ -189,38 +186,32 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
 _name = functools.cache(str)
 
 
-class Snapshot(tuple[Any, Any]):
-    """A device and its input as they were: a batch of one, and an array of REQUEST.
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A device and its input as they were.
 
     Its arrays can be looked at. One that has been changed or damaged, also in a file, is refused: the engine
     follows what stands in them without looking.
 
     Attributes:
+        state: the device, a batch of one.
+        requests: its input, an array of REQUEST.
         checksum: of all arrays but the latencies, from when it was made.
     """
 
-    checksum: int
+    state: State
+    requests: np.ndarray
+    checksum: int = field(init=False)
 
-    def __new__(cls, state: State, requests: np.ndarray, checksum: int | None = None) -> Snapshot:
-        """Make a snapshot of arrays, with the checksum it was first made with if there is one."""
-        made = super().__new__(cls, (state, requests))
-        made.checksum = made._sum() if checksum is None else checksum
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the checksum in copies and pickles."""
-        return Snapshot, (*self, self.checksum)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the arrays are as they were."""
-        return self.checksum == self._sum()
+    def __post_init__(self) -> None:
+        """Store the checksum, also in copies and pickles."""
+        object.__setattr__(self, "checksum", self._sum())
 
     def _sum(self) -> int:
-        state, requests = self
+        """Return the checksum of the present arrays."""
         checksum = 0
         # Nothing is looked up by a latency, and there may be a million of them.
-        for array in (*state._replace(latency=requests), requests):
+        for array in (*self.state._replace(latency=self.requests), self.requests):
             described = f"{_name(array.dtype)}{array.shape}".encode()
             checksum = zlib.crc32(content(np.ascontiguousarray(array)), zlib.crc32(described, checksum))
         return checksum
@@ -232,16 +223,8 @@ def copy_device(state: State, i: int) -> State:
     return type(state)(*(array[i : i + 1].view(np.uint8).copy().view(array.dtype) for array in state))
 
 
-def read_only(state: State) -> State:
-    """Return views of a batch that cannot be written to."""
-    views = type(state)(*(array.view() for array in state))
-    for view in views:
-        view.flags.writeable = False
-    return views
-
-
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Make a device the saved one, a batch of one, in place; where its arrays are longer the rest is 0."""
+    """Replace a device in place by a saved one, a batch of one; longer arrays are filled with 0."""
     for array, source in zip(state, saved, strict=True):
         if array.shape[1:] == source.shape[1:]:
             array[i].view(np.uint8)[...] = source[0].view(np.uint8)
@@ -258,7 +241,7 @@ def same_device(a: State, i: int, b: State, j: int) -> bool:
 
 
 def content(array: np.ndarray, without: str = "") -> bytes:
-    """Return the values of an array as bytes, field after field if it holds records, without one of them.
+    """Return the values of an array as bytes, records field by field, without one field.
 
     The padding between the fields of a record is left out: numpy does not copy it, so it means nothing.
     """
@@ -276,13 +259,13 @@ def fits(saved: State, state: State) -> bool:
 
 
 def check_snapshot(snapshot: Any, state: State, name: str) -> None:
-    """Raise if a device, a batch of one, cannot go back to what a caller has taken for a snapshot of it."""
-    if not isinstance(snapshot, Snapshot) or not snapshot.whole:
+    """Raise if a snapshot is not of this device, a batch of one."""
+    if not isinstance(snapshot, Snapshot) or snapshot.checksum != snapshot._sum():
         raise SsdgymError(
             f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "
             "returned it."
         )
-    if not fits(snapshot[0], state):
+    if not fits(snapshot.state, state):
         raise SsdgymError(
             f"device {name}: the snapshot is of another device, or of one that records another number of "
             "latencies; restore it to a Simulator made as that one was."

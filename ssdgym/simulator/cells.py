@@ -1,7 +1,5 @@
-"""Cells that wear out, around the engine: limits are drawn, a life begins, and what has come of it."""
+"""Cells that wear out: drawing of limits, start of a life, and its metrics."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -65,7 +63,7 @@ def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArr
 
 
 def begin_life(state: State, i: int, device: DeviceConfig) -> None:
-    """Let the cells of device `i` wear out from now on, however often they were erased."""
+    """Start the life of device `i`: count erases against limits from now on."""
     if device.cells is None:
         return
     state.life[i] = 0
@@ -80,31 +78,13 @@ def begin_life(state: State, i: int, device: DeviceConfig) -> None:
     life["programmed"] = -family_of_state(state).pages_programmed(state, i)
 
 
-@contextmanager
-def ageless(state: State, i: int, device: DeviceConfig) -> Iterator[None]:
-    """Let no cell of device `i` wear out meanwhile, and begin its life afterwards."""
-    params = state.params[i, 0]
-    endures, params["endures"] = params["endures"].copy(), 0
-    try:
-        yield
-    finally:
-        params["endures"] = endures
-    begin_life(state, i, device)
-
-
 def is_over(state: State, i: int) -> bool:
     """Return whether device `i` is at the end of its life."""
     return bool(state.life["over"][i, 0])
 
 
-def note_programmed(state: State, i: int) -> None:
-    """Store how many pages device `i` has programmed, before its counters are cleared."""
-    if state.params["endures"][i, 0]:
-        state.life["programmed"][i, 0] += family_of_state(state).pages_programmed(state, i)
-
-
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-    """Return how far the life of a device whose cells wear out has come; nothing for others.
+    """Return the metrics of the life of a device whose cells wear out; none for others.
 
     `end_of_life`, and `lifetime`, which counts since the life began, whatever has been reset:
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.fields import is_whole
+from ssdgym.config.fields import is_whole, seed_number
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
@@ -19,22 +19,22 @@ from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rules_for
-from ssdgym.policy.failures import rule_error
-from ssdgym.policy.on_device import ROLES, placement_of, rules_on
-from ssdgym.policy.rules import PERIODIC
-from ssdgym.requests import REQUEST
-from ssdgym.simulator.build import Recording, make_state, read_only
+from ssdgym.policy.names import DEFAULT
+from ssdgym.policy.on_device import ROLES, beside_on, rules_on
+from ssdgym.policy.rules import PERIODIC, rule_error
+from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, pages_not_admitted, start_input
+from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
+from ssdgym.workloads.base import NO_REQUESTS
 
 
 def erase_choice(
     block: int | list[tuple[int, int]], mask: int | None, sub_blocks_per_block: int
 ) -> tuple[np.ndarray, int]:
-    """Return the erase set of `Simulator.apply`, ended by a pair without a mask; and OK, or what is wrong."""
+    """Return the erase set of `Simulator.apply`, ended by a pair without a mask, and OK or a fault."""
     if isinstance(block, list) and mask is not None:
         raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
     whole = (1 << sub_blocks_per_block) - 1
@@ -86,30 +86,22 @@ _NO_CANDIDATE = (
 
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
-    """Return the error for a negative code of the engine, and what else is known."""
+    """Return the error for a negative code of the engine, with its details."""
     merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
     reason = _NO_CANDIDATE if merges else _REASONS[status]
     return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
 
 
-def chosen_by(policy: str, choice: np.ndarray) -> str:
-    """Return what an erase set was that the engine has refused, by its first pair."""
-    block, mask = int(choice["block"][0]), int(choice["mask"][0])
-    return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"
-
-
 def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:
-    """Call the function of a placement whose period is due, and note when it is due next.
+    """Call the `period` function of a placement, and store when it is due next.
 
     Raises:
         SsdgymError: the function has failed, or does not say when it is due next.
     """
     control = state.control[i, 0]
     known = (future,) if rule.oracle else ()
-    try:
-        pages = rule.hooks[PERIODIC](view_arrays(state, i, rule.memory, "place"), rule.values, *known)
-    except Exception as error:  # whatever a rule of a user raises
-        raise rule_error(error, [rule]) from error
+    seen = view_arrays(state, i, rule.memory, "place")
+    pages = _answer(rule, rule.hooks[PERIODIC], seen, rule.values, *known)
     if not is_whole(pages) or not 1 <= pages < 2**62:
         raise SsdgymError(
             f"policy {rule.name}: its function for periods returned {shown(pages)} and must return after how "
@@ -118,21 +110,12 @@ def begin_period(state: State, i: int, rule: Rule, future: Future | None = None)
     control["period_at"] = control["clock"] + int(pages)
 
 
-#: An input without requests.
-NO_REQUESTS = np.zeros(0, REQUEST)
 #: What is made anew where it is needed.
 _NOT_COPIED = ("state", "_rules")
 
 
 class DecidedDevice(OneThread):
-    """One device and its policy.
-
-    Args:
-        device: the configuration, by whatever names it.
-        ftl: another FTL, or some of its fields.
-        policy: takes the decisions; `None` leaves them to the caller.
-        seed: of the device's own randomness.
-        recording: how many latencies are kept.
+    """One device and its policy, made with the arguments of `Simulator`.
 
     Attributes:
         arrays: of the device, a batch of one, for code of ssdgym that writes to them.
@@ -141,14 +124,16 @@ class DecidedDevice(OneThread):
     def __init__(
         self,
         device: Source | DeviceConfig,
-        ftl: FtlConfig | dict[str, Any] | None,
-        policy: str | Policy | None,
-        seed: int,
-        recording: Recording,
+        *,
+        ftl: FtlConfig | dict[str, Any] | None = None,
+        policy: str | Policy | None = DEFAULT,
+        seed: int = 0,
+        recording: Recording | None = None,
     ) -> None:
+        number = seed_number(seed, "the seed of a Simulator")
         self._policy = policy_for(policy, device, ftl)
         self._device = device_for(device, ftl, self._policy)
-        self.arrays: State = make_state([self._device], [seed], recording)
+        self.arrays: State = make_state([self._device], [number], recording or Recording())
         self._choice = new_choice()
         self._broken = False
         self._future: Future | None = None
@@ -161,7 +146,7 @@ class DecidedDevice(OneThread):
 
     @property
     def policy(self) -> Policy | None:
-        """What takes the decisions; it can be replaced by a policy that runs the same device."""
+        """The policy that takes the decisions; assign another one that runs the same device."""
         return self._policy
 
     @policy.setter
@@ -176,14 +161,17 @@ class DecidedDevice(OneThread):
 
     @cached_property
     def state(self) -> State:
-        """The device: views of its arrays that cannot be written to, with one device as their first axis."""
-        return read_only(self.arrays)
+        """The device: read-only views of its arrays; the first axis has length 1."""
+        views = type(self.arrays)(*(array.view() for array in self.arrays))
+        for view in views:
+            view.flags.writeable = False
+        return views
 
     @exclusive
     def feed(self, requests: np.ndarray) -> None:
-        """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
+        """Replace the input by a copy of requests (m,) REQUEST."""
         copied = own_requests(requests, self.device)
-        start_input(self.arrays, 0, pages_not_admitted(self.arrays, 0, self._input))
+        start_input(self.arrays, 0, self._input)
         self._input = copied
 
     @exclusive
@@ -200,7 +188,7 @@ class DecidedDevice(OneThread):
         host_pages: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Go on with the present input and then with chunks of requests.
+        """Run the present input and then chunks of requests.
 
         Args:
             chunks: arrays of REQUEST.
@@ -231,12 +219,12 @@ class DecidedDevice(OneThread):
 
     @exclusive
     def metrics(self) -> dict[str, Any]:
-        """Return what the device has done since the metrics were reset."""
+        """Return the metrics since the last reset."""
         return metrics_of(self.arrays, 0, self.device)
 
     @exclusive
     def reset_metrics(self) -> None:
-        """Start counting again; the device itself, its wear included, stays as it is."""
+        """Reset counters and latencies; device and wear do not change."""
         reset_metrics(self.arrays, 0)
 
     def _advance(self, last: bool) -> int:
@@ -265,7 +253,7 @@ class DecidedDevice(OneThread):
             self._decide_in_python(self._policy)
 
     def _refuse_broken(self) -> None:
-        """Raise if the device stands in the middle of a step, where a rule has failed."""
+        """Raise if a rule has failed in the middle of a step."""
         if self._broken:
             raise SsdgymError(
                 f"device {self._device.name} stands where its policy failed; restore an earlier snapshot, or "
@@ -276,11 +264,16 @@ class DecidedDevice(OneThread):
         """Take the decision that is due by a rule that is not compiled."""
         rule = policy.main
         if rule.kind == "merge":
-            self._merge(_answer(rule, *_merge_arguments(self.arrays), rule.values))
+            # Copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE.
+            arrays: Any = self.arrays
+            case = arrays.case[0].copy().view(np.recarray)
+            plans = arrays.figure[0, : int(case["candidates"][0])].copy().view(np.recarray)
+            self._merge(_answer(rule, rule.function, plans, case, rule.values))
             return
         plane = int(self.arrays.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
-        pairs = _answer(rule, view_arrays(self.arrays, 0, rule.memory), plane, rule.values, choice)
+        seen = view_arrays(self.arrays, 0, rule.memory)
+        pairs = _answer(rule, rule.function, seen, plane, rule.values, choice)
         if not is_whole(pairs) or not 0 <= pairs <= MAX_PAIRS:
             raise SsdgymError(
                 f"policy {rule.name} returned {shown(pairs)} and must return the number of pairs that it "
@@ -298,31 +291,33 @@ class DecidedDevice(OneThread):
             self._fail(status, choice)
 
     def _merge(self, number: Any, mask: int | None = None) -> None:
-        """Take the decision that is due by the number of a candidate; a mask is nothing to merge by."""
+        """Take the decision that is due by the number of a candidate; refuse a mask."""
         legal = mask is None and is_whole(number) and 0 <= int(number) < MAX_PLANS
         self._apply(new_choice(), int(number) if legal else MAX_PLANS)
 
     @cached_property
     def _rules(self) -> np.ndarray:
-        """Who takes which decisions inside the engine, looked up once for a policy."""
+        """The addresses of the rules that decide inside the engine, looked up once for a policy."""
         return rules_for(self._device, self._policy)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what belongs to this one: views of its arrays, and addresses of rules in this process."""
+        """Drop views of the arrays, and addresses of rules in this process."""
         return {name: value for name, value in super().__getstate__().items() if name not in _NOT_COPIED}
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
-        """Call the engine; what a rule raises in it leaves the device in the middle of a step."""
+        """Call the engine; an exception of a rule leaves the device in the middle of a step."""
         self._refuse_broken()
         try:
             return int(entry(self.arrays, 0, *arguments))
         except Exception as error:  # whatever a rule of a user raises
             self._broken = True
-            raise rule_error(error, self._parts()) from error
+            beside = [rule for role in ROLES for rule in rules_on(self._device, role)]
+            main = [] if self._policy is None else [self._policy.main]
+            raise rule_error(error, [*main, *beside]) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
-        """Return the chunks, of which an oracle placement gets `host_pages` pages."""
-        placement = placement_of(self._device)
+        """Return the chunks; an oracle placement gets the future of `host_pages` pages."""
+        placement = beside_on(self._device).get("placement")
         self._future = None
         if placement is None or not placement.oracle:
             return chunks
@@ -333,31 +328,18 @@ class DecidedDevice(OneThread):
         self.arrays.control["period_at"][0, 0] = clock
         return iter(drawn)
 
-    def _parts(self) -> list[Rule]:
-        """Return the rules that run."""
-        beside = [rule for role in ROLES for rule in rules_on(self._device, role)]
-        return beside if self._policy is None else [self._policy.main, *beside]
-
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
         """Raise for a negative code of the engine."""
         policy, more = self._policy, ""
         label = "none" if policy is None else policy.label
         if policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
-            more = chosen_by(label, self._choice if choice is None else choice)
+            pair = (self._choice if choice is None else choice)[0]
+            more = f"; policy {label} chose block {pair['block']} with the sub-blocks {int(pair['mask']):#x}"
         raise failure(status, self._device, label, more)
 
 
-def _merge_arguments(state: State) -> tuple[Any, Any]:
-    """Return copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE, for plain Python."""
-    arrays: Any = state
-    case = arrays.case[0].copy()
-    plans = arrays.figure[0, : int(case["candidates"][0])].copy()
-    return plans.view(np.recarray), case.view(np.recarray)
-
-
-def _answer(rule: Rule, *arguments: Any) -> Any:
-    """Return what a rule in plain Python answers."""
-    function: Any = rule.function
+def _answer(rule: Rule, function: Any, *arguments: Any) -> Any:
+    """Return the answer of a rule in plain Python."""
     try:
         return function(*arguments)
     except Exception as error:  # whatever a rule of a user raises

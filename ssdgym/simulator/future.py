@@ -1,4 +1,4 @@
-"""The future of a run: when the data of each host page dies, for placements that are bounds."""
+"""The future of a run: when the data of each host page dies, for oracle placements."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Future(NamedTuple):
 
 
 def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: int) -> list[np.ndarray]:
-    """Draw chunks of requests, possibly without end, until as much is known as says when data dies.
+    """Draw chunks of requests until the deaths of all data in question are known.
 
     So many pages, `None` for all, are going to be written.
     """
@@ -49,7 +49,7 @@ def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: i
 
 
 def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
-    """Return the future of a device, whose clock is given, that carries out requests in their order."""
+    """Return the future of a device from its clock on, under requests in their order."""
     lpn, is_write = _pages_of(chunks)
     written = lpn[is_write]
     end = clock + len(written) + BEYOND * logical_pages
@@ -63,7 +63,7 @@ def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
 def deaths_after(
     chunks: list[np.ndarray], start: int, lpn: np.ndarray, clock: np.ndarray, written: np.ndarray | bool
 ) -> np.ndarray:
-    """Return when the data of pages dies that are written or relocated while requests are carried out.
+    """Return the deaths of the data of pages that are written or relocated during requests.
 
     Args:
         chunks: the requests, arrays of REQUEST.
@@ -86,7 +86,7 @@ def deaths_after(
 
 
 def check_order(device: DeviceConfig, who: str) -> None:
-    """Raise if pages may be written in another order than the requests', from which the future is read."""
+    """Raise if pages may be written in another order than the requests'."""
     if device.ftl.timing != "none":
         raise SsdgymError(
             f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "

@@ -26,7 +26,7 @@ NO_HORIZON = 2**62
 
 
 def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
-    """Return a checked copy of requests: what becomes of the array while it is played does not matter."""
+    """Return a checked copy of requests, so that later changes of the array have no effect."""
     if not isinstance(requests, np.ndarray):
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
     if requests.dtype == REQUEST and requests.ndim == 1 and requests.flags.c_contiguous:
@@ -72,48 +72,41 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
 
 def _refuse(requests: np.ndarray, logical_pages: int, timed: bool) -> None:
     """Raise for the first request that cannot be carried out."""
-    lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
-    end = lpn.astype(np.int64) + pages
-    flush = op == FLUSH
-    _refuse_first(requests, op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)")
-    _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
+    lpn, pages, op, arrival = (requests[name] for name in ("lpn", "pages", "op", "arrival_ns"))
+    end, flush = lpn.astype(np.int64) + pages, op == FLUSH
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
-    _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
-    if not timed:
-        return
-    late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
-    _refuse_first(
-        requests,
-        late | (requests["arrival_ns"] < 0),
-        "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in fewer "
-        "loops, or with its times scaled down",
-    )
-    backwards = np.zeros(len(requests), bool)
-    backwards[1:] = np.diff(requests["arrival_ns"]) < 0
-    _refuse_first(requests, backwards, "it arrives before the one in front of it")
+    reasons = [
+        (op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)"),
+        (~flush & (pages < 1), "it must be of at least one page"),
+        (outside, f"it reaches outside the {logical_pages} logical pages"),
+    ]
+    if timed:
+        reasons += [
+            (
+                (arrival >= LAST_ARRIVAL_NS) | (arrival < 0),
+                "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in "
+                "fewer loops, or with its times scaled down",
+            ),
+            (np.diff(arrival, prepend=arrival[:1]) < 0, "it arrives before the one in front of it"),
+        ]
+    for bad, reason in reasons:
+        if bad.any():
+            number = int(np.argmax(bad))
+            raise SsdgymError(
+                f"request {number} {requests[number].tolist()} cannot be carried out: {reason}."
+            )
 
 
-def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
-    if bad.any():
-        number = int(np.argmax(bad))
-        raise SsdgymError(f"request {number} {requests[number].tolist()} cannot be carried out: {reason}.")
-
-
-def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
-    """Return the pages of the request in admission that the device has not taken yet."""
-    control = state.control[i, 0]
-    if control["slot"] < 0:
-        return 0
-    return int(requests[control["cursor"]]["pages"] - control["offset"])
-
-
-def start_input(state: State, i: int, not_admitted: int = 0) -> None:
-    """Begin a new chunk of input, and forget what is left of the request in admission.
+def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
+    """Begin a new chunk of input, and drop the rest of the request in admission.
 
     If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
-    it is no request any more.
+    it is no request any more. Without the input `before` all its pages count as under way.
     """
     control = state.control[i, 0]
+    not_admitted = 0
+    if before is not None and control["slot"] >= 0:
+        not_admitted = int(before[control["cursor"]]["pages"] - control["offset"])
     control["cursor"] = 0
     control["offset"] = 0
     if control["slot"] >= 0:
@@ -133,7 +126,7 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
 def chunks_of(
     workload: Any, device: DeviceConfig, host_pages: int | None, seed: int, *, start_ns: int
 ) -> Iterator[np.ndarray]:
-    """Return whatever `Simulator.run` takes as an iterator of request arrays; refuse what would never end.
+    """Convert any input of `Simulator.run` to an iterator of request arrays; refuse endless input.
 
     The times of a named workload count from `start_ns`.
     """
@@ -161,7 +154,7 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
 
 
 def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
-    """Yield requests up to each that completes so many written pages once more, and then the rest."""
+    """Yield requests in portions of a number of written pages, and then the rest."""
     before = 0
     held: list[np.ndarray] = []
     for chunk in chunks:
@@ -178,6 +171,6 @@ def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray
 
 
 def check_horizon(pages: int | None, name: str = "host_pages") -> None:
-    """Raise if a number of host pages, `None` for no end, is no whole number or out of range."""
+    """Raise if a number of host pages (`None`: no end) is not a whole number in range."""
     if pages is not None and (not is_whole(pages) or not 1 <= pages < NO_HORIZON):
         raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")

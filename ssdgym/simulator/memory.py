@@ -1,4 +1,4 @@
-"""Memory that rules declare, and what the device says for their benefits and counters."""
+"""Memory that rules declare, and the device's constants for their benefits and counters."""
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import MemoryBytes
@@ -12,54 +12,47 @@ ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
 _ALIGNED = 64
 
 
-def _bytes_of(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
-    """Return the bytes of a rule's records, by part."""
-    geometry = device.usable
+def _kept(device: DeviceConfig) -> list[dict[str, int]]:
+    """Return the bytes of the records of each role's rules, by part, in memory order."""
+    geometry, ftl = device.usable, PageFtl.of(device.ftl)
     counts = {
         "page": device.logical_pages,
         "block": geometry.planes * geometry.blocks_per_plane,
-        "stream": geometry.planes * PageFtl.of(device.ftl).streams,
+        "stream": geometry.planes * ftl.streams,
         "device": 1,
         "table": 1,
     }
-    return {part: getattr(rule, part) * count for part, count in counts.items()}
+    return [{part: getattr(own, part) * counts[part] for part in ARRAYS} for own in _roles(ftl)]
 
 
-def _segments(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
-    """Return the room for a rule's records, by part."""
-    return {part: -(-size // _ALIGNED) * _ALIGNED for part, size in _bytes_of(device, rule).items()}
+def _roles(ftl: PageFtl) -> list[MemoryBytes]:
+    return [ftl.needs.victim, ftl.needs.place, ftl.needs.idle, ftl.needs.wear]
+
+
+def _room(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
 
 
 def memory_at(device: DeviceConfig) -> list[list[int]]:
-    """Return the bytes at which the memory of each rule begins, as the field of PARAMS has it."""
-    needs, starts = PageFtl.of(device.ftl).needs, [[0] * len(ARRAYS)]
-    for rule in _kept(device)[:-1]:
-        sizes = _segments(device, rule)
-        starts.append([start + sizes[part] for start, part in zip(starts[-1], ARRAYS, strict=True)])
-    return [starts[1] if needs.shared else starts[0], *starts[1:]]
-
-
-def _kept(device: DeviceConfig) -> list[MemoryBytes]:
-    """Return what each rule keeps, in the order in which their memory lies."""
-    needs = PageFtl.of(device.ftl).needs
-    return [needs.victim, needs.place, needs.idle, needs.wear]
+    """Return the offsets, in bytes, of each role's memory, for the field of PARAMS."""
+    starts = [[0] * len(ARRAYS)]
+    for kept in _kept(device)[:-1]:
+        starts.append([start + _room(kept[part]) for start, part in zip(starts[-1], ARRAYS, strict=True)])
+    return [starts[1] if PageFtl.of(device.ftl).needs.shared else starts[0], *starts[1:]]
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
-    segments = [_segments(device, rule) for rule in _kept(device)]
-    return {array: max(sum(own[part] for own in segments), _ALIGNED) for part, array in ARRAYS.items()}
+    kept = _kept(device)
+    return {array: max(sum(_room(own[part]) for own in kept), _ALIGNED) for part, array in ARRAYS.items()}
 
 
-def memory_bytes(device: DeviceConfig) -> int:
-    """Return the bytes of all records that rules keep."""
-    return sum(sum(_bytes_of(device, rule).values()) for rule in _kept(device))
-
-
-def controller_bytes(device: DeviceConfig) -> int:
-    """Return the bytes that a controller would need for what rules keep."""
-    kept = ((rule.controller, sum(_bytes_of(device, rule).values())) for rule in _kept(device))
-    return sum(own if stated is None else stated for stated, own in kept)
+def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
+    """Return the bytes of all records that rules keep, and those that a controller would need for them."""
+    kept = [sum(own.values()) for own in _kept(device)]
+    stated = [own.controller for own in _roles(PageFtl.of(device.ftl))]
+    needed = (own if least is None else least for own, least in zip(kept, stated, strict=True))
+    return sum(kept), sum(needed)
 
 
 #: Sums of a benefit's cross-products have to stay below this.

@@ -1,4 +1,4 @@
-"""What a device has done since its metrics were reset."""
+"""The metrics of a device since their last reset."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.requests import READ, WRITE
-from ssdgym.simulator.cells import lifetime_metrics, note_programmed
+from ssdgym.simulator.cells import lifetime_metrics
 from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
@@ -28,7 +28,7 @@ BY_PAGE = (
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = None) -> dict[str, Any]:
-    """Return what a device has done since its metrics were reset; counts are of pages unless named otherwise.
+    """Return the metrics of a device since their last reset; counts are of pages unless named otherwise.
 
     `lost` are the lost pages of the map, where they have been counted.
 
@@ -44,7 +44,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
       `mean_relocated_run`: how many of them follow each other there.
     * `moved_bytes`: data that the FTL has moved by itself.
     * `rmw_share`: share of the host's page writes that read the page first.
-    * `mean_gc_latency_ns`: of rounds, or of merges.
+    * `mean_gc_latency_ns`: die time of rounds, or of merges, waiting for the channel included.
     * `requests`, `duration_ns`, `requests_per_s`: requests ended, and simulated time.
     * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
     * `read_parts_ns`, `write_parts_ns`: means of what a latency is made of, `service`, `queue_wait` and
@@ -66,6 +66,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
     requests = int(control["serial"]) - int(control["outstanding"])
     duration_ns = int(control["now"] - control["metrics_start_ns"])
     counters["lost_pages"] += count_lost(state, i) if lost is None else lost
+    untimed = device.ftl.timing == "none"
     victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
         "write_amplification": ratio(programs, written),
@@ -75,7 +76,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
         "mean_relocated_run": ratio(counters["relocated_pages"], int(counted["relocated_runs"])),
         "moved_bytes": counters["relocated_pages"] * device.host_unit_bytes,
         "rmw_share": ratio(counters["rmw_reads"], written),
-        "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
+        "mean_gc_latency_ns": None if untimed else ratio(counters["gc_time_ns"], counters["gc_invocations"]),
         "requests": requests,
         "duration_ns": duration_ns,
         "requests_per_s": ratio(requests, duration_ns / 1e9),
@@ -95,10 +96,11 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
 
 
 def reset_metrics(state: State, i: int) -> None:
-    """Clear the counters and latencies of device `i`; the device itself stays as it is."""
-    control = state.control[i, 0]
-    note_programmed(state, i)
-    family_of_state(state).reset_metrics(state, i)
+    """Clear counters and latencies of device `i`; the device does not change."""
+    control, family = state.control[i, 0], family_of_state(state)
+    if state.params["endures"][i, 0]:
+        state.life["programmed"][i, 0] += family.pages_programmed(state, i)
+    family.reset_metrics(state, i)
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]
     under_way = np.flatnonzero(slots["remaining"] > 0)
@@ -114,16 +116,16 @@ def reset_metrics(state: State, i: int) -> None:
 
 
 def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
-    """Return what the latencies of reads and writes are made of, and the share of requests that met GC.
+    """Return the parts of the latencies of reads and writes, and the share of requests that met GC.
 
     Means in ns: `service` of the command of a request that ended last, `gc_wait` of what its page waited for
-    commands of GC of its die, `queue_wait` of the rest. None without requests; `gc_wait` has its p99, too,
+    commands of GC of its die, `queue_wait` of the rest. None without requests; `gc_wait` also has its p99,
     the middle of a histogram bin.
     """
     found: dict[str, Any] = {}
     counted = state.counters[i, 0]
     requests = 0
-    for op, name in ((READ, "read"), (WRITE, "write")):
+    for op, name in _NAMES.items():
         count = int(state.histogram[i, op].sum())
         requests += count
         latency, service, gc_wait = (
@@ -149,14 +151,7 @@ def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
 
 
 _ENERGIES = ("energy_uj", "gc_energy_uj")
-_LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}
-
-
-def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
-    """Return the die time of a round, waiting for the channel included; None where no time passes."""
-    if device.ftl.timing == "none" or not counters["gc_invocations"]:
-        return None
-    return counters["gc_time_ns"] / counters["gc_invocations"]
+_NAMES = {READ: "read", WRITE: "write"}
 
 
 def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
@@ -202,7 +197,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
     kept = np.sort(kept_latencies(state, i, *ops))
     slowest = _slowest(state, i, *ops)
     every = len(kept) == count
-    total = sum(int(state.counters[_LATENCY_SUMS[op]][i, 0]) for op in ops)
+    total = sum(int(state.counters[f"{_NAMES[op]}_latency_sum_ns"][i, 0]) for op in ops)
     summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
     for name, share in PERCENTILES.items():
         rank = -(-count * share // 10_000)  # nearest rank: rounded up
@@ -212,7 +207,12 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
             summary[name] = int(slowest[len(slowest) - 1 - (count - rank)])
         else:
             summary[name] = float(_BIN_MIDDLES[np.searchsorted(np.cumsum(histogram), rank)])
-    summary["max"] = int(kept[-1]) if every else _largest(slowest, histogram)
+    if every:
+        summary["max"] = int(kept[-1])
+    elif len(slowest):
+        summary["max"] = float(slowest[-1])
+    else:
+        summary["max"] = float(_BIN_MIDDLES[np.flatnonzero(histogram)[-1]])
     return summary
 
 
@@ -238,7 +238,3 @@ def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
     # A request that a full heap has dropped may be slower than all of the other's but as many as it holds.
     dropped = any(heap[0] < state.histogram[i, op].sum() for heap, op in zip(heaps, ops, strict=True))
     return merged[len(merged) - (state.tail.shape[2] - 1) :] if dropped else merged
-
-
-def _largest(slowest: np.ndarray, histogram: np.ndarray) -> float:
-    return float(slowest[-1]) if len(slowest) else float(_BIN_MIDDLES[np.flatnonzero(histogram)[-1]])

@@ -19,8 +19,8 @@ from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import WRITE
-from ssdgym.simulator.cells import ageless, begin_life
-from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice
+from ssdgym.simulator.cells import begin_life
+from ssdgym.simulator.deciding import DecidedDevice
 from ssdgym.simulator.families import erases_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
@@ -28,8 +28,8 @@ from ssdgym.simulator.steady_states import (
     load_preconditioned,
     save_preconditioned,
 )
-from ssdgym.simulator.untimed import in_no_time, in_one_stream, seed_of
-from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.simulator.untimed import in_no_time, in_one_stream
+from ssdgym.workloads.base import NO_REQUESTS, WorkloadConfig
 from ssdgym.workloads.kept import pages_read_first
 from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
@@ -80,12 +80,9 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
             fill(sim, how.share)
         case "reads":
             write_what_is_read(sim, load_workload(workload), seed)
-        case "until_gc":
-            write_until_collecting(sim, seed)
-        case "until_gc_greedy":
-            write_until_collecting(sim, seed, greedily=True)
-        case "reads_until_gc_greedy":
-            write_until_collecting(sim, seed, greedily=True, after=load_workload(workload))
+        case "until_gc" | "until_gc_greedy" | "reads_until_gc_greedy":
+            after = load_workload(workload) if how.kind == "reads_until_gc_greedy" else None
+            write_until_collecting(sim, seed, greedily=how.kind != "until_gc", after=after)
         case "uniform" | "workload":
             writes = workload if how.kind == "workload" else None
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
@@ -94,10 +91,8 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 def fill(sim: DecidedDevice, share: float = 1.0) -> None:
     """Write the first logical pages of a new device once, in order, under its own or the usual policy."""
     require_new(sim, "fill")
-    policy = sim.policy or get_policy(sim.device.ftl.usual_policy)
-    with _beforehand(sim, policy, seed_of(sim)):
+    with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         _fill(sim, share)
-    sim.reset_metrics()
 
 
 def make_steady(
@@ -130,7 +125,6 @@ def make_steady(
         with _beforehand(sim, policy, seed):
             _fill(sim, settings.share)
             report = _overwrite(sim, config, seed, settings)
-        sim.reset_metrics()
         if cache:
             save_preconditioned(sim.arrays, 0, key, report)
     begin_life(sim.arrays, 0, device)
@@ -145,11 +139,9 @@ def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) 
     without one, the usual one. The workload, which has an end, is played with the same seed afterwards.
     """
     require_new(sim, "precondition")
-    with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy), seed_of(sim)):
+    with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         sim.proceed(_of_what_is_read(sim, workload, seed))
-    written = int(sim.arrays.counters["host_pages_written"][0, 0])
-    sim.reset_metrics()
-    return written
+        return _written(sim)
 
 
 def write_until_collecting(
@@ -171,30 +163,39 @@ def write_until_collecting(
             "ftl.allocation to dynamic."
         )
     if greedily:
-        with _beforehand(sim, get_policy("greedy"), seed_of(sim)), in_one_stream(sim):
+        with _beforehand(sim, get_policy("greedy")), in_one_stream(sim):
             if after is not None:
                 sim.proceed(_of_what_is_read(sim, after, seed))
             sim.proceed(_uniform_until_collecting(sim, seed))
-    else:
-        with _beforehand(sim, sim.policy, seed_of(sim)):
-            sim.proceed(_uniform_until_collecting(sim, seed))
-    written = int(sim.arrays.counters["host_pages_written"][0, 0])
-    sim.reset_metrics()
-    return written
+            return _written(sim)
+    with _beforehand(sim, sim.policy):
+        sim.proceed(_uniform_until_collecting(sim, seed))
+        return _written(sim)
 
 
 def require_new(sim: DecidedDevice, verb: str) -> None:
-    """Raise if a device has data of its own, or commands under way; the verb says what was to be done."""
+    """Raise if a device has data or commands under way; the verb names the refused action."""
     control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
 
 
 @contextmanager
-def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int) -> Iterator[None]:
-    """Let a device run without time, under another policy and seed, before its cells begin to wear out."""
-    with ageless(sim.arrays, 0, sim.device), in_no_time(sim, policy, seed):
-        yield
+def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
+    """Let a device run without time before its cells begin to wear out; then reset the metrics."""
+    params = sim.arrays.params[0, 0]
+    endures, params["endures"] = params["endures"].copy(), 0
+    try:
+        with in_no_time(sim, policy, seed):
+            yield
+    finally:
+        params["endures"] = endures
+    begin_life(sim.arrays, 0, sim.device)
+    sim.reset_metrics()
+
+
+def _written(sim: DecidedDevice) -> int:
+    return int(sim.arrays.counters["host_pages_written"][0, 0])
 
 
 def _fill(sim: DecidedDevice, share: float) -> None:
@@ -206,7 +207,7 @@ def _fill(sim: DecidedDevice, share: float) -> None:
 def _followed(
     sim: DecidedDevice, chunks: Iterator[np.ndarray], what: str, *ends: int
 ) -> Iterator[np.ndarray]:
-    """Yield writes, and say now and then what is done, how far it is, and how long it takes to each end."""
+    """Yield writes, and report progress and remaining time at intervals."""
     began = noted = time.monotonic()
     pages = 0
     for chunk in chunks:

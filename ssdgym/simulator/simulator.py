@@ -7,31 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import seed_number
-from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy
-from ssdgym.policy.names import DEFAULT
 from ssdgym.policy.on_device import ROLES
 from ssdgym.simulator.build import (
-    Recording,
     Snapshot,
     check_snapshot,
     copy_device,
     restore_device,
     same_device,
 )
-from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice, erase_choice, failure
+from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_horizon, chunks_of, portions_of
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
-from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.base import NO_REQUESTS, WorkloadConfig
 from ssdgym.workloads.python import PythonSource
 
 
@@ -51,18 +46,6 @@ class Simulator(DecidedDevice):
     Raises:
         SsdgymError: a configuration that does not fit, or a GC threshold a full device cannot reach.
     """
-
-    def __init__(
-        self,
-        device: Source | DeviceConfig,
-        *,
-        ftl: FtlConfig | dict[str, Any] | None = None,
-        policy: str | Policy | None = DEFAULT,
-        seed: int = 0,
-        recording: Recording | None = None,
-    ) -> None:
-        number = seed_number(seed, "the seed of a Simulator")
-        super().__init__(device, ftl, policy, number, recording or Recording())
 
     @property
     def logical_pages(self) -> int:
@@ -172,7 +155,7 @@ class Simulator(DecidedDevice):
         """Let the data on the device grow older by whole days, in which the host does nothing.
 
         At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time; where
-        a round of collection is under way, after it. The input goes on afterwards, but for what is left of a
+        a round of collection is under way, after it. The input goes on afterwards, without the rest of a
         request that a horizon has cut.
 
         Args:
@@ -199,7 +182,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def apply(self, block: int | list[tuple[int, int]], mask: int | None = None) -> None:
-        """Take the decision that is due: what is erased or, on devices of mapping block, how is merged.
+        """Take the decision that is due: an erase set or, on devices of mapping block, a merge.
 
         Args:
             block: the block to erase; or what to erase together, a list of pairs (block, bit mask of its
@@ -238,15 +221,14 @@ class Simulator(DecidedDevice):
             SsdgymError: it has been changed since it was saved, or is of another device.
         """
         check_snapshot(snapshot, self.arrays, self.device.name)
-        saved, requests = snapshot
-        restore_device(self.arrays, 0, saved)
-        self._input = requests.copy()
+        restore_device(self.arrays, 0, snapshot.state)
+        self._input = snapshot.requests.copy()
         self._broken = False
         self._future = None
 
     @exclusive
     def rule_memory(self, kind: str = "placement") -> np.ndarray:
-        """Return what a rule of the policy keeps for the device as a whole, to read, to save, or to change.
+        """Return the memory of a rule of the policy for the device as a whole; it may be changed.
 
         Args:
             kind: of the rule: `victim`, `placement`, `idle`, `allocation` or `levelling`.

@@ -79,7 +79,7 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
-    # Only this way of choosing rows says where pages go without time, too.
+    # Only this way of choosing rows also says where pages go without time.
     fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}

@@ -9,19 +9,22 @@ from ssdgym.engine.decisions import ERASE, PLACE
 from ssdgym.engine.entries import attach
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
-from ssdgym.policy.on_device import placement_of
+from ssdgym.policy.on_device import beside_on
 from ssdgym.simulator.cells import is_over
-from ssdgym.simulator.deciding import NO_REQUESTS, DecidedDevice
+from ssdgym.simulator.deciding import DecidedDevice
 from ssdgym.simulator.families import family_of
+from ssdgym.workloads.base import NO_REQUESTS
 
 
 @contextmanager
-def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int) -> Iterator[None]:
-    """Let a device without transactions under way run without time, under another policy and seed."""
+def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
+    """Let a device without transactions under way run without time, under a policy and maybe another seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
-    sim.policy, params["timed"], params["seed"] = policy, 0, seed
+    sim.policy, params["timed"] = policy, 0
+    if seed is not None:
+        params["seed"] = seed
     try:
         yield
     finally:
@@ -37,7 +40,7 @@ def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
 
     Of those that are rules, ones that can be attached to a device with data are not refused.
     """
-    rule, params = placement_of(sim.device), sim.arrays.params[0, 0]
+    rule, params = beside_on(sim.device).get("placement"), sim.arrays.params[0, 0]
     if rule is not None and rule.function is not None and "attached" not in rule.hooks:
         raise SsdgymError(
             f"device {sim.device.name}: the placement {rule.label} has to see every page from the first on; "
@@ -52,11 +55,6 @@ def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
         for name, value in own.items():
             params[name] = value
     attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
-
-
-def seed_of(sim: DecidedDevice) -> int:
-    """Return the seed of the draws of a simulator's device."""
-    return int(sim.arrays.params["seed"][0, 0])
 
 
 #: A hundred years: each day is looked at by itself.
@@ -82,5 +80,5 @@ def pass_days(sim: DecidedDevice, days: int) -> None:
         )
     for _ in range(days):
         family.pass_day(sim.arrays, 0, sim.device)
-        with in_no_time(sim, sim.policy, seed_of(sim)):
+        with in_no_time(sim, sim.policy):
             sim.proceed(iter(()))

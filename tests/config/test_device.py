@@ -135,7 +135,7 @@ def test_ippbe_mlc__is_a_drive_of_2_gib_with_the_two_dies_of_a_channel_that_are_
     assert geometry.physical_pages * geometry.page_size_bytes == 2 * 2**30
     assert (geometry.dies, geometry.planes) == (4, 8)
     assert config.spare_ratio == pytest.approx(1 / 3)
-    assert thresholds_of(config).low_free == np.ceil(0.07 * 2048 * 64)
+    assert thresholds_of(config)["low_free"] == np.ceil(0.07 * 2048 * 64)
 
 
 def test_over_provisioning__is_spare_pages_per_logical_page() -> None:

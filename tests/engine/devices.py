@@ -65,7 +65,7 @@ def full_device(
 ) -> DeviceConfig:
     """The same with as many logical pages as its GC threshold allows at all."""
     sized = device(geometry, ftl, logical_pages=1, **fields)
-    most = sized.geometry.planes * thresholds_of(sized).valid_limit - (sized.ftl.allocation != "static")
+    most = sized.geometry.planes * thresholds_of(sized)["valid_limit"] - (sized.ftl.allocation != "static")
     return device(geometry, ftl, logical_pages=most, **fields)
 
 

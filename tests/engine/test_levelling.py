@@ -183,8 +183,12 @@ def test_allocation__that_names_no_free_block__is_refused() -> None:
 @pytest.mark.parametrize(
     ("policy", "name", "reason"),
     [
-        ("greedy+least", "tiny", "allocation least does not exist; did you mean least_worn?"),
-        ("greedy+least_worn+first_freed", "tiny", "names 2 allocations; give one."),
+        ("greedy+least", "tiny", "rule least does not exist; did you mean least_worn?"),
+        (
+            "greedy+least_worn+first_freed",
+            "tiny",
+            "names the allocation first_freed beside least_worn; leave one of them out.",
+        ),
         ("least_worn", "tiny", "names no victim rule; add one, as in greedy+least_worn."),
         (
             "greedy+least_worn",

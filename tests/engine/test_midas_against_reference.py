@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym.baselines.midas.records import STREAMS
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy.on_device import placement_of
+from ssdgym.policy.on_device import beside_on
 from ssdgym.requests import TRIM, WRITE
 from tests.engine.comparing import run_both
 from tests.engine.oracle import assert_same
@@ -45,8 +45,7 @@ def midas_after(writes: float, share: float, uniform: float = 0, **fields: Any) 
     requests = [(8 * k, int(lpn), 1, TRIM if k % 200 == 199 else WRITE, 0) for k, lpn in enumerate(lpns)]
     sim, reference = run_both(config, "chain", requests, [], None)
     assert_same(sim, reference)
-    rule = placement_of(sim.device)
-    assert rule is not None
+    rule = beside_on(sim.device)["placement"]
     view, own = view_arrays(sim.arrays, 0, rule.memory, "place"), reference.device.rule
     assert isinstance(own, Midas)
     for name in own.memories.dtype.names:

@@ -111,7 +111,7 @@ def full_device_at_its_floor(rng: np.random.Generator) -> Simulator:
         ftl["gc"] |= {"preemptible": True, "idle": "threshold(blocks=40)"}
     fields = {"erase_unit": "sub_block_set"} if sub_blocks > 1 else {}
     sized = device_for(device(geometry, ftl, logical_pages=1, **fields))
-    pages = sized.geometry.planes * thresholds_of(sized).valid_limit - (ftl["allocation"] != "static")
+    pages = sized.geometry.planes * thresholds_of(sized)["valid_limit"] - (ftl["allocation"] != "static")
     sim = Simulator(device(geometry, ftl, logical_pages=pages, **fields), policy=None)
     sim.feed(random_writes(20 * pages, pages, seed=int(rng.integers(1 << 30))))
     return sim
@@ -158,7 +158,7 @@ def test_streams_chosen_outside__at_the_floor__nothing_is_lost(timing: str) -> N
     ftl = {"timing": timing, "placement": "sep_gc", "min_streams": 4, "gc": {"free_blocks": 2}}
     geometry = {"channels": 1, "blocks_per_plane": 24, "pages_per_block": 8}
     sized = device_for(device(geometry, ftl, logical_pages=1))
-    sim = Simulator(device(geometry, ftl, logical_pages=thresholds_of(sized).valid_limit), policy="greedy")
+    sim = Simulator(device(geometry, ftl, logical_pages=thresholds_of(sized)["valid_limit"]), policy="greedy")
     requests = mixed_requests(4000, sim.logical_pages, gap_ns=900)
     rules, rng = rules_for(sim.device, sim.policy), np.random.default_rng(0)
     none = np.zeros(MAX_PAIRS, ERASE_PAIR)

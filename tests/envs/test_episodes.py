@@ -87,7 +87,7 @@ def test_candidates_all__too_many_to_list__refused() -> None:
 
 def test_defaults__propose_every_policy_that_picks_one_block_on_any_device() -> None:
     asked = {
-        name: (policy.erase_unit, policy.multi_plane, policy.placement)
+        name: (policy.main.erase_unit, policy.main.multi_plane, policy.placement)
         for name, policy in available_policies().items()
         if not policy.victim.shares_memory_with
     }

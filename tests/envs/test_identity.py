@@ -52,7 +52,7 @@ FTLS = {
     },
 }
 #: Those that ask nothing of the device; `test_parallel_identity` has the others.
-ANYWHERE = [policy for policy in POLICIES if get_policy(policy).multi_plane is None]
+ANYWHERE = [policy for policy in POLICIES if get_policy(policy).main.multi_plane is None]
 CASES = [(policy, ftl) for policy in ANYWHERE for ftl in ("none", "event")]
 CASES += [
     (policy, ftl) for policy in ("greedy", "random") for ftl in ("none-dynamic", "event-dynamic-background")
@@ -96,7 +96,7 @@ def vector_run(**options: Any) -> dict[int, State]:
 
 def test_policies_here__are_all_that_run_on_any_device() -> None:
     asked = {
-        name: (policy.erase_unit, policy.multi_plane, policy.placement)
+        name: (policy.main.erase_unit, policy.main.multi_plane, policy.placement)
         for name, policy in available_policies().items()
         if not policy.victim.shares_memory_with
     }

@@ -190,10 +190,10 @@ class Fuzz:
 
     def restore_damaged(self) -> None:
         snapshot = self.sim.snapshot()
-        array = self.draw.choice([array for array in (*snapshot[0], snapshot[1]) if array.size])
+        array = self.draw.choice([array for array in (*snapshot.state, snapshot.requests) if array.size])
         name = self.draw.choice(array.dtype.names) if array.dtype.names else None
         numbers = array.reshape(-1) if name is None else array[name].reshape(-1)
-        if numbers.dtype.kind in "iu" and array.dtype != snapshot[0].latency.dtype:
+        if numbers.dtype.kind in "iu" and array.dtype != snapshot.state.latency.dtype:
             before = numbers.copy()
             limits = np.iinfo(numbers.dtype)
             numbers[self.draw.randrange(numbers.size)] = self.draw.randint(limits.min, limits.max)

@@ -86,7 +86,9 @@ def test_policy__without_a_victim_rule__says_so() -> None:
         lambda: policy.victim
     )
     for part, called, rule in (("placement", "placement", "sep_gc"), ("idle", "idle rule", "blocking")):
-        assert f"stands alone; leave the {called} {rule} out" in refusal(policy.with_rule, part, rule)
+        assert f"stands alone; leave the {called} {rule} out" in refusal(
+            policy.with_rule, available_rules(part)[rule]
+        )
 
 
 # -- devices -------------------------------------------------------------------------------------------------

@@ -51,10 +51,9 @@ def register(name: str, period: Callable[..., Any] | None = None) -> None:
 def memory_of(sim: Simulator) -> Any:
     """The record that the placement of a simulator keeps."""
     from ssdgym.engine.view import view_arrays
-    from ssdgym.policy.on_device import placement_of
+    from ssdgym.policy.on_device import beside_on
 
-    rule = placement_of(sim.device)
-    assert rule is not None
+    rule = beside_on(sim.device)["placement"]
     return view_arrays(sim.arrays, 0, rule.memory, "place").memory[0]
 
 

@@ -76,7 +76,7 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
     assert policy.placement.label == placement
     assert policy.label == f"{get_policy(rule).label}+{placement}" == policy.composition
     assert get_policy(f"{placement}+{rule}") == policy
-    assert policy.parameters == get_policy(rule).parameters
+    assert policy.main.parameters == get_policy(rule).main.parameters
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
     assert get_policy(rule).placement is None
@@ -119,7 +119,7 @@ def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None
     assert pickle.loads(pickle.dumps(placed)) == placed
 
     policy_alias("early", "mine+sep_gc", source="a test")
-    expected = "policy early stands for mine+sep_gc, and there is no victim rule mine; "
+    expected = "policy early (mine+sep_gc): rule mine does not exist; "
     assert expected in refusal(get_policy, "early")
     victim_policy("mine", source="a test")(choose_block)
     assert get_policy("early").victim.function is choose_block
@@ -165,12 +165,15 @@ def test_named__a_second_time_the_same__is_no_error() -> None:
 
 def test_named__for_a_name__refused() -> None:
     policy_alias("other", "speedupgc", source="a test")
-    assert "there is no victim rule speedupgc" in refusal(get_policy, "other")
+    expected = "policy other (speedupgc): speedupgc stands for gsm+hotness_groups; name that instead."
+    assert refusal(get_policy, "other") == expected
+    policy_alias("itself", "itself", source="a test")
+    assert "itself stands for itself; name that instead" in refusal(get_policy, "itself")
 
 
 def test_named__with_a_placement_that_does_not_exist__refused_when_it_is_looked_up() -> None:
     policy_alias("fresh", "fifo+nowhere", source="a test")
-    assert "placement nowhere does not exist" in refusal(get_policy, "fresh")
+    assert "rule nowhere does not exist" in refusal(get_policy, "fresh")
 
 
 # -- devices
@@ -275,7 +278,7 @@ def test_ftl_placement__goes_with_the_erase_unit_of_the_policy() -> None:
 
 def test_ftl_placement__other_than_the_policy_s__refused() -> None:
     text = refusal(Simulator, layered(), policy="speedupgc", ftl={"placement": "sep_gc"})
-    assert "has the placement hotness_groups and cannot be given sep_gc, too; leave one of them out" in text
+    assert "has the placement hotness_groups and cannot also be given sep_gc; leave one of them out" in text
     for policy in ("gsm", None):
         assert "device small: ftl.placement somewhere does not exist; known: " in refusal(
             Simulator, layered(), policy=policy, ftl={"placement": "somewhere"}

@@ -84,7 +84,7 @@ def test_bundled__all_with_source_and_documentation() -> None:
 )
 def test_get__name_and_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
     policy = get_policy(spec)
-    assert (policy.name, dict(policy.parameters)) == (name, parameters)
+    assert (policy.name, dict(policy.main.parameters)) == (name, parameters)
     padding = [0.0] * (MAX_PARAMETERS - len(parameters))
     assert policy.victim.vector.tolist() == [*parameters.values(), *padding]
 
@@ -208,7 +208,7 @@ def lowest(view, plane, parameters, choice):
 
 
 def test_entry_point__is_found_by_name_and_listed(plugin: None) -> None:
-    assert get_policy("lowest(from_block=2)").parameters == {"from_block": 2}
+    assert get_policy("lowest(from_block=2)").main.parameters == {"from_block": 2}
     assert "lowest" in available_policies()
     sim = Simulator(full_device(), policy="lowest")
     assert sim.run(random_writes(600, sim.logical_pages))["gc_invocations"] > 0

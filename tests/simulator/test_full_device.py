@@ -70,7 +70,7 @@ def test_full_device__rounds_that_the_host_interrupts__never_out_of_space(
     geometry = {"planes_per_die": 2, "blocks_per_plane": 24, "pages_per_block": 4}
     ftl = {"timing": "event", "placement": placement, "allocation": allocation, "gc": gc}
     adapted = device_for(device(geometry, ftl, logical_pages=1))  # with the streams of the placement
-    most = adapted.geometry.planes * thresholds_of(adapted).valid_limit - (allocation != "static")
+    most = adapted.geometry.planes * thresholds_of(adapted)["valid_limit"] - (allocation != "static")
     sim = Simulator(device(geometry, ftl, logical_pages=most))
     sim.fill()
     metrics = sim.run(mixed_requests(20_000, sim.logical_pages, gap_ns=6000))

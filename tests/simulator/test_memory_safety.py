@@ -95,15 +95,15 @@ def first_of(array: np.ndarray) -> np.ndarray:
 
 
 def damage_control(snapshot: Snapshot) -> None:
-    snapshot[0].control["cursor"][0, 0] = 10**6
+    snapshot.state.control["cursor"][0, 0] = 10**6
 
 
 def damage_map(snapshot: Snapshot) -> None:
-    first_of(snapshot[0].logical)[0, 0] = 10**8
+    first_of(snapshot.state.logical)[0, 0] = 10**8
 
 
 def damage_requests(snapshot: Snapshot) -> None:
-    snapshot[1]["lpn"][0] = 10**8
+    snapshot.requests["lpn"][0] = 10**8
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
@@ -131,9 +131,9 @@ def test_restore__of_anything_else__is_refused(given: Any) -> None:
     sim = used()
     with pytest.raises(SsdgymError, match="the snapshot is damaged or has been changed"):
         sim.restore(given)
-    state, requests = sim.snapshot()
+    snapshot = sim.snapshot()
     with pytest.raises(SsdgymError, match="the snapshot is damaged or has been changed"):
-        sim.restore((state, requests))  # type: ignore[arg-type]
+        sim.restore((snapshot.state, snapshot.requests))  # type: ignore[arg-type]
 
 
 def test_simulator_in_two_threads__is_an_error_and_no_hang() -> None:

@@ -93,13 +93,16 @@ def test_write_amplification__programs_per_host_page() -> None:
     assert physical_programs == written + 8 * metrics["erases"]  # only whole, fully written blocks are erased
 
 
-def test_write_amplification__counts_pages_that_are_padded() -> None:
+def test_write_amplification_and_lifetime__count_pages_that_are_padded() -> None:
     ftl = {"timing": "event", "multi_plane_writes": True, "multi_plane_rows": "pad", "pad_limit": 3}
-    sim = Simulator(device({"planes_per_die": 2}, ftl, multi_plane="relaxed"), policy="greedy+sep_gc")
+    cells = {"endurance": {"mean": 1000}}
+    config = device({"planes_per_die": 2}, ftl, multi_plane="relaxed", cells=cells)
+    sim = Simulator(config, policy="greedy+sep_gc")
     metrics = sim.run(mixed_requests(1500, sim.logical_pages, gap_ns=900))
     programs = sum(metrics[name] for name in ("host_pages_written", "relocated_pages", "padded_pages"))
     assert metrics["padded_pages"] > 0
     assert metrics["write_amplification"] == programs / metrics["host_pages_written"]
+    assert metrics["lifetime"]["pages_programmed"] == programs
 
 
 def test_latencies__percentiles_agree_with_every_latency_recorded() -> None:

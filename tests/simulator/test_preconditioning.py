@@ -214,7 +214,7 @@ def test_precondition__then_advance__has_no_input_left() -> None:
     before = sim.snapshot()
     sim.advance()
     assert sim.metrics()["host_pages_written"] == 0
-    assert before[0].logical.tobytes() == sim.state.logical.tobytes()
+    assert before.state.logical.tobytes() == sim.state.logical.tobytes()
 
 
 def test_until_gc__planes_without_logical_pages__refused_and_no_hang() -> None:

@@ -142,7 +142,7 @@ def test_restore__made_otherwise__refused_as_it_is(other: dict[str, Any]) -> Non
     made = {"device": device(ftl=EVENT)}
     source, target = Simulator(**made), Simulator(**{**made, **other})
     source.run("uniform", host_pages=100)
-    before = target.snapshot()[0]
+    before = target.snapshot().state
     with pytest.raises(SsdgymError, match="the snapshot is of another device"):
         target.restore(source.snapshot())
     assert all(np.array_equal(a, b) for a, b in zip(before, target.state, strict=True))

@@ -73,7 +73,7 @@ def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], 
     text = sentence(caught)
     assert text.startswith(f"request 2 {(*bad, 0)} cannot be carried out: ")
     assert reason in text
-    assert differences(sim.state, 0, before[0], 0) == ["control.attached"]  # its rules have begun, no more
+    assert differences(sim.state, 0, before.state, 0) == ["control.attached"]  # its rules have begun, no more
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_apply__illegal__refused_with_the_device_as_it_was(
     with pytest.raises(SsdgymError) as caught:
         at_decision.apply(greedy_choice(at_decision)[0] if block == "best" else block, mask)
     assert f"device small {reason}" in sentence(caught)
-    assert differences(at_decision.state, 0, before[0], 0) == []
+    assert differences(at_decision.state, 0, before.state, 0) == []
     at_decision.apply(greedy_choice(at_decision)[0])
-    assert at_decision.metrics()["gc_invocations"] == before[0].counters["gc_invocations"][0, 0] + 1
+    assert at_decision.metrics()["gc_invocations"] == before.state.counters["gc_invocations"][0, 0] + 1
 
 
 def test_apply__a_list_and_a_mask__refused_with_the_device_as_it_was(at_decision: Simulator) -> None:
@@ -200,7 +200,7 @@ def test_apply__a_list_and_a_mask__refused_with_the_device_as_it_was(at_decision
     block, mask = greedy_choice(at_decision)
     with pytest.raises(SsdgymError, match="a mask with a single block only; give each pair of the list its"):
         at_decision.apply([(block, mask)], mask)
-    assert differences(at_decision.state, 0, before[0], 0) == []
+    assert differences(at_decision.state, 0, before.state, 0) == []
 
 
 def test_apply__no_decision_is_due__refused() -> None:
@@ -212,7 +212,7 @@ def test_apply__no_decision_is_due__refused() -> None:
 def test_advance__while_a_decision_is_due__stays_where_it_is(at_decision: Simulator) -> None:
     before = at_decision.snapshot()
     assert at_decision.advance() == ERASE_DECISION
-    assert differences(at_decision.state, 0, before[0], 0) == []
+    assert differences(at_decision.state, 0, before.state, 0) == []
 
 
 def test_run__without_a_policy__says_how_to_take_decisions() -> None:

@@ -38,7 +38,7 @@ def go_on(sim: Simulator) -> Simulator:
 def test_restore__in_place_or_elsewhere__the_same_end(policy: str, timing: str) -> None:
     sim = half_way(policy, timing)
     snapshot = pickle.loads(pickle.dumps(sim.snapshot()))
-    end = go_on(sim).snapshot()[0]
+    end = go_on(sim).snapshot().state
     sim.restore(snapshot)
     assert differences(go_on(sim).state, 0, end, 0) == []
     other = Simulator(sim.device, policy=policy)
@@ -50,10 +50,10 @@ def test_restore__in_place_or_elsewhere__the_same_end(policy: str, timing: str) 
 def test_snapshot__is_independent_of_the_device() -> None:
     sim = half_way("greedy", "event")
     saved = sim.snapshot()
-    before = [array.tobytes() for array in saved[0]]
+    before = [array.tobytes() for array in saved.state]
     go_on(sim)
-    assert [array.tobytes() for array in saved[0]] == before
-    assert differences(sim.state, 0, saved[0], 0) != []
+    assert [array.tobytes() for array in saved.state] == before
+    assert differences(sim.state, 0, saved.state, 0) != []
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -86,7 +86,7 @@ def finish_elsewhere(snapshot: object, policy: str, connection: object) -> None:
     """Continue a snapshot in this process and send the end back."""
     sim = Simulator(full_device(**DEVICE, ftl={"timing": "event"}), policy=policy)
     sim.restore(snapshot)  # type: ignore[arg-type]
-    connection.send(go_on(sim).snapshot()[0])  # type: ignore[attr-defined]
+    connection.send(go_on(sim).snapshot().state)  # type: ignore[attr-defined]
 
 
 def test_restore__in_a_spawned_process__the_same_end() -> None:

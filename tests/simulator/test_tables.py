@@ -6,7 +6,7 @@ import pytest
 
 from ssdgym.policy import device_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.memory import controller_bytes
+from ssdgym.simulator.memory import memory_bytes
 
 #: Of the device of SpeedupGC: 4 planes of 5,748 blocks of 16 sub-blocks and 768 pages.
 PLANES, BLOCKS = 4, 5748
@@ -15,7 +15,7 @@ HOTNESS = 7 * 65536 // 2
 
 
 def bytes_of(policy: str, device: str = "speedupgc-64l") -> int:
-    return controller_bytes(device_for(device, None, policy))
+    return memory_bytes(device_for(device, None, policy))[1]
 
 
 def test_speedupgc__its_tables_on_the_paper_s_device__stay_within_what_the_paper_measures() -> None:
@@ -46,7 +46,7 @@ def test_sets_of_any_sub_blocks__take_a_bit_for_each() -> None:
 
 def test_hotness__in_proportion_to_the_device__takes_as_much_less() -> None:
     fixed, scaled = (
-        controller_bytes(device_for("speedupgc-64l", ftl, "gsm_plus"))
+        memory_bytes(device_for("speedupgc-64l", ftl, "gsm_plus"))[1]
         for ftl in (None, {"hotness": {"pages_per_counter": 1024}})
     )
     assert fixed - scaled == HOTNESS - 7 * 8_622 // 2  # a counter for 1,024 of 8,828,928 pages

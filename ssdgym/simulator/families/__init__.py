@@ -1,4 +1,4 @@
-"""What the simulator has for an FTL family: how its devices are built, checked and measured.
+"""FTL families in the simulator: building, checking and measuring their devices.
 
 A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays and operations in the
 engine, and a builder between the two, which is registered here; all three go by one `mapping`.
@@ -38,7 +38,7 @@ class PageMap:
 
     @classmethod
     def of(cls, geometry: GeometryConfig, pages: np.ndarray, is_open: np.ndarray) -> PageMap:
-        """Return the map of pages, and of blocks that are open, in the order of their numbers."""
+        """Return the map of pages and open blocks, by number."""
         blocks = geometry.planes, geometry.blocks_per_plane
         pages = pages.astype(np.int8).reshape(*blocks, geometry.pages_per_block)
         return cls(pages, is_open.astype(bool).reshape(blocks))
@@ -76,14 +76,14 @@ class FamilyBuilder(ABC):
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
-        """Raise, naming the field to change, if the device could not go on once it is full."""
+        """Raise, naming the field to change, if the device could not run when full."""
 
     @abstractmethod
     def params(self, device: DeviceConfig) -> Mapping[str, int]:
         """Return the constants of the family, by the names of the record PARAMS."""
 
     def constants(self, device: DeviceConfig) -> Mapping[str, Mapping[str, Any]]:
-        """Return the constants of the family that stand beside PARAMS: values by array and field."""
+        """Return the family's constants outside PARAMS: values by array and field."""
         return {}
 
     @abstractmethod
@@ -95,45 +95,45 @@ class FamilyBuilder(ABC):
         return device.units_per_page
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return metrics of the family's own by name; they follow those of all families."""
+        """Return the family's own metrics by name; they follow those of all families."""
         return {}
 
     def pages_programmed(self, state: State, i: int) -> int:
-        """Return how much device `i` has programmed since the metrics were reset, in logical pages."""
+        """Return the logical pages that device `i` has programmed since the last reset of the metrics."""
         counted = state.counters[i, 0]
         return int(counted["host_pages_written"] + counted["relocated_pages"] + counted["padded_pages"])
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear what device `i` has counted, and what else it keeps for metrics alone."""
+        """Clear counters and other records of metrics of device `i`."""
         for name in self.counted:
             getattr(state, name)[i] = 0
 
     def check_ages(self, device: DeviceConfig) -> None:
-        """Raise if data does not age in this family, so that nothing changes when days pass."""
+        """Raise if data does not age in this family."""
         raise SsdgymError(
             f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
             "devices of mapping subpage."
         )
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Make the data of device `i` a day older; what has to be done about it is done when it goes on."""
+        """Age the data of device `i` by a day; evictions follow when it runs on."""
         self.check_ages(device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
-        """Return what the pages of device `i` hold, for pictures of it; raise if there is no map of pages."""
+        """Return the map of pages of device `i` for pictures; raise if there is none."""
         raise SsdgymError(
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return what a steady state depends on beside the fields of the device and its FTL; JSON.
+        """Return inputs of a steady state beside the fields of the device and its FTL, as JSON.
 
         By default the times of commands, although none passes: decisions may weigh them.
         """
         return {"times": device.timing.model_dump(mode="json")}
 
     def region_pages(self, device: DeviceConfig) -> int:
-        """Return the pages of a plane that are set apart as its region of small writes."""
+        """Return the pages of a plane's region of small writes."""
         return 0
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
@@ -141,12 +141,12 @@ class FamilyBuilder(ABC):
         return 0
 
     def counter_names(self) -> tuple[str, ...]:
-        """Return the names of what the devices count."""
+        """Return the names of the counters."""
         sample = self.engine.arrays.sample()
         return tuple(name for array in self.counted for name in getattr(sample, array).dtype.names)
 
     def counter(self, state: State, name: str) -> np.ndarray:
-        """Return a counter of every device of a batch, int64 (n,); it changes with the devices."""
+        """Return a counter of every device of a batch, int64 (n,), as a view."""
         for array in self.counted:
             records = getattr(state, array)
             if name in records.dtype.names:
@@ -155,19 +155,19 @@ class FamilyBuilder(ABC):
 
 
 def remedy(*fields: str) -> str:
-    """Return what to do about a device that is too full: lower these fields, or give it more spare space."""
+    """Return advice for a device that is too full: lower these fields, or give more spare space."""
     *first, last = fields
     lowered = f"{', '.join(first)} or {last}" if first else last
     return f"lower {lowered}, or raise over_provisioning."
 
 
 def reserve_blocks(device: DeviceConfig) -> int:
-    """Return the free blocks that a plane keeps for erases that retire their block, and so win nothing."""
+    """Return the free blocks that a plane keeps for erases that retire their block and reclaim nothing."""
     return 0 if device.cells is None else 1
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Return the share of a part in a whole, or a rate; None where the whole is 0."""
+    """Return part / whole; None if the whole is 0."""
     return part / whole if whole else None
 
 
@@ -186,7 +186,7 @@ _BUILDERS: dict[str, FamilyBuilder] = {}
 
 
 def register_family(builder: FamilyBuilder) -> None:
-    """Let devices whose FTL has the mapping of a family be built."""
+    """Register the builder of devices with the mapping of a family."""
     mapping = builder.engine.name
     if type(_BUILDERS.setdefault(mapping, builder)) is not type(builder):
         raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
@@ -204,7 +204,7 @@ def family_of(device: DeviceConfig) -> FamilyBuilder:
 
 
 def mappings_that_ask(kind: int) -> list[str]:
-    """Return the mappings of the families that describe a kind of decision to agents."""
+    """Return the mappings of families that offer a kind of decision to agents."""
     return [name for name, builder in _BUILDERS.items() if kind in builder.agent_decisions]
 
 

@@ -31,21 +31,22 @@ class BlockFamily(families.FamilyBuilder):
     scratch = ("transaction", "figure", "case", "node", "draft")
     policy_decision = MERGE
     agent_decisions = frozenset({MERGE})
-    wins_by_erases = False  # parts of a block are erased that hold nothing, too
+    wins_by_erases = False  # empty parts of a block are erased as well
     wears_out = True
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if a full device had no block to merge to."""
         ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
-        kept = _kept_blocks(device)
+        kept = _layout(device)["kept_free"]
         if geometry.blocks_per_plane < logical + kept + 1:
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
                 f"merge to; {families.remedy('ftl.gc.free_share')}"
             )
-        if device.cells is not None and ftl.kind == "superblock" and _slots(ftl) == MAX_SLOTS:
+        slots = ftl.logical_blocks + ftl.physical_blocks
+        if device.cells is not None and ftl.kind == "superblock" and slots == MAX_SLOTS:
             raise SsdgymError(
                 f"device {device.name}: where cells wear out, ftl.logical_blocks and ftl.physical_blocks are "
                 f"together below {MAX_SLOTS}, for the block that takes the place of a worn one; lower one."
@@ -66,7 +67,7 @@ class BlockFamily(families.FamilyBuilder):
         """Return the record of the kind, of bundles, and of partial erases."""
         ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
-        levels, reserve = len(geometry.partial_sizes), families.reserve_blocks(device)
+        levels, layout = len(geometry.partial_sizes), _layout(device)
         times = [timing.partial_erase_ns.get(pages, timing.erase_ns) for pages in geometry.partial_sizes]
         return {
             "merging": {
@@ -76,14 +77,10 @@ class BlockFamily(families.FamilyBuilder):
                 "care": ftl.disturb_care and tolerance is not None,
                 "spread": ftl.gc.merges == "spread",
                 "levels": levels,
-                "logical_blocks": ftl.bundle_blocks,
-                "physical_blocks": _physical_blocks(ftl),
-                "slots": _all_slots(device),
-                "span": _span(device),
-                "bundles": _bundles(device),
-                "buckets": _buckets(device),
-                "kept_free": _kept_blocks(device),
-                "least_free": 1 + reserve if ftl.gc.merges == "spread" else _kept_blocks(device),
+                **layout,
+                "least_free": (
+                    1 + families.reserve_blocks(device) if ftl.gc.merges == "spread" else layout["kept_free"]
+                ),
                 "most_m_merges": ftl.gc.mmerge_limit,
                 "tolerance": -1 if tolerance is None else tolerance,
                 "strains": device.cells is not None and device.cells.disturbance_wears,
@@ -94,14 +91,14 @@ class BlockFamily(families.FamilyBuilder):
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, their smallest parts, and bundles."""
-        geometry, bundles = device.geometry, _bundles(device)
+        geometry, layout = device.geometry, _layout(device)
         blocks = geometry.planes * geometry.blocks_per_plane
         return {
             "blocks": blocks,
             "sub_blocks": blocks * geometry.sub_blocks_per_block,
-            "bundles": bundles,
-            "members": bundles * _all_slots(device),
-            "bundle_buckets": geometry.planes * _buckets(device),
+            "bundles": layout["bundles"],
+            "members": layout["bundles"] * layout["slots"],
+            "bundle_buckets": geometry.planes * layout["buckets"],
         }
 
     def pages_of_command(self, device: DeviceConfig) -> int:
@@ -109,7 +106,7 @@ class BlockFamily(families.FamilyBuilder):
         return _NFTL_BLOCKS * device.geometry.pages_per_block
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return what the family counts, where the time of writes goes, wear by pages, and rates.
+        """Return the family's counters, parts of the time of writes, wear and rates.
 
         `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs: of scans, of
         reads and writes of copies, of erases; with `_per_page`, per host page, as is `service_ns_per_page`,
@@ -141,17 +138,15 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
-        """Return what the pages of device `i` hold; a block is open while some of its pages are erased."""
+        """Return the map of pages of device `i`; a block is open while some of its pages are erased."""
         geometry = device.geometry
         count = geometry.physical_pages
         lpn = state.physical["lpn"][i, :count]
         newest = state.logical["ppn"][i][lpn] == np.arange(count)
-        pages = np.where(lpn < 0, families.FREE, np.where(newest, families.VALID, families.INVALID)).astype(
-            np.int8
-        )
-        pages = pages.reshape(geometry.planes, geometry.blocks_per_plane, geometry.pages_per_block)
-        erased = (pages == families.FREE).sum(axis=2)
-        return families.PageMap(pages=pages, open=(erased > 0) & (erased < geometry.pages_per_block))
+        pages = np.where(lpn < 0, families.FREE, np.where(newest, families.VALID, families.INVALID))
+        erased = (lpn < 0).reshape(-1, geometry.pages_per_block).sum(axis=1)
+        is_open = (erased > 0) & (erased < geometry.pages_per_block)
+        return families.PageMap.of(geometry, pages, is_open)
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the fewest blocks that a plane keeps: one in its pool, and one to merge to."""
@@ -164,44 +159,35 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
     `mapping_table_bytes` is (sizes assumed), with nftl, 4 bytes for each of two blocks of a logical block;
     with superblock 4 for each of the `N` blocks of a superblock, and 2 for each logical page.
     """
-    ftl = BlockFtl.of(device.ftl)
-    of_blocks = _BLOCK_BYTES * _physical_blocks(ftl) * _bundles(device)
-    return of_blocks + (_PAGE_BYTES * device.logical_pages if ftl.kind == "superblock" else 0)
+    layout = _layout(device)
+    of_blocks = _BLOCK_BYTES * layout["physical_blocks"] * layout["bundles"]
+    of_pages = BlockFtl.of(device.ftl).kind == "superblock"
+    return of_blocks + (_PAGE_BYTES * device.logical_pages if of_pages else 0)
 
 
-def _physical_blocks(ftl: BlockFtl) -> int:
-    """Return the most blocks of a bundle between merges."""
-    return _NFTL_BLOCKS if ftl.kind == "nftl" else ftl.physical_blocks
+def _layout(device: DeviceConfig) -> dict[str, int]:
+    """Return the layout of a device in bundles, by the names of the constants of merges.
 
-
-def _slots(ftl: BlockFtl) -> int:
-    """Return the most blocks of a bundle while no cells fail."""
-    return _NFTL_SLOTS if ftl.kind == "nftl" else ftl.physical_blocks + ftl.logical_blocks
-
-
-def _all_slots(device: DeviceConfig) -> int:
-    """Return the most blocks of a bundle, those that others take the place of included."""
-    return _slots(BlockFtl.of(device.ftl)) if device.cells is None else MAX_SLOTS
-
-
-def _kept_blocks(device: DeviceConfig) -> int:
-    """Return the free blocks of a plane at which merges begin to win some."""
-    return BlockFtl.of(device.ftl).kept_blocks(device.geometry) + families.reserve_blocks(device)
-
-
-def _span(device: DeviceConfig) -> int:
-    """Return the logical pages of a bundle."""
-    return BlockFtl.of(device.ftl).bundle_blocks * device.geometry.pages_per_block
-
-
-def _bundles(device: DeviceConfig) -> int:
-    return device.logical_pages // _span(device)
-
-
-def _buckets(device: DeviceConfig) -> int:
-    """Return one for each number of invalid pages that a bundle can have between merges."""
-    blocks = _physical_blocks(BlockFtl.of(device.ftl)) if device.cells is None else MAX_SLOTS
-    return blocks * device.geometry.pages_per_block + 1
+    `physical_blocks` are the most blocks of a bundle between merges, `slots` the most it ever has: more where
+    cells wear out, for blocks that take the place of others. There is a bucket for each number of invalid
+    pages of a bundle, and merges begin to win blocks at `kept_free` free blocks of a plane.
+    """
+    ftl, geometry = BlockFtl.of(device.ftl), device.geometry
+    if ftl.kind == "nftl":
+        physical, slots = _NFTL_BLOCKS, _NFTL_SLOTS
+    else:
+        physical, slots = ftl.physical_blocks, ftl.physical_blocks + ftl.logical_blocks
+    wears = device.cells is not None
+    span = ftl.bundle_blocks * geometry.pages_per_block
+    return {
+        "logical_blocks": ftl.bundle_blocks,
+        "physical_blocks": physical,
+        "slots": MAX_SLOTS if wears else slots,
+        "span": span,
+        "bundles": device.logical_pages // span,
+        "buckets": (MAX_SLOTS if wears else physical) * geometry.pages_per_block + 1,
+        "kept_free": ftl.kept_blocks(geometry) + families.reserve_blocks(device),
+    }
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:

@@ -1,13 +1,11 @@
 """The page-mapping family: its thresholds in pages, the check that a device can run full, its metrics."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.gc import GcConfig
 from ssdgym.config.page import STREAMS, PageFtl
 from ssdgym.engine.core import records
 from ssdgym.engine.core.family import Sizes, State
@@ -19,7 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Rule, get_policy
 from ssdgym.policy.on_device import beside_on, rules_on, trackers_of
 from ssdgym.simulator import families
-from ssdgym.simulator.memory import constants_of, controller_bytes, memory_at, memory_bytes, memory_sizes
+from ssdgym.simulator.memory import constants_of, memory_at, memory_bytes, memory_sizes
 
 #: What each stream counts for the metrics.
 _COUNTED_BY_STREAM = (
@@ -29,19 +27,6 @@ _COUNTED_BY_STREAM = (
     "victims",
     "victim_valid_pages",
 )
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """When GC of a plane starts and stops, in pages, and what a plane can hold because of it."""
-
-    low_free: int
-    low_pool: int
-    stop_free: int
-    stop_pool: int
-    floor_pool: int
-    background_free: int
-    valid_limit: int
 
 
 def _shares_open_blocks(device: DeviceConfig) -> bool:
@@ -59,8 +44,11 @@ def _floor_blocks(device: DeviceConfig) -> int:
     return 2 + _shares_open_blocks(device) + families.reserve_blocks(device)
 
 
-def thresholds_of(device: DeviceConfig) -> Thresholds:
-    """Translate the GC configuration to pages of a plane."""
+def thresholds_of(device: DeviceConfig) -> dict[str, int]:
+    """Return the thresholds of GC of a plane, in pages, and its limit of valid pages.
+
+    The names are those of PARAMS.
+    """
     geometry, ftl = device.usable, PageFtl.of(device.ftl)
     gc = ftl.gc
     floor = _floor_blocks(device) * geometry.pages_per_block
@@ -70,24 +58,19 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
     open_pages = ftl.open_blocks * geometry.pages_per_block
     kept = max(low_free, background_free, low_pool)
     barrier = gc.mode == "barrier"
-    return Thresholds(
-        low_free=low_free,
-        low_pool=low_pool,
-        stop_free=low_free if barrier else 0,
-        stop_pool=low_pool if barrier else floor,
-        floor_pool=floor,
-        background_free=background_free,
-        valid_limit=geometry.plane_pages - kept - open_pages,
-    )
-
-
-def _rounds_beside_collection(device: DeviceConfig) -> int:
-    rule = beside_on(device).get("levelling")
-    return 0 if rule is None else records.LEVELS | records.BY_LIMITS * rule.oracle
+    return {
+        "low_free": low_free,
+        "low_pool": low_pool,
+        "stop_free": low_free if barrier else 0,
+        "stop_pool": low_pool if barrier else floor,
+        "floor_pool": floor,
+        "background_free": background_free,
+        "valid_limit": geometry.plane_pages - kept - open_pages,
+    }
 
 
 def _placed_by(rule: Rule) -> int:
-    """Return who says where pages go, as the engine has it."""
+    """Return the engine's code of the placement: device, rule for host pages, or rule for all."""
     if rule.function is None:
         return records.IN_STREAMS
     if rule.relocation_streams == 0:
@@ -95,23 +78,8 @@ def _placed_by(rule: Rule) -> int:
     return records.BY_RULE if rule.relocated_to is None else records.HOST_BY_RULE
 
 
-def _repeats_rounds(gc: GcConfig) -> bool:
-    """Return whether rounds are repeated until a level is reached, so that each of them has to win pages."""
-    return gc.mode == "barrier" or gc.start == "queue_empty" or bool(gc.background_fraction or gc.idle)
-
-
 def _pages(fraction: float | None, plane_pages: int) -> int:
     return 0 if fraction is None else math.ceil(fraction * plane_pages)
-
-
-def _counted_by_rule(state: State, i: int, device: DeviceConfig) -> dict[str, int]:
-    """Return the metrics that the placement of a device counts, since the last reset."""
-    rule = rules_on(device)[0]
-    if not rule.counted:
-        return {}
-    memory = view_arrays(state, i, rule.memory, "place").memory[0]
-    written = bool(state.counters["host_pages_written"][i, 0])
-    return {name: int(memory[name]) * written for name in rule.counted}
 
 
 class PageFamily(families.FamilyBuilder):
@@ -123,7 +91,7 @@ class PageFamily(families.FamilyBuilder):
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
-        planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
+        planes, valid_limit = device.geometry.planes, thresholds_of(device)["valid_limit"]
         ftl = PageFtl.of(device.ftl)
         # Not a matter of the configuration alone: a policy brings its placement.
         if ftl.open_blocks > records.MAX_STREAMS:
@@ -154,32 +122,35 @@ class PageFamily(families.FamilyBuilder):
             )
 
     def params(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return thresholds, streams, placement, and what rules find there."""
-        ftl, rule = PageFtl.of(device.ftl), beside_on(device)["placement"]
+        """Return thresholds, streams, placement, and constants for rules."""
+        ftl, beside = PageFtl.of(device.ftl), beside_on(device)
+        gc, rule, levelling = ftl.gc, beside["placement"], beside.get("levelling")
+        # Rounds that are repeated until a level is reached have to win pages.
+        repeated = gc.mode == "barrier" or gc.start == "queue_empty" or gc.background_fraction or gc.idle
         last = STREAMS.get(ftl.placement, ftl.streams) - 1
         return {
             "streams": ftl.streams,
             "gc_stream": last if rule.relocated_to is None else rule.relocated_to,
             "overflows": _shares_open_blocks(device),
-            **vars(thresholds_of(device)),
+            **thresholds_of(device),
             "multi_plane_writes": ftl.multi_plane_writes,
-            "copyback": ftl.gc.copyback,
+            "copyback": gc.copyback,
             "multi_plane_reads": ftl.multi_plane_reads,
             "pad_limit": ftl.pad_limit,
             "aligned_rows": ftl.multi_plane_rows == PlaneRows.ALIGNED,
             "counts_updates": ftl.hotness.counts.code,
             "keeps_blocks": ftl.hotness.scatter.code,
             "early_writes": ftl.write_completes.code,
-            "defers_gc": ftl.gc.start.code,
-            "whole_rounds": ftl.gc.grain.code,
-            "must_gain": _repeats_rounds(ftl.gc),
-            "preemptible": ftl.gc.preemptible,
-            "levels": _rounds_beside_collection(device),
+            "defers_gc": gc.start.code,
+            "whole_rounds": gc.grain.code,
+            "must_gain": bool(repeated),
+            "preemptible": gc.preemptible,
+            "levels": records.LEVELS | records.BY_LIMITS * levelling.oracle if levelling else 0,
             "placement": _placed_by(rule),
             "targets": rule.targets,
             "memory_at": memory_at(device),
             **constants_of(device),
-            "reads_first": ftl.gc.priority.code,
+            "reads_first": gc.priority.code,
         }
 
     def sizes(self, device: DeviceConfig) -> Sizes:
@@ -195,13 +166,13 @@ class PageFamily(families.FamilyBuilder):
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the size of what tables and rules keep, the share of overflow and the counts of streams.
+        """Return the sizes of tables and records of rules, the share of overflow and the counts of streams.
 
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
         levelling rule there are its rounds and the pages that these have moved.
         """
-        kept = memory_bytes(device)
+        kept, for_controller = memory_bytes(device)
         count = PageFtl.of(device.ftl).streams
         of_planes = state.stream[i].reshape(-1, records.MAX_STREAMS)
         by_stream = {
@@ -209,14 +180,17 @@ class PageFamily(families.FamilyBuilder):
             for k in range(count)
         }
         counted = state.counters[i, 0]
+        rule, written = rules_on(device)[0], counted["host_pages_written"] > 0
+        own: Any = view_arrays(state, i, rule.memory, "place").memory
         of_levelling = ("levelling_rounds", "levelling_moves") if PageFtl.of(device.ftl).levelling else ()
         return {
-            **_counted_by_rule(state, i, device),
+            # Cleared by the rule when it sees the first page after a reset.
+            **{name: int(own[name][0]) if written else 0 for name in rule.counted},
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
             "overflow_share": families.ratio(int(counted["overflow_pages"]), int(counted["relocated_pages"])),
             "policy_memory_bytes": kept,
-            "controller_table_bytes": controller_bytes(device),
+            "controller_table_bytes": for_controller,
             "policy_bytes_per_logical_page": kept / device.logical_pages,
         }
 
@@ -228,7 +202,7 @@ class PageFamily(families.FamilyBuilder):
         state.block["relocated_run"][i] = 0
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
-        """Return what the pages of device `i` hold; those that isolation takes are left out."""
+        """Return the map of pages of device `i`, without isolation layers."""
         geometry, params = device.usable, state.params[i, 0]
         count = geometry.physical_pages
         ppn, per_sub_block = np.arange(count), int(params["pages_per_sub_block"])

@@ -33,7 +33,7 @@ class SubpageFamily(families.FamilyBuilder):
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")
     agent_decisions = frozenset({REGION})
-    wins_by_erases = False  # a pass over a region that has been written wins room, too
+    wins_by_erases = False  # a pass over a written region also reclaims room
     counts_causes = False
     counts_planes = False  # the blocks of a region are not in the index, and units may be pages of flash
 
@@ -122,7 +122,7 @@ class SubpageFamily(families.FamilyBuilder):
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the write amplification in bytes, that of small writes, what the family counts, and rates.
+        """Return the write amplification in bytes, that of small writes, counters and rates.
 
         `write_amplification` is of bytes, `(N full_programs + subpage_programs) / host_pages_written`, of
         what the device has accepted; `request_waf` the same of small writes,
@@ -142,10 +142,13 @@ class SubpageFamily(families.FamilyBuilder):
         written = int(counters["host_pages_written"])
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         rounds = int(counters["gc_invocations"]) - counted["region_collections"]
+        moved = int(counters["relocated_pages"]) + counted["region_moves"] + counted["advances"]
         return {
             "write_amplification": families.ratio(programmed, written),
             "request_waf": families.ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
-            "moved_bytes": _moved_bytes(int(counters["relocated_pages"]), counted, device),
+            # In the main area, within the regions, and out of them.
+            "moved_bytes": moved * device.host_unit_bytes
+            + counted["evictions"] * device.geometry.page_size_bytes,
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
             "mean_victim_valid_pages": families.ratio(int(counters["victim_valid_pages"]), rounds),
@@ -158,7 +161,7 @@ class SubpageFamily(families.FamilyBuilder):
         }
 
     def pages_programmed(self, state: State, i: int) -> int:
-        """Return how many subpages device `i` has programmed, empty ones with them."""
+        """Return the subpages that device `i` has programmed, empty ones included."""
         slots, counted = int(state.subpage["slots"][i, 0]), state.tally[i, 0]
         return slots * int(counted["full_programs"]) + int(counted["subpage_programs"])
 
@@ -171,7 +174,7 @@ class SubpageFamily(families.FamilyBuilder):
         """Accept all devices: subpages and pages keep their data for a time."""
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Make the data of device `i` a day older; where subpages can be too old, a sweep begins."""
+        """Age the data of device `i` by a day; start a sweep if subpages can be too old."""
         buffer = state.buffer[i, 0]
         if buffer["calendar_h"] > _LAST_HOUR - _HOURS:
             raise SsdgymError(f"device {device.name} is {buffer['calendar_h']} hours old, which is the most.")
@@ -180,7 +183,7 @@ class SubpageFamily(families.FamilyBuilder):
             buffer["sweep_plane"], buffer["sweep_slot"] = 0, 0
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
-        """Return what the pages of device `i` hold: those with a valid subpage are valid."""
+        """Return the map of pages of device `i`; a page with a valid subpage is valid."""
         geometry = device.geometry
         count, planes = geometry.physical_pages, geometry.planes
         valid, used = state.page_valid[i, :count] > 0, state.page_use[i, :count] > 0
@@ -199,7 +202,7 @@ class SubpageFamily(families.FamilyBuilder):
         return blocks * device.geometry.pages_per_block
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the fewest blocks of a plane: those of its pool, its open one, and those of a region."""
+        """Return the blocks of a plane's pool, its open block and its region."""
         ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
@@ -248,7 +251,7 @@ def _kept_blocks(device: DeviceConfig) -> int:
 
 
 def _valid_limit(device: DeviceConfig) -> int:
-    """Return with how many valid units outside its region a plane has no room for another page.
+    """Return the number of valid units outside its region at which a plane has no room for a page.
 
     Then some victim wins a page whenever GC has to go on. One with fewer invalid subpages than a page holds
     wins none, since those that are left are gathered to whole pages.
@@ -259,14 +262,8 @@ def _valid_limit(device: DeviceConfig) -> int:
     return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
 
 
-def _moved_bytes(relocated: int, counted: dict[str, int], device: DeviceConfig) -> int:
-    """Return the bytes that were moved: in the main area, within the regions, and out of them."""
-    subpages = relocated + counted["region_moves"] + counted["advances"]
-    return subpages * device.host_unit_bytes + counted["evictions"] * device.geometry.page_size_bytes
-
-
 def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
-    """Return the share of the page writes of the host that are read-modify-writes, where it is known."""
+    """Return the share of the host's page writes that are read-modify-writes, if known."""
     if SubpageFtl.of(device.ftl).kind != "cgm":
         return 0.0 if written and counted["rmw_count"] == counted["evictions"] else None
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes

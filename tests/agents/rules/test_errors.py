@@ -58,5 +58,5 @@ def test_agent__that_cannot_be_a_rule__says_why(tmp_path: Path, changes: Any, re
 
 
 def test_agent__of_the_wrong_kind_of_rule__is_refused_as_others_are(tmp_path: Path) -> None:
-    with pytest.raises(SsdgymError, match="names 2 victim rules; give one"):
+    with pytest.raises(SsdgymError, match="names the victim rule agent:.* beside greedy; leave one"):
         get_policy(f"greedy+{saved(tmp_path)}")

@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.baselines.midas import epochs as groups
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy.on_device import placement_of
+from ssdgym.policy.on_device import beside_on
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, random_writes, writes
 
@@ -17,8 +17,7 @@ BLOCKS, PAGES, LOGICAL = 32, 4, 40
 
 
 def view_of(sim: Simulator) -> Any:
-    rule = placement_of(sim.device)
-    assert rule is not None
+    rule = beside_on(sim.device)["placement"]
     return view_arrays(sim.arrays, 0, rule.memory, "place")
 
 

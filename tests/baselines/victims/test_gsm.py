@@ -11,6 +11,7 @@ from tests.engine.audit_tables import tables_fault
 from tests.engine.devices import device, differences, mixed_requests
 
 
+@pytest.mark.usefixtures("own_registrations")
 @pytest.mark.parametrize(
     ("policy", "erase_unit", "isolation"),
     [("gsm", "sub_block_run", "software"), ("pb", "sub_block_set", "none")],

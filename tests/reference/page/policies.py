@@ -113,18 +113,14 @@ def chain(device: Device, plane: int) -> list[Pair]:
                 passed_on.append(oldest)
         first = last
 
-    eligible = _eligible(device, device.blocks_of_plane(plane))
-    of_last = [block for block in eligible if rule.blocks[block].group >= first]
-    return _whole(device, _most_benefit(device, of_last or eligible))
-
-
-def _most_benefit(device: Device, blocks: list[int]) -> int:
     def score(block: int) -> float:
         age = float(device.clock - device.closed_at[block] + 1)
         valid = device.valid_in_block(block)
         return sqrt(age) * device.invalid_in_block(block) / (2 * valid) if valid else inf
 
-    return max(blocks, key=score)
+    eligible = _eligible(device, device.blocks_of_plane(plane))
+    of_last = [block for block in eligible if rule.blocks[block].group >= first]
+    return _whole(device, max(of_last or eligible, key=score))
 
 
 def best_set(device: Device, plane: int) -> list[Pair]:
