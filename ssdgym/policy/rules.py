@@ -256,7 +256,7 @@ class Rule:
             raise SsdgymError(
                 f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
                 "compiled=False."
-            ) from error
+            ) from None
 
     @cached_property
     def record(self) -> np.ndarray:

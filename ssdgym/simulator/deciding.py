@@ -59,7 +59,7 @@ _REASONS = {
     "(with multi_plane, or of another plane of its die in which no round runs)",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
-    "neighbours hold valid ones while pages have to be won; choose one with more invalid pages",
+    "neighbours hold valid ones while GC has to reclaim some; choose one with more invalid pages",
     codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at "
     "least one of the plane that collects, and with multi_plane strict of other planes only those with the "
     "number of one of its own",
@@ -67,8 +67,8 @@ _REASONS = {
     "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
-    codes.ILLEGAL_ANSWER: "cannot put a page there: the placement of {policy} named no stream of the device "
-    "and, which needs targets=True, no sub-block with unwritten pages of the plane's pool; name one of these",
+    codes.ILLEGAL_ANSWER: "cannot put a page there: the placement {placement} named neither a stream of the "
+    "device nor, with targets=True, a sub-block with unwritten pages of the plane's pool; name one of these",
     codes.NOT_FREE: "has no such free block: the allocation of {policy} named one outside the plane's pool",
     codes.NOT_CLOSED: "cannot level wear by this block: {policy} named one of another plane, or one "
     "that is open or free",
@@ -89,7 +89,8 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
     """Return the error for a negative code of the engine, with its details."""
     merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
     reason = _NO_CANDIDATE if merges else _REASONS[status]
-    return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
+    placement = getattr(device.ftl, "placement", policy)
+    return SsdgymError(f"device {device.name} {reason.format(policy=policy, placement=placement)}{more}.")
 
 
 def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:

@@ -255,7 +255,7 @@ def _overwrite(
     what = "it is overwritten until its write amplification is steady"
     stream = _followed(sim, _endless_writes(sim.device, workload, seed), what, least, most)
     sim.feed(NO_REQUESTS)
-    written, before = 0, 0.0
+    written, before, began = 0, 0.0, time.monotonic()
     while True:
         sim.reset_metrics()
         sim.proceed(stream, window)
@@ -265,6 +265,10 @@ def _overwrite(
         if (steady and written >= least) or written >= most:
             sim.feed(NO_REQUESTS)
             sim.proceed(iter(()))  # what is left of the last write's garbage collection
+            if say is not None and time.monotonic() - began >= SAY_EVERY_S:
+                how = "is steady" if steady else "is not steady yet"
+                said = f"write amplification {now:.3f} {how}; {written:,} pages written"
+                say(f"preconditioning {sim.device.name}: {said}")
             return PreconditioningReport(written, now, steady)
         before = now
 

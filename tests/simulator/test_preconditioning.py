@@ -375,4 +375,7 @@ def test_progress__says_what_is_done_and_how_much_is_left(monkeypatch: pytest.Mo
     fill = rf"every page is written once; {number} of {number} million pages, {number} s left"
     assert re.fullmatch(f"preconditioning tiny: {fill}", said[0])
     over = rf"{number} of {number} to {number} million pages, {number} to {number} s left"
-    assert re.search(rf"overwritten until its write amplification is steady; {over}", said[-1])
+    assert re.search(rf"overwritten until its write amplification is steady; {over}", said[-2])
+    assert re.fullmatch(
+        r"preconditioning tiny: write amplification [\d.]+ is steady; [\d,]+ pages written", said[-1]
+    )
