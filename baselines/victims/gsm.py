@@ -171,8 +171,8 @@ def gsm(view, plane, parameters, choice):
 def pb(view, plane, parameters, choice):
     """Choose the best set of the plane: of one block, the sub-blocks with most invalid pages.
 
-    As many as give the highest recycle benefit. If they are not legal because they gain no pages, choose the
-    whole block with most invalid pages.
+    It takes as many as give the highest recycle benefit. If they are not legal because they gain no pages,
+    choose the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)
 

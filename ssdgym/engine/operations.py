@@ -101,7 +101,7 @@ def family_can_move(dev, leader, pairs, count):
 
 @operation
 def family_run_round(dev, leader):
-    """Carry the round that a plane leads to its end in no time; return OK, an error, or the decision due."""
+    """Carry the round that a plane leads to its end in zero time; return OK, an error or a due decision."""
 
 
 @operation(optional=True)

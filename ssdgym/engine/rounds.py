@@ -139,7 +139,7 @@ def unfinished_plane(dev):
 
 @kernel
 def collect(dev):
-    """Carry out one round of foreground GC in no time, where one is due, or return the decision it needs."""
+    """Carry out one round of foreground GC in zero time, if one is due, or return the decision it needs."""
     control = dev.control[0]
     number = np.int64(control.gc_plane)
     status, unfinished = ensure_round(dev, number), False

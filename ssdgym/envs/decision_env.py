@@ -81,7 +81,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
     page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
     nothing; the others are in docs/preconditioning.md. The first episode after `reset(seed=s)` is the one of
-    seed `s`; `info["episode_seed"]` names the seed that repeats any.
+    seed `s`; `info["episode_seed"]` is the seed that repeats the episode.
 
     ## Episode End
     An episode runs until the host has written exactly `horizon` pages; it is then truncated and observed as

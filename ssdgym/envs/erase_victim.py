@@ -49,11 +49,11 @@ class EraseVictimEnv(DecisionEnv):
     `k` is always the same erase set of the plane.
 
     ## Observation Space
-    Of each candidate: its valid share, the pages reclaimed per page moved, how long ago it was invalidated
-    last and closed, its wear and stream, and which proposers picked it. Of the decision: the host pages and
-    the time since the last one, and how full the open blocks are. More where devices have sub-blocks, are of
-    several sizes, or serve requests that come by themselves; and on demand, such as how often the host writes
-    the valid pages of a candidate and those next to them.
+    Of each candidate: its valid share, the pages reclaimed per page moved, the times since its last
+    invalidation and since it was closed, its wear and stream, and which proposers picked it. Of the decision:
+    the host pages and the time since the last one, and how full the open blocks are. More where devices have
+    sub-blocks, are of several sizes, or serve requests that come by themselves; and on demand, such as how
+    often the host writes the valid pages of a candidate and those next to them.
 
     ## Rewards
     The default objective is `{"relocations": 1.0}`: relocated pages / pages per block, which cost
@@ -131,7 +131,7 @@ class ParallelEraseEnv(DecisionEnv):
     | candidates | erase sets |
     |---|---|
     | the first | the picks of the `proposers`, equal ones once, in that order |
-    | half the others | by falling invalid pages: each block alone, each with the first, the first 2, 3 ... |
+    | half the others | blocks by falling invalid pages: each alone, then with the best, the best 2, 3 ... |
     | the rest | random blocks, a random number of them |
 
     The last two kinds have 1 to `most_blocks` blocks of the plane that collects. Where sub-blocks can be

@@ -140,7 +140,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def fill(self, share: float = 1.0) -> None:
-        """Write the logical pages of this new device once, in order, in no time; reset the metrics.
+        """Write the logical pages of this new device once, in order, in zero time; reset the metrics.
 
         Args:
             share: of the logical pages, the first ones.

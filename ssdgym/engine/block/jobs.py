@@ -47,8 +47,8 @@ def begin_job(dev, plane, bundle, cause, urgent):
 def demand_job(dev, plane, bundle, cause):
     """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
 
-    In a plane that is short of blocks, as some are lost, it is the victim. Returns HAS_TO_WAIT, or
-    OUT_OF_SPACE where there is nothing to merge.
+    In a plane that is short of blocks because some are lost, this bundle is the victim. Returns HAS_TO_WAIT,
+    or OUT_OF_SPACE where there is nothing to merge.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1

@@ -257,7 +257,7 @@ def _list_by_wear(dev, plane, sets, count):
 def _observe_block(dev, spec, view, plane):
     """Describe a choice of a block to level wear. Pure: the device stays as it is.
 
-    Candidate 0 is none; then come the pick of the device's own rule and the other closed blocks.
+    Candidate 0 stands for no block; then come the pick of the device's own rule and the other closed blocks.
     """
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0

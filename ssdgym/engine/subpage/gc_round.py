@@ -151,7 +151,7 @@ def finish_round(dev, plane_number):
 
 @inlined
 def run_round(dev, plane_number):
-    """Carry a round to its end in no time; return OK or an error."""
+    """Carry a round to its end in zero time; return OK or an error."""
     pages = np.int64(1)
     while pages > 0:
         pages = np.int64(move_command(dev, plane_number))

@@ -90,7 +90,7 @@ def open_page(dev, plane):
 
 @inlined
 def pass_page(dev, plane, valid):
-    """Go on behind the page of a region that has been programmed with so many valid slots."""
+    """Move on from the page of a region just programmed, with `valid` valid slots."""
     held = dev.region_block[dev.region[plane].open]
     held.next_page += 1
     held.valid += valid

@@ -135,7 +135,7 @@ def _stays(dev, plane, lpn):
 
 @inlined
 def evict_now(dev, group, plane):
-    """Move a group to the main area in no time; return OK or an error."""
+    """Move a group to the main area in zero time; return OK or an error."""
     writes.begin_eviction(dev, np.int64(_EVICTION), group, plane)
     return writes.write_now(dev, np.int64(_EVICTION))
 

@@ -180,7 +180,7 @@ def collects_first(dev):
 
 @kernel
 def write_now(dev, number):
-    """Carry out a write to the main area in no time, its reads first; return OK or OUT_OF_SPACE."""
+    """Carry out a write to the main area in zero time, its reads first; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
     if dev.transaction[number].kind == GROUP_WRITE:
         group = np.int64(dev.transaction[number].group)

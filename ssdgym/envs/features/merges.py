@@ -36,7 +36,7 @@ def _disturbs(device: DeviceConfig) -> bool:
 
 
 def _of_disturbance(setting: Setting) -> bool:
-    """Return whether erases beside them can destroy what pages hold."""
+    """Return whether erases of neighbouring parts can destroy the data of pages."""
     return setting.has(_disturbs)
 
 

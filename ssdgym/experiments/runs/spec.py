@@ -60,7 +60,7 @@ class RunSpec:
         preconditioning: what happens before that, as text or as a mapping, which becomes text such as
             `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.device`;
             all seeds and policies start from the same device. `reads`: the pages that the workload reads
-            before it writes them are written in no time. `until_gc`: uniformly random pages are written in
+            before it writes them are written in zero time. `until_gc`: uniformly random pages are written in
             no time, under the policy itself and by the seed of the run, until every plane has collected.
             `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
             placement begins. `reads_until_gc_greedy`: the pages of `reads` before these. `repeat`: the whole

@@ -214,7 +214,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return all combinations of the grids; every other listed value and limit occurs in one of them."""
+        """Return the grids' combinations, each with probes of the other fields, which cover their values."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
