@@ -96,7 +96,7 @@ def test_train__own_feature_and_reward__on_two_workloads(folder: Path) -> None:
     config = ssdgym(folder, "train", "training.yaml", *words)["config"]
     assert config["environment"]["kwargs"]["workload"] == ["zipf99", "hot90"]
     shown = ssdgym(folder, "zoo", "show", "run/agent.zip", "--import", "my_lab")
-    assert "stale" in shown["features"]
+    assert "stale" in shown["features"] and shown["command"].endswith(" --import=my_lab")
 
 
 def test_list__has_what_a_module_registers(folder: Path) -> None:

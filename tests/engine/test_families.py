@@ -105,7 +105,7 @@ def no_rewards(count: int) -> Tally:
         totals=none,
         terms=none,
         reward=np.zeros(count),
-        won=np.zeros(count, np.int64),
+        reclaimed=np.zeros(count, np.int64),
         reclaiming=np.zeros((2, count), np.int64),
         reclaimed_pages=np.zeros(count, np.int64),
         price=ones,

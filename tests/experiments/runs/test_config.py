@@ -147,7 +147,8 @@ def test_vary__a_number_of_logical_pages_replaces_the_over_provisioning() -> Non
     [
         ("geometry.blocks", "tiny(geometry.blocks=1): field geometry.blocks is unknown"),
         ("name.first", "a device has no field name.first"),
-        ("colour", "field colour is unknown"),
+        ("colour", "a device has no field colour; correct its spelling."),
+        ("over_provisioning", "a device has no field over_provisioning; write capacity.over_provisioning."),
     ],
 )
 def test_vary__of_a_field_that_a_device_has_not_are_refused(field: str, said: str) -> None:
@@ -186,7 +187,7 @@ def test_agents__need_names_of_their_own(tmp_path: Path) -> None:
         "b/agent": (str(paths[1]), True),
         "random_action": ("random_action", False),
     }
-    with pytest.raises(SsdgymError, match="goes by the name a/agent, too"):
+    with pytest.raises(SsdgymError, match="also goes by the name a/agent"):
         agent_labels([paths[0], paths[0]])
     with pytest.raises(SsdgymError, match="there is no such agent"):
         agent_labels([tmp_path / "missing.zip"])

@@ -29,6 +29,15 @@ def test_a_named_format_is_not_recognised_but_believed(tmp_path: Path) -> None:
     assert failure(path, "msr").startswith("line 1 has 3 columns instead of 7")
 
 
+def test_columns__words_with_semicolons__and_too_few_of_them(tmp_path: Path) -> None:
+    path = write_lines(tmp_path, ["7.5;postgres;W;632;4", "8.5;cron job;R;240;4"])
+    columns = "time:ms;process;op;offset:sector;size:KiB"
+    assert len(TraceConfig(path=path, columns=columns).records().chunk()) == 2
+    fewer = TraceConfig(path=path, columns="time:ms op offset:sector size:KiB")
+    with pytest.raises(SsdgymError, match="line 1 has 5 columns instead of 4"):
+        fewer.records().chunk()
+
+
 def test_the_format_that_most_lines_fit_is_recognised(tmp_path: Path) -> None:
     lines = ["0 0 8 8 1", "# a comment", "7,R,0,512,5", "8,W,0,512,6", "1,2,3"]
     assert recognise(write_lines(tmp_path, lines)).name == "alibaba"
