@@ -200,7 +200,7 @@ class OrdinalNetwork(nn.Module):
 
     @property
     def thresholds(self) -> Tensor:
-        """The thresholds of each head, (H, most actions - 1); a head of fewer actions uses the first."""
+        """The thresholds of each head, (H, most actions of a head - 1); short heads use the first ones."""
         first, gaps = self.first_threshold[:, None], self.log_gaps.exp()
         return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 

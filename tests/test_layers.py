@@ -289,11 +289,11 @@ MOST_LINES = {
     "ssdgym.simulator": 3_176,
     "ssdgym.policy": 2_003,
     "ssdgym.config": 2_086,
-    "ssdgym.baselines": 4_377,
+    "ssdgym.baselines": 4_378,
     "ssdgym.agents": 5_183,
     "ssdgym.experiments": 8_380,
     "ssdgym.workloads": 8_514,
-    "ssdgym.envs": 6_172,
+    "ssdgym.envs": 6_173,
     "ssdgym.cli": 1_850,
     "ssdgym": 1_043,  # the modules beside the packages
 }

@@ -46,8 +46,8 @@ class Agent(Protocol):
 class RandomAction:
     """Draw every action uniformly from the valid ones.
 
-    Candidates are proposals already, so this is not the policy `random`, which draws among all blocks: what
-    an agent has learned shows only against this one.
+    Proposers have picked the candidates, so this is not the policy `random`, which draws among all blocks:
+    compare an agent with `RandomAction` to see what it has learned.
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -110,12 +110,12 @@ def record(
     """Play an episode of each seed, by the behaviours in turn, and write them where Minari keeps data sets.
 
     Args:
-        dataset_id: as Minari has it, `group/name-v0`.
-        recorder: of the environment.
-        behaviours: by name.
-        scores: by which Minari normalises returns.
-        seeds: of the episodes.
-        advance: called with the episodes that are played, and their number.
+        dataset_id: name of the data set for Minari, `group/name-v0`.
+        recorder: plays and records the episodes of one environment.
+        behaviours: functions that choose actions, by name.
+        scores: mean returns by which Minari normalises returns.
+        seeds: seeds of the episodes, one each.
+        advance: called with the number of episodes played, and the total.
 
     Raises:
         SsdgymError: Minari refuses the id or has it, or no score is above that of random actions.

@@ -35,8 +35,8 @@ class WeightVectors:
 
     Args:
         card: of the agent.
-        inputs: what each of its features is to the network, by name.
-        fixed: weights that are not searched, by name.
+        inputs: how the network takes each feature (centre, spread, start weights), by name.
+        fixed: names and values of weights that are not searched.
         seed: draws the hidden layers.
     """
 

@@ -5,8 +5,8 @@ choose no victim. Epochs, model and search run as plain Python between two steps
 pages of the device, `L` its logical pages, `S` those of a block; several planes are one device to the
 model, with a share of every size each.
 
-1. **Beginning.** Closed blocks are in G1. There is no configuration: G1 is the first of four groups of a
-   tail, the victim is the best of all blocks, and the hot filter ignores its first `L` events.
+1. **Beginning.** Closed blocks are in G1. Without a configuration G1 is the last group, the first of the
+   four of its tail; the victim is the best of all blocks; the hot filter ignores its first `L` events.
 2. **Epochs** begin once the device is full and `L` further host pages are written. Each has `4 C` host
    pages and counts how long pages live, in `16` bins a block of a quarter of a block each, cut-off
    intervals included. All pages are timed; the authors' simulator can time one in a hundred.

@@ -37,8 +37,9 @@ def stream_of_life(view, life, first, ratio, streams):
 def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
     """Let a rule keep in field `total` of each block the sum of field `value` of its valid pages.
 
-    Relocation and trim are hooked. Returned are kernels for the hook of a write: (view, lpn, old_page) takes
-    a page out of its block, (view, lpn, old_page, page) moves it to another one; -1 is no page.
+    Relocation and trim are hooked. Return two kernels for the hook of a write: (view, lpn, old_page) takes a
+    page out of the sum of its block, (view, lpn, old_page, page) moves it to another sum. -1 stands for no
+    page.
     """
 
     @kernel

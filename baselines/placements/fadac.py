@@ -41,10 +41,10 @@ def fadac(view, plane, lpn, source, parameters):
     counts. Its stream is how often `average` has to be multiplied by 10 to reach `writes`, at most 5. (The
     fading of the original paper is per page; the comparison's is for the device.)
 
-    A page whose `writes` are the average, or 10, 100, .. times it, goes to the colder stream, or to the
-    hotter one if `inclusive` is not 0. Either is an assumption: the paper's text was not at hand, and in the
-    comparison's program the sum is rounded to either side. Where requests have one page each it matters: the
-    average is 1 then, and so are the `writes` of all pages written once.
+    A page exactly on a boundary (`writes` is 1, 10, 100, .. times the average) goes to the colder stream, or
+    to the hotter one if `inclusive` is not 0. Either is an assumption: the paper's text was not at hand, and
+    in the comparison's program the sum is rounded to either side. Where requests have one page each it
+    matters: the average is 1 then, and so are the `writes` of all pages written once.
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1

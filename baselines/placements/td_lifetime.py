@@ -243,8 +243,8 @@ def _plan(view, least_alike):
 
     A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
     `deaths * pages / (2 * spare)` pages. With the room shared out for the fewest relocations, all streams
-    relocate the square of the sum of their roots of `deaths * pages`, over twice the room. Each open block
-    takes half a block of it. Where one stream is best, host pages and relocated pages are two.
+    together relocate `(sum of sqrt(deaths * pages)) ** 2 / (2 * room)`. Each open block takes half a block of
+    it. Where one stream is best, host pages and relocated pages are two.
     """
     memory, params = view.memory[0], view.params[0]
     apart = memory.covariance > least_alike * memory.variance

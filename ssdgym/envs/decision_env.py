@@ -72,9 +72,10 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     | `{"baseline": policy, "episode": 100}` | the same in per cent of what the policy pays in an episode |
     | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
 
-    Pages reclaimed are pages erased less pages relocated. A run of the baseline over one logical space sets
-    the price of a page and the unit (the cost of a round), so that its rewards are 0 on average and of size
-    1. An episode reclaims what the host writes, so the better policy has the higher return.
+    Pages reclaimed are pages erased less pages relocated. The baseline first overwrites the device once: its
+    mean cost of a reclaimed page is the price, that of a round the unit, so its own rewards are 0 on average
+    and about 1 in magnitude. An episode reclaims what the host writes, so the better policy has the higher
+    return.
 
     ## Starting State
     A preconditioned device: full, then overwritten by the workload until garbage collection is steady;

@@ -185,7 +185,7 @@ class Episodes:
         return found
 
     def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide devices, int64 (m,), by batch."""
+        """Divide device numbers, int64 (m,), among batches; yield each batch with its numbers."""
         if len(self.batches) == 1:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]

@@ -106,8 +106,8 @@ class JointGCEnv(DecisionEnv):
 
     ## Action Space
     `Discrete(K)`, K the larger of `candidates` and `streams`, and at least 8 with `idle`. Action `k` erases
-    candidate `k`, or puts the page into stream `k`, or lets an idle die take 0, 1, 2, 4, 8, 16 or 32 commands
-    or all to the end of the round. Rows beyond those of the kind at hand are masked.
+    candidate `k`, or puts a page into stream `k`, or, `k` = 0 to 7, lets an idle die take 0, 1, 2, 4, 8, 16,
+    32 or all commands of the round. Rows beyond those of the kind at hand are masked.
 
     `info["proposed"]` has the places of the picks of the `proposers`, then the stream that the device's
     placement would choose, then those of the `placements`; -1 where the decision is of another kind. Where a
