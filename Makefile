@@ -15,7 +15,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 help:
 	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (7 minutes with the installation, then 3.5; CPU only)"
-	@echo "make test         the fast tests (13 minutes on two cores)"
+	@echo "make test         the fast tests (15 minutes on two cores)"
 	@echo "make test-all     every test, the slow ones included"
 	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"
 	@echo "make lint         ruff, codespell and mypy"

@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 2_086,
     "ssdgym.baselines": 4_378,
     "ssdgym.agents": 5_183,
-    "ssdgym.experiments": 8_380,
+    "ssdgym.experiments": 8_385,
     "ssdgym.workloads": 8_514,
     "ssdgym.envs": 6_173,
     "ssdgym.cli": 1_850,

@@ -70,7 +70,8 @@ def test_evaluate__several_ftls__one_row_each_in_one_table(tmp_path: Path, run: 
     out = tmp_path / "out"
     lines = run(["evaluate", *where, *options, *length, "--workers", "1", "--out", out]).out.splitlines()
     assert lines[0].strip() == "sysbench on subftl-tiny (timing=none), greedy"
-    rows = [line.split() for line in lines if line.strip().startswith(("cgm ", "subftl ", "page "))]
+    rows = [line.split() for line in lines if line.startswith((" cgm ", " subftl ", " page "))]
+    assert "page is gc.free_blocks=2,mapping=page,placement=single." in lines
     assert [row[0] for row in rows] == ["subftl", "cgm", "page"]
     assert rows[2][1:3] == ["-", "-"] and float(rows[0][1]) < float(rows[1][1])
     found = {result.ftl: result.metrics for result in read_results(out / "results.parquet")}

@@ -57,9 +57,14 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
 
 
 def long_names(results: Sequence[Result]) -> dict[str, str]:
-    """Return the policies that have a short name in tables and figures, by that name."""
-    names = {} if any(ftl_names(results)) else short_names(policies_of(results))
-    return {short: policy for policy, short in names.items() if short != policy}
+    """Return the policies, or FTLs with their own options, that have a short name in tables, by that name."""
+    names = ftl_names(results)
+    if not any(names):
+        return {short: name for name, short in short_names(policies_of(results)).items() if short != name}
+    shared = _shared(results)
+    own = (_options(result.ftl).items() - shared[_place(result)].items() for result in results)
+    options = dict(zip(names, map(sorted, own), strict=True))
+    return {name: ftl_label(tuple(of)) for name, of in options.items() if len(of) > len(name.split())}
 
 
 def ftl_names(results: Sequence[Result]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.report.summary import ftl_names, side_by_side
+from ssdgym.experiments.report.summary import ftl_names, long_names, side_by_side
 from ssdgym.experiments.results import Result
 
 
@@ -37,6 +37,12 @@ def of(
 )
 def test_ftl_names__say_what_differs(ftls: list[str], names: list[str]) -> None:
     assert ftl_names([of(ftl) for ftl in ftls]) == names
+
+
+def test_long_names__an_ftl_whose_name_leaves_options_out() -> None:
+    ftls = ["kind=cgm,timing=none", "gc.free_blocks=4,mapping=page,timing=none"]
+    assert long_names([of(ftl) for ftl in ftls]) == {"page": "gc.free_blocks=4,mapping=page"}
+    assert long_names([of(ftl) for ftl in ("kind=cgm", "kind=fgm")]) == {}
 
 
 def test_ftl_names__an_option_that_comes_with_the_workload__is_no_difference() -> None:
