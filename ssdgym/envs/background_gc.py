@@ -1,4 +1,4 @@
-"""The environment of background GC: how far idle dies go with collecting."""
+"""The environment of background GC: how much garbage an idle die collects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.on_device import beside_on
 
-#: The label of the device's own idle rule, which proposes.
+#: The label of the device's own idle rule among the proposers.
 IDLE_RULE = "idle_rule"
 #: The idle rule of devices that have none.
 DEFAULT_IDLE = "threshold(blocks=5)"
 
 
 class IdleDecision(DescribedDecision):
-    """How many commands of background collection an idle die takes; action k takes `IDLE_STEPS[k]`.
+    """How many commands of background GC an idle die executes; action k allows `IDLE_STEPS[k]`.
 
-    `victims` names the policy that chooses victims, if no other decision does.
+    `victims` names the victim policy; it is None if the agent also chooses victims.
     """
 
     kind: ClassVar[int] = IDLE
@@ -36,10 +36,10 @@ class IdleDecision(DescribedDecision):
         self.propose("answer", [IDLE_RULE])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with an idle rule, which proposes, and with the policy that chooses victims.
+        """Return the device with an idle rule, whose choices are proposed, and with the victim policy.
 
         Raises:
-            SsdgymError: no time passes there, or its idle rule needs the next arrival.
+            SsdgymError: the device does not simulate time, or its idle rule uses future requests.
         """
         if device.ftl.timing == "none":
             raise SsdgymError(f"device {device.name} has no idle time; set ftl.timing to event.")
@@ -53,11 +53,11 @@ class IdleDecision(DescribedDecision):
         return with_victims(with_ftl(device, {"gc.idle": own if rule is None else rule.label}), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of answers."""
+        """Return the number of actions."""
         return len(IDLE_STEPS)
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations, without features."""
         return spec_without_sets(1 << IDLE, idle_describer())
 
 
@@ -77,46 +77,47 @@ class BackgroundGCOptions(Options):
 
 
 class BackgroundGCEnv(DecisionEnv):
-    """Choose how far an idle die collects garbage.
+    """Choose how much garbage an idle die collects.
 
     ## Description
-    A workload comes in bursts. Between them dies have time to collect: early collection has free blocks when
-    the next burst comes, and moves pages that would have become invalid by themselves had it waited. A
-    decision is due whenever a die finds nothing to do and has something to collect, and again when it has
-    done what it was given. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all
-    environments.
+    The requests of the workload arrive in bursts, and dies have time to collect garbage between bursts. Early
+    collection provides free blocks before the next burst. However, it also relocates pages that would soon
+    have become invalid. A decision is due when a die becomes idle and has a block worth collecting, and again
+    when the die has executed the commands that the last action allowed. See `ssdgym.envs.DecisionEnv` for
+    spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(8)`: 0, 1, 2, 4, 8, 16 or 32 commands of the round that is under way in the die, or that it
-    starts; 7 stands for all to the end of the round. A command moves a page (of several planes together), or
-    is the erase that ends the round. After 0 there is no decision before the die has had work of the host.
-    The plane is the engine's choice: that of the round under way, or the one with fewest free pages. A host
-    request that comes meanwhile waits for one command at most where the device has `gc.preemptible: true`;
-    else writes wait for the whole round.
+    `Discrete(8)`: actions 0 to 6 let the die execute 0, 1, 2, 4, 8, 16 or 32 commands of its round of GC, and
+    action 7 all commands to the end of the round. If no round is under way, the die starts one. A command
+    relocates a page (of several planes together), or is the erase that ends the round. After action 0 the
+    next decision is due when the die has served the host again. The engine chooses the plane: that of the
+    round under way, or the one with fewest free pages. With `gc.preemptible: true`, a host request that
+    arrives meanwhile waits for at most one command; otherwise writes wait for the whole round.
 
-    `info["proposed"][0]` is what the idle rule of the device (`ftl.gc.idle`) would answer, rounded down to an
-    answer; one that would wait for some time proposes 0. To play it leaves the device that the rule leaves,
-    bit for bit, where the rule has these answers only, as `blocking` and `threshold` do.
+    `info["proposed"][0]` is the choice of the device's idle rule (`ftl.gc.idle`), rounded down to an action;
+    it is 0 while the rule would wait. Playing it gives the same device as the rule, bit for bit, if the rule
+    has no other choices; `blocking` and `threshold` have none.
 
     ## Observation Space
-    Of each answer: its share of the round's commands, whether it ends the round, its nominal time, and that
-    time against the mean idle time of the die. Of the die: room in the plane's pool, whether a round is under
-    way, what it has to move, for how long the die has been idle, the last and the mean idle time, how many
-    decisions there were since; requests outstanding. When the next request comes is nowhere among them.
+    For each action: its share of the round's commands, whether it ends the round, its nominal time, and the
+    ratio of that time to the die's mean idle time. For the die: free pages in the plane's pool, whether a
+    round is under way, the round's relocations, the time since the die became idle and the decisions since
+    then, the last and the mean idle time, and the outstanding requests. The arrival of the next request is
+    not observed.
 
     ## Rewards
-    The default is `{"latency": 1.0, "relocations": 64.0}` and `"plain"`: the latencies of reads and writes
-    that finish, in page programs, and 64 of them for as many relocated pages as a block has.
+    The default is `{"latency": 1.0, "relocations": 64.0}` and `"plain"`. Latencies of finished reads and
+    writes are in page programs; relocating as many pages as a block has costs 64.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"demo-idle"` | four dies, with interrupted rounds |
-    | `workload` | as everywhere | `"idle_bursts"` | it has to leave idle time: arrival times, or reads |
+    | `workload` | as everywhere | `"idle_bursts"` | it must leave idle time, by arrival times or by reads |
     | `victims` | str | `"greedy"` | policy that chooses what is erased |
 
-    Devices need time (`ftl.timing: event`). One without an idle rule has `threshold(blocks=5)`, one with
-    `gc.background_fraction` has `threshold` with that share.
+    Devices must simulate time (`ftl.timing: event`). A device without an idle rule gets
+    `threshold(blocks=5)`, or `threshold` with the share `gc.background_fraction` if that is set.
     """
 
     options_type = BackgroundGCOptions

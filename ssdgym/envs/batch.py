@@ -1,4 +1,4 @@
-"""Devices of an environment, stepped together in compiled code: no other module here calls the engine."""
+"""Devices of an environment, stepped together in compiled code; only this module steps the engine."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from ssdgym.simulator.metrics import BY_PAGE, metrics_of
 
 
 def threads_for(devices: int) -> int:
-    """Return the number of threads for a number of devices: one for each core and for each 8 devices."""
+    """Return the number of threads: at most one for each core, and at most one for each 8 devices."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(min(cores, devices // 8), 1)
 
 
 class Sharing:
-    """Decides whether a step is divided among threads, by which way was faster in recent steps.
+    """Decides whether steps are divided among threads, by which way was faster in recent steps.
 
-    Steps of the other kind are tried from time to time, the more rarely the more often they were slower.
+    The slower way is tried again from time to time; the pause before a trial doubles after each failed one.
     """
 
-    #: Steps of a trial, and between two at first and at most.
+    #: Steps of a trial, and the first and longest pause between trials, in steps.
     TRIAL, SOON, LATE = 16, 256, 8192
-    #: A step that takes so many times as long as those of the other kind have leads to a trial at once.
+    #: A trial begins at once when shared steps take this many times as long as unshared ones did.
     _WORSE = 1.5
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Sharing:
         self._left, self._seconds, self._devices = steps, 0.0, 0
 
     def note(self, seconds: float, devices: int) -> None:
-        """Record the duration of a step of a number of devices."""
+        """Record how long a step took, and for how many devices."""
         self._left -= 1
         self._seconds += seconds
         self._devices += devices
@@ -82,10 +82,10 @@ class Sharing:
 
 
 class ThreadPool:
-    """Threads that help to step devices; each sleeps after a while without a step.
+    """Threads that help to step devices; each thread sleeps after a while without a step.
 
-    A step does not wait for a thread that sleeps or has not begun: the others take its devices. `errors` has
-    what the threads have raised.
+    A step does not wait for a sleeping thread: the other threads step its devices. `errors` contains the
+    exceptions that the threads have raised.
     """
 
     def __init__(self, helpers: Sequence[Callable[[], None]], give_up: Callable[[int], None]) -> None:
@@ -97,7 +97,7 @@ class ThreadPool:
             threading.Thread(target=self._help, args=run, name=f"ssdgym-{number}", daemon=True).start()
 
     def wake(self) -> None:
-        """Let the threads look for steps again."""
+        """Wake the threads that sleep."""
         while self._asleep:
             self._asleep.pop().release()
 
@@ -123,21 +123,21 @@ class ThreadPool:
             gate.acquire()
 
 
-#: Requests of a device's input held at a time.
+#: Requests in the input buffer of a device.
 CHUNK = 2048
 _STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | INFO, ADVANCE | DESCRIBE | INFO | REWARD
 
 
 class Batch:
-    """Devices of an environment of one FTL family, placed by one rule.
+    """The devices of an environment that have the same FTL family and the same compiled rules.
 
-    A device has a number in the environment, its place in the arrays of observations and steps, and another
-    one, `k`, in the batch.
+    A device has two numbers: one in the environment, its index in the arrays of observations and actions,
+    and one in the batch, `k`.
 
     Attributes:
-        state: the devices.
+        state: state of the devices in the engine.
         numbers: numbers of the devices in the environment, int64.
-        first_invalid: returns the first of some devices, of any batch, whose action is no valid candidate.
+        first_invalid: function that returns the first of the given devices whose action is not valid.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Batch:
         self._broken: set[int] = set()
 
     def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
-        """Store the devices for compiled code, whose address differs in every process."""
+        """Give compiled code the addresses of the arrays, which differ in every process."""
         # All devices of a batch have the same rules.
         questions = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
         self._views, self._shared = views, shared
@@ -171,7 +171,7 @@ class Batch:
             weakref.finalize(self, self._pool.dismiss)
 
     def dismiss(self) -> None:
-        """End the threads; steps go on without them."""
+        """End the threads; later steps run in the calling thread."""
         if self._pool is not None:
             self._pool.dismiss()
 
@@ -186,7 +186,7 @@ class Batch:
     def step(self, which: np.ndarray, rewarded: bool) -> int:
         """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
 
-        Returns how many devices do not wait for a decision now. Devices that do are rewarded, if wanted.
+        Return how many devices do not wait for a decision now. If `rewarded`, those that wait get rewards.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -226,13 +226,13 @@ class Batch:
         return int(others)
 
     def _wait(self, count: int) -> int:
-        """Wait for the other threads; return as `_run`."""
+        """Wait for the other threads; return the same number as `_run`."""
         while (others := self._stepper.wait(count)) == NOT_DONE:
             time.sleep(0)
         return int(others)
 
     def _give_up(self, which: np.ndarray, tasks: int) -> None:
-        """Let all threads stop where code of a user has failed; devices in mid-step cannot go on."""
+        """Stop all threads after a user's code has failed; devices in the middle of a step are broken."""
         self._stepper.give_up(0)
         if self._pool is not None:
             self._wait(len(which))
@@ -241,7 +241,7 @@ class Batch:
             self._broken.update(which.tolist())
 
     def _check(self, which: np.ndarray) -> None:
-        """Raise for a feature outside its bounds; devices in mid-step cannot go on."""
+        """Raise for a feature outside its bounds; the devices of the step are broken."""
         self._broken.update(which.tolist())
         outside = self._stepper.outside
         found = outside[outside["column"] != 0][:1].copy()
@@ -249,7 +249,7 @@ class Batch:
         self.decision.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
-        """Run the placement's `period` function on devices, and continue; return as `step`."""
+        """Run the placement's `period` function on devices, and continue the step; return as `step` does."""
         try:
             for k in np.searchsorted(self.numbers, due):
                 begin_period(self.state, int(k), rules_on(self.devices[k])[0])
@@ -259,22 +259,22 @@ class Batch:
         return self._run(due, _REWARDED_STEP if rewarded else _STEP)
 
     def observe(self, which: np.ndarray) -> None:
-        """Write observations again. Observing is pure, so this changes nothing."""
+        """Write the observations of devices again; the devices do not change."""
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
-        """Write infos, and rewards if wanted, of devices that do not wait for a decision."""
+        """Write the infos, and the rewards if `rewarded`, of devices that do not wait for a decision."""
         self._run(which, INFO | REWARD if rewarded else INFO)
 
     def _rules(self) -> list[Rule]:
-        """Return the rules that run inside: what proposes, decides, places, idles or tracks."""
+        """Return the rules that the engine runs: proposers, the policy, and the devices' other rules."""
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
         proposers = [policy.main for policy in self.decision.proposers]
         beside = [rule for role in ROLES for rule in rules_on(self.devices[0], role)]
         return [*proposers, *inside, *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which devices need input, and which have reached their horizon or end of life.
+        """Return which devices need requests, and which have reached their horizon or end of life.
 
         Raises:
             SsdgymError: a device has failed.
@@ -289,11 +289,11 @@ class Batch:
     # -- one device, by its number in the batch
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return a device, a batch of one, as the row that `place` takes."""
+        """Return the state of one device, saved as a batch of one, as the row that `place` takes."""
         return self._rows.row_of(saved)
 
     def place(self, k: int, row: np.ndarray, seed: int) -> None:
-        """Replace device `k` by a row, without input, with its own draws and life."""
+        """Replace device `k` by a saved row, without requests; `seed` seeds its random draws."""
         i = int(self.numbers[k])
         self._broken.discard(i)
         self._rows.restore(k, row)
@@ -308,12 +308,12 @@ class Batch:
             self._placed[k] = row
 
     def measure(self, k: int) -> Callable[[], dict[str, Any]]:
-        """Return a function that computes the present metrics of device `k` later."""
+        """Save what the metrics of device `k` need; return a function that computes them later."""
         row, lost = self._measured.save(k), self._stepper.count_lost(k)
         return partial(_metrics_of, self._measured, row, self.devices[k], lost)
 
     def feed(self, k: int, requests: np.ndarray) -> None:
-        """Copy requests, at most as many as there is room for, into the input of device `k`."""
+        """Copy requests, at most `CHUNK`, into the input of device `k`."""
         i = self.numbers[k]
         # As bytes: numpy copies records with padding field by field.
         self._shared.requests[i, : len(requests)].view(np.uint8)[:] = requests.view(np.uint8)
@@ -321,7 +321,7 @@ class Batch:
         start_input(self.state, k)
 
     def set_horizon(self, k: int, host_pages: int) -> None:
-        """Stop device `k` after `pages` more host pages."""
+        """Stop device `k` after `host_pages` more host pages."""
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
 
@@ -331,9 +331,9 @@ def _metrics_of(rows: Rows, row: np.ndarray, device: DeviceConfig, lost: int) ->
 
 
 def kind_of(device: DeviceConfig) -> tuple[str, ...]:
-    """Return the FTL family of a device and those of its rules that have code of their own.
+    """Return the FTL family of a device and its rules that have compiled code.
 
-    Equal ones share a batch.
+    Devices for which this is equal share a batch.
     """
     by_rule, beside = rules_for(device, None)[PLACE]["choose"] != 0, beside_on(device)
     placement = getattr(device.ftl, "placement", "") if by_rule else ""

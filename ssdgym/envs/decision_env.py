@@ -1,4 +1,4 @@
-"""The base of all environments: one device, for any kind of decision.
+"""The base class of all environments: one device, and any kind of decision.
 
 A new environment is a subclass of `DecisionEnv` with documentation and `Options`.
 """
@@ -26,100 +26,101 @@ _PAGES, _WRITTEN, _RELOCATED = SHOWN
 
 
 class EpisodeSeed(int):
-    """A seed up to 2**64 - 1; not a plain `int`, which Gymnasium's vectors would store as int64."""
+    """A seed up to 2**64 - 1; Gymnasium's vector environments would store a plain `int` as int64."""
 
 
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     """One device; the agent takes one kind of its decisions.
 
     ## Description
-    A device serves a workload. Wherever a decision is due it stands still until the agent chooses
-    among candidates described in numbers. The environment says which decision that is and what the candidates
-    are; the rest of this page holds for all of them.
+    A device serves a workload. Whenever a decision is due, the device stops until the agent has chosen one of
+    several candidates, which the observation describes. The page of each environment says which decision that
+    is and what the candidates are; this page holds for all environments.
 
     ## Action Space
     `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen. The argument
     `invalid` says what any other action does: `"error"` raises `ssdgym.errors.SsdgymError` and changes
-    nothing; `"replace"` takes the next candidate that may be chosen; `"penalty"` does that and takes 1 off
-    the reward. `action_masks()` returns the mask as bool.
+    nothing; `"replace"` takes the next candidate that may be chosen; `"penalty"` does the same and subtracts
+    1 from the reward. `action_masks()` returns the mask as bool.
 
     ## Observation Space
     `Dict`, all finite:
 
     | key | shape, type | meaning |
     |---|---|---|
-    | `candidates` | (K, F) float32 | what each candidate is like; 0 if masked |
-    | `context` | (G,) float32 | what the device is like where the decision is due |
+    | `candidates` | (K, F) float32 | F features of each of the K candidates; 0 if masked |
+    | `context` | (G,) float32 | G features of the device and of the decision |
     | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 
-    `metadata["features"]` names the columns: `candidates` F of them, `context` G; `metadata["proposers"]`
-    the policies whose picks are in `info["proposed"]`. The argument `features`
-    chooses them: `"default"` has those that vary on the devices at hand, `"all"` every registered
-    one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
-    (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a
-    discount that counts pages and not decisions: most decisions take no host time at all.
+    `metadata["features"]` names the features, and `metadata["proposers"]` the policies whose picks are in
+    `info["proposed"]`. The argument `features` chooses the features: `"default"` stands for those that vary
+    on the devices of the environment, `"all"` for all registered features, and a list names them
+    (`["default", "gain"]`). You can add features as compiled functions (`ssdgym.envs.features`).
+    `info["host_pages"]` is the number of host pages written since the last decision. Use it for a discount
+    per host page in place of per decision: between most decisions the host writes nothing.
 
     ## Rewards
-    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
-    of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term,
-    which is a reward of several objectives; a term of weight 0 is shown there and does not count. The
+    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; you
+    can add a term with the decorator `ssdgym.envs.rewards.reward_term`). `info["terms"]` contains minus each
+    term, as rewards of several objectives; give a term weight 0 to see it there without paying for it. The
     argument `reward` says how the cost becomes a reward:
 
     | `reward` | reward |
     |---|---|
     | `"plain"` | minus the cost |
-    | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`: centred on what the policy pays |
-    | `{"baseline": policy, "episode": 100}` | the same in per cent of what the policy pays in an episode |
-    | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
+    | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`, about 0 on average for the policy |
+    | `{"baseline": policy, "episode": 100}` | the same, in per cent of the policy's cost of an episode |
+    | `{"price": p, "unit": u}` | the same formula with given numbers; defaults are 0 and 1 |
 
-    Pages reclaimed are pages erased less pages relocated. The baseline first overwrites the device once: its
-    mean cost of a reclaimed page is the price, that of a round the unit, so its own rewards are 0 on average
-    and about 1 in magnitude. An episode reclaims what the host writes, so the better policy has the higher
-    return.
+    Pages reclaimed are pages erased minus pages relocated. To measure price and unit, the baseline policy
+    first overwrites the device once: the price is its mean cost of a reclaimed page, and the unit its mean
+    cost of a round of GC. So the policy's own rewards are 0 on average and about 1 in magnitude. An episode
+    reclaims about as many pages as the host writes, so the better policy has the higher return.
 
     ## Starting State
-    A preconditioned device: full, then overwritten by the workload until garbage collection is steady;
-    made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
-    page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
-    nothing; the others are in docs/preconditioning.md. The first episode after `reset(seed=s)` is the one of
-    seed `s`; `info["episode_seed"]` is the seed that repeats the episode.
+    A preconditioned device: every page is written, then the workload overwrites pages until garbage
+    collection is steady. The device is preconditioned once and kept on disk. `preconditioning="uniform"`
+    overwrites uniformly, `"fill"` writes every page once, `"fill(share=0.95)"` or
+    `{"kind": "fill", "share": 0.95}` writes the first 95 % of the pages, and `"none"` writes nothing; all
+    kinds are in docs/preconditioning.md. `reset(seed=s)` begins the episode of seed `s`;
+    `info["episode_seed"]` is the seed that repeats the current episode.
 
     ## Episode End
-    An episode runs until the host has written exactly `horizon` pages; it is then truncated and observed as
-    if a decision were due (where no candidate could be chosen, candidate 0 is marked valid).
-    `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier where the last
-    request of its workload has completed. It is terminated only where the cells of its device wear out and
-    it comes to the end of its life; `info["end_of_life"]` is true then.
+    An episode is truncated when the host has written exactly `horizon` pages. Its last observation is made
+    as if a decision were due (if no candidate can be chosen, candidate 0 is marked valid), and
+    `info["metrics"]` then contains all metrics. With `at_end="truncate"` an episode also ends when the last
+    request of its workload has completed. An episode is terminated only if the device models wear-out and
+    reaches the end of its life; `info["end_of_life"]` is then true.
 
     ## Arguments
-    The page of an environment has its own, and its defaults where they differ. `training:wa` and
-    `validation:wa` are the workloads of a split of the suite `wa`.
+    The page of each environment lists further arguments and defaults that differ. `training:wa` and
+    `validation:wa` name all workloads of a split of the suite `wa`.
 
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | name, path, mapping or model | `"demo"` | of a list each environment has one, in turn |
-    | `size` | str | `None` | of a paper's task: the device `small`, as by default, or `paper` |
-    | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` only counts |
-    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of several an episode has one |
-    | `size_to_trace` | bool | `False` | make the device as small as holds the pages of every compact trace |
-    | `at_end` | str | `"wrap"` | where a workload ends: `wrap` plays it again, `truncate` ends the episode |
-    | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |
+    | `device` | name, path, mapping or model | `"demo"` | a list gives its devices to environments in turn |
+    | `size` | str | `None` | in tasks of papers: the device `small` (the default) or `paper` |
+    | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |
+    | `size_to_trace` | bool | `False` | shrink the device to the pages that the compact traces touch |
+    | `at_end` | str | `"wrap"` | when a workload ends: `wrap` repeats it, `truncate` ends the episode |
+    | `objective` | mapping | `None` | weight of each reward term; `None`: the environment's default |
     | `horizon` | int | `8192` | host pages of an episode |
-    | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |
-    | `preconditioning` | str or mapping | `"workload"` | of the devices: see Starting State |
-    | `preconditioning_seed` | int | `0` | of what preconditioning draws |
+    | `warmup` | int | `0` | host pages at the start of an episode, without rewards and metrics |
+    | `preconditioning` | str or mapping | `"workload"` | how devices are preconditioned: see Starting State |
+    | `preconditioning_seed` | int | `0` | seed of the random draws of preconditioning |
     | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
-    | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
+    | `reward` | str or mapping | `None` | see Rewards; `None`: the environment's default |
     | `invalid` | str | `"error"` | what an action outside the mask does: see Action Space |
 
     ## Vectorized environment
-    `gym.make_vec` makes the native one, `DecisionVectorEnv`: the same arguments, many devices in one compiled
-    call per step. It is a class of its own beside the single one (`PlacementVectorEnv` for `PlacementEnv`).
+    `gym.make_vec` makes a `DecisionVectorEnv`, which has the same arguments and steps many devices in one
+    compiled call. Each environment has such a class, named `PlacementVectorEnv` for `PlacementEnv`.
 
     ## Rendering
     `render_mode` is `"ansi"`, a string for a terminal, or `"rgb_array"`, a picture of shape (height, width,
-    3). Both show what every block holds (valid, invalid and free pages, and which blocks are being written),
-    which candidates are offered now, and the one chosen last. `scene()` has all that they show.
+    3). Both show the pages of every block (valid, invalid or free), the open blocks, the present candidates,
+    and the last choice. `scene()` returns the data that they show.
 
     ## Version History
     * v0: first version of every environment.
@@ -174,15 +175,15 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """Begin an episode.
 
         Args:
-            seed: of the episode; None draws the next one.
+            seed: seed of the episode; None draws the next seed.
             options: `workload`, a name, path, mapping, model, array or function, replaces the environment's
-                in this episode. The device preconditioned for it is kept.
+                workload in this episode.
 
         Returns:
-            The observation and the info of the first decision, with the names of `workload` and `device`.
+            The observation and the info of the first decision; the info names `workload` and `device`.
 
         Raises:
-            SsdgymError: there is another option, or the workload does not fit.
+            SsdgymError: `options` has another key, or the workload does not fit the device.
         """
         workload = self.episodes.workload_of(options)
         self.episodes.start([self._number], [self.draw_seed(seed)], workload)
@@ -194,14 +195,14 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """Take the decision and run to the next one.
 
         Args:
-            action: number of the candidate chosen.
+            action: number of the chosen candidate.
 
         Returns:
-            Observation, reward, whether the device has come to the end of its life, whether the episode is
-            over otherwise, and info.
+            Observation, reward, terminated (the device has reached the end of its life), truncated (the
+            episode has ended in another way), and info.
 
         Raises:
-            SsdgymError: no episode is under way, or the action is not valid; nothing has happened then.
+            SsdgymError: no episode is under way, or the action is not valid; the device has not changed.
         """
         episodes, i = self.episodes, self._number
         if episodes.any_ended and episodes.ended[i]:
@@ -222,7 +223,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return self.observation(), episodes.reward.rewards.item(i), died, over and not died, info
 
     def last_info(self) -> dict[str, Any]:
-        """Return the part of the info that only the end of an episode has."""
+        """Return the entries of the info that appear only at the end of an episode."""
         died = bool(self.episodes.died[self._number])
         return {
             "metrics": self.episodes.last_metrics(self._number),
@@ -252,7 +253,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             A string, or a picture, uint8 (height, width, 3).
 
         Raises:
-            SsdgymError: the environment has no render mode, or the FTL family has no map of pages.
+            SsdgymError: the environment has no render mode, or its FTL family has no map of pages.
         """
         if self.render_mode is None:
             modes = " or ".join(map(repr, VIEWERS))
@@ -260,7 +261,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return VIEWERS[self.render_mode](self.scene())
 
     def scene(self) -> Scene:
-        """Return the present device and its decision."""
+        """Return what a picture of the device shows now."""
         view, episodes, i = self.episodes.view, self.episodes, self._number
         kind, allowed = episodes.kind_asked(i), view.mask[i] != 0
         return Scene(
@@ -276,7 +277,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         )
 
     def draw_seed(self, seed: int | None) -> int:
-        """Return the seed of the next episode: the given one, or drawn."""
+        """Return the seed of the next episode: the given seed, or a drawn one if it is None."""
         given = None if seed is None else seed_number(seed, f"the seed of environment {self._number}")
         super().reset(seed=given)
         return int(self.np_random.integers(_SEEDS)) if given is None else given
@@ -287,7 +288,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
     def info(self, stepped: bool = False) -> dict[str, Any]:
-        """Return the info of the decision that is due, with the reward terms of the last step, if any."""
+        """Return the info of the present decision; after a step, with the reward terms of the step."""
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         seed = EpisodeSeed(episodes.seeds[i])

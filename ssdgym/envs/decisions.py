@@ -1,7 +1,6 @@
 """The kinds of decisions that environments leave to an agent, and the arguments of environments.
 
-A `Decision` says what an action chooses among and how that is described. Environments on the same kind of
-decision differ in its arguments only.
+A `Decision` defines the candidates of an action and the features that describe them.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
 def victims_of(victims: str | Policy | None) -> Policy | None:
-    """Return the policy that chooses victims only; None where victims are not chosen here."""
+    """Return the victim policy that `victims` names; None if it is None."""
     if victims is None:
         return None
     policy = get_policy(victims)
@@ -41,14 +40,14 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return a device as the policy that chooses victims (of `victims_of`) runs it."""
+    """Return the device with the changes that a victim policy (of `victims_of`) needs, and with its rule."""
     if policy is None:
         return with_rules(device)
     return with_rules(policy.adapt(device), victim=policy.victim)
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the request, without features, for decisions that the code at `observer` describes."""
+    """Return the specification of observations, without features, made by the code at `observer`."""
     spec = ObservationSpec(
         rules=no_rules(),
         external=external,
@@ -60,7 +59,7 @@ def spec_without_sets(external: int, observer: int) -> ObservationSpec:
     return spec._replace(observers=np.full(len(KINDS), observer))
 
 
-#: Most candidates when all erase sets of a plane are listed.
+#: Largest number of candidates.
 _MOST_CANDIDATES = 4096
 
 
@@ -68,13 +67,13 @@ class Decision(ABC):
     """A decision that an environment leaves to the agent.
 
     Attributes:
-        kind: number of the kind, of `ssdgym.engine.decisions`.
-        features: the columns by which candidates and context are described.
-        proposers: policies whose rules run inside the engine while a decision is described.
-        names: of the proposers whose picks `info["proposed"]` has, in its order; none where that differs
-            from decision to decision.
-        policy: takes the decisions about victims inside the engine, where the agent does not.
-        price: of the room that dead pages hold, where each decision is credited; None: it is not.
+        kind: number of the kind of decision, of `ssdgym.engine.decisions`.
+        features: features of the candidates and of the context.
+        proposers: policies whose picks the engine computes for each observation.
+        names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
+            between decisions.
+        policy: policy that chooses victims inside the engine; None if the agent chooses them.
+        price: price of the room that dead pages hold, for the credit of decisions; None for no credit.
     """
 
     kind: ClassVar[int]
@@ -89,7 +88,7 @@ class Decision(ABC):
         """Return K, the number of candidates: an action is a number below it.
 
         Args:
-            devices: all that the environment has, adapted.
+            devices: all devices of the environment, after `adapt`.
 
         Raises:
             SsdgymError: the decision cannot be taken on one of the devices.
@@ -97,13 +96,13 @@ class Decision(ABC):
 
     @abstractmethod
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features, with addresses of this process."""
+        """Return the specification of observations, without features, with addresses of this process."""
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
 
         Raises:
-            SsdgymError: `wanted` is none of these or names an unknown feature, or the decision has no choice.
+            SsdgymError: `features` is none of these or names an unknown feature, or cannot be chosen here.
         """
         if features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
@@ -115,11 +114,11 @@ class Decision(ABC):
         )
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the request for observations of a batch, and the rules for the other decisions.
+        """Return the specification of a batch's observations, and the rules for the other decisions.
 
         Args:
-            candidates: K.
-            device: the first of the batch; all devices have its rules.
+            candidates: number of candidates K.
+            device: the first device of the batch; all its devices have the same rules.
         """
         return self.spec()._replace(rules=rules_for(device, self.policy))
 
@@ -133,28 +132,28 @@ class Decision(ABC):
             )
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device as this decision needs it; by default as it is.
+        """Return the device with the changes that this decision needs; by default without changes.
 
         Raises:
-            SsdgymError: the decision cannot be taken on it.
+            SsdgymError: the decision cannot be taken on the device.
         """
         return device
 
     def explain(self, error: Exception) -> Exception | None:
-        """Return the error for an exception of a feature; None for any other exception."""
+        """Return the error to raise if a feature has raised an exception; None for other exceptions."""
         return None
 
     def check(self, outside: np.ndarray) -> None:  # noqa: B027 - most have nothing to check
-        """Raise if the engine has recorded a fault of an observation, (1,) OUTSIDE."""
+        """Raise if the engine has recorded a feature outside its bounds in `outside`, (1,) OUTSIDE."""
 
 
 class DescribedDecision(Decision):
     """A decision that is described by registered features.
 
     Attributes:
-        labels: of all proposers, by the kind of features that what they propose has.
-        kinds: numbers of the kinds that are due, where there are others than `kind`.
-        most_blocks: most blocks of a candidate that no proposer picked.
+        labels: labels of all proposers, by the kind of features that their picks have.
+        kinds: numbers of the kinds of decisions, if there are others than `kind`.
+        most_blocks: largest number of blocks in a candidate that no proposer picked.
     """
 
     labels: Mapping[str, Sequence[str]]
@@ -168,13 +167,13 @@ class DescribedDecision(Decision):
         self.observe("default", ())
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return the properties of the devices that features are chosen by."""
+        """Return the properties of the environment by which features are chosen."""
         kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
         return Setting(tuple(devices), self.most_blocks, kinds)
 
     @property
     def features(self) -> Features:  # type: ignore[override]
-        """The columns by which candidates and context are described."""
+        """The features of the candidates and of the context."""
         return self._selection.features
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
@@ -182,13 +181,13 @@ class DescribedDecision(Decision):
         self._selection = select(features, self.setting(devices), self.labels)
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the request for observations of a batch, with features and the rules for other decisions."""
+        """Return the specification of a batch's observations, with features and the other rules."""
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
         spec = self._selection.ask(self.spec(), candidates, memories)
         return spec._replace(rules=rules_for(device, self.policy))
 
     def explain(self, error: Exception) -> Exception | None:
-        """Return the error for an exception of a feature; None for any other."""
+        """Return the error to raise if a feature has raised an exception; None for other exceptions."""
         return self._selection.explain(error)
 
     def check(self, outside: np.ndarray) -> None:
@@ -199,7 +198,7 @@ class DescribedDecision(Decision):
         """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
         count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
-        # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
+        # The idle rule's choice uses the first place, which otherwise has the first victim policy's pick.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
         return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
@@ -208,16 +207,16 @@ class DescribedDecision(Decision):
 class EraseDecision(DescribedDecision):
     """Which erase set to take next in the plane that collects; action k takes candidate k.
 
-    Candidates are the picks of the proposers, equal ones once, then sets by falling invalid pages, then
-    random ones.
+    The candidates are the picks of the proposers without repetitions, then the sets with most invalid pages,
+    then random sets.
 
     Args:
-        candidates: K, or `"all"` for all erase sets of a plane, each always at the same place.
+        candidates: number of candidates K, or `"all"` for all erase sets of a plane in a fixed order.
         proposers: victim policies whose picks are always candidates.
-        most_blocks: most blocks of a candidate that no proposer picked.
+        most_blocks: largest number of blocks in a candidate that no proposer picked.
 
     Raises:
-        SsdgymError: an argument is not of that kind.
+        SsdgymError: an argument has a wrong type or value.
     """
 
     kind = ERASE
@@ -236,7 +235,7 @@ class EraseDecision(DescribedDecision):
         self.propose("candidate", [name if isinstance(name, str) else name.label for name in proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates, if proposers fit the devices and all sets can be listed."""
+        """Return the number of candidates, after a check that the proposers fit the devices."""
         _check_proposers(self.proposers, devices)
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
@@ -267,7 +266,7 @@ def _check_candidates(candidates: int | str, proposers: int) -> None:
 
 
 def _count_sets(devices: Sequence[DeviceConfig]) -> int:
-    """Return the number of erase sets of a plane, on the device where there are most."""
+    """Return the number of erase sets in a plane, of the device that has most."""
     most = 0
     for device in devices:
         s = device.geometry.sub_blocks_per_block
@@ -282,7 +281,7 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
 
 
 def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
-    """Raise for a proposer whose sets a device cannot erase, or that counts on another placement."""
+    """Raise for a proposer whose sets a device cannot erase, or that needs another placement."""
     for policy in policies:
         if policy.victim.proposing.keeps_memory:
             raise SsdgymError(
@@ -311,19 +310,19 @@ def _placement(device: DeviceConfig) -> str | None:
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     """Name the policy's victim rule, if it runs on the device without changes."""
-    # Without what a composition changes in it.
+    # A composed policy may have changed the rule's needs.
     rule = get_policy(policy.victim.label).main if policy.alias else policy.victim
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 
 
-#: What an action outside the mask does: it is refused, replaced, or replaced and costs 1 of reward.
+#: What an action outside the mask does: raise an error, choose another candidate, or that with reward - 1.
 Invalid = Literal["error", "replace", "penalty"]
 INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
-#: What happens where a workload ends before the episode does.
+#: What happens if a workload ends before the episode does.
 AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
-#: The devices of an environment that has one of each size.
+#: The sizes of an environment that has a small device and a paper's device.
 SIZES = ("small", "paper")
 #: Host pages of an episode are fewer than this.
 LONGEST_EPISODE = 2**62
@@ -333,7 +332,7 @@ LONGEST_EPISODE = 2**62
 class Options(ABC):
     """The arguments of an environment.
 
-    Each environment derives a frozen dataclass with the arguments of its decision, and makes the decision
+    Each environment derives a frozen dataclass that adds the arguments of its decision and makes the decision
     from them. `ssdgym.envs.DecisionEnv` describes the arguments.
     """
 
@@ -378,7 +377,7 @@ class Options(ABC):
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """Return the options that keyword arguments give.
+        """Return the options with the values of keyword arguments.
 
         Raises:
             SsdgymError: the environment has no such argument.
@@ -391,7 +390,7 @@ class Options(ABC):
 
     @property
     def how_preconditioned(self) -> PreconditioningConfig:
-        """The preconditioning of the devices, read."""
+        """The preconditioning of the devices, as a model."""
         return read_preconditioning(self.preconditioning)
 
     @abstractmethod
@@ -400,13 +399,13 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Name the arguments that describe the decision: they must be those of the training."""
+        """Return the names of the arguments of the decision, which must be the same as in training."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 
 def described(options: Options, decision: Decision) -> dict[str, Any]:
-    """Return the arguments that must be those of the training."""
+    """Return the arguments that must be the same as in training."""
     names = decision.features.names()
     found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
     # Features by name: the default depends on the device.
@@ -414,7 +413,7 @@ def described(options: Options, decision: Decision) -> dict[str, Any]:
 
 
 def sign(environment: Any) -> None:
-    """Show the arguments of its options in the signature of a class that has no constructor of its own."""
+    """Add the arguments of an environment's options to the signature of its class."""
     own = list(signature(environment.__init__).parameters.values())[1:]
     if own and own[-1].kind is Parameter.VAR_KEYWORD and hasattr(environment, "options_type"):
         own[-1:] = signature(environment.options_type).parameters.values()

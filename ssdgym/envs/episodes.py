@@ -1,4 +1,4 @@
-"""Devices that stop at decisions: the part of single and vector environments without Gymnasium."""
+"""Devices and their episodes: what single and vector environments share, without Gymnasium."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from ssdgym.types import Observation
 from ssdgym.unread import Unread
 from ssdgym.workloads.stream import check_addresses
 
-#: What is shown after every step: the host pages programmed since the last decision, and counters.
+#: Numbers in the info of every step: the host pages programmed since the last decision, and counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
 
-#: Metrics of ended episodes, of each device, that are kept without being computed.
+#: Ended episodes of each device whose metrics may still be uncomputed.
 _MOST_UNREAD = 4
 
 
@@ -49,24 +49,24 @@ class Episodes:
 
     Args:
         options: arguments of the environment.
-        count: number of devices n; `options` names them in turn.
-        threads: that steps are shared out to; None stands for as many as cores, for 8 devices each at least.
+        count: number of devices n; they have the configurations of `options` in turn.
+        threads: number of threads that share a step; None: as many as cores, with at least 8 devices each.
 
     Attributes:
-        devices: their configurations.
-        view: the observations, arrays with the environment as first axis. Every step overwrites them,
-            `shown`, `rows` and `terms`: copy to keep.
-        actions: int64 (n,), the candidate that the next step chooses in each device; -1 leaves it waiting.
+        devices: configurations of the devices.
+        view: the observations, arrays with the environment as first axis. Every step overwrites these arrays
+            and `shown`, `rows` and `terms`: copy to keep.
+        actions: int64 (n,), the candidate that the next step chooses on each device; -1: the device waits.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
-        over: bool (n,), whose episode has reached its horizon, the end of its workload or that of its device.
-        died: bool (n,), whose device has come to the end of its life.
-        ended: bool (n,), whose episode a step has ended, or has not begun.
-        any_ended: whether one is.
+        over: bool (n,), whether the episode has reached its horizon, or the end of workload or device.
+        died: bool (n,), whether the device has reached the end of its life.
+        ended: bool (n,), whether a step has ended the episode, or no episode has begun.
+        any_ended: whether any value of `ended` is true.
         shown: int64 (3, n), the numbers of each device in the info (`SHOWN`).
-        rows: for each device its candidates, context, mask, proposals and numbers of the info.
-        terms: what rewards are made of, float64 (n,) by name.
-        credits: what decisions have cost; None where that is not noted.
+        rows: for each device the rows of its candidates, context, mask, proposals and numbers of the info.
+        terms: the unweighted terms of the rewards, float64 (n,) by name.
+        credits: the costs of decisions; None if decisions are not credited.
 
     Raises:
         SsdgymError: an argument names something unknown or does not fit the others.
@@ -77,7 +77,7 @@ class Episodes:
         self.options = options
         self.workloads = load_workloads(options.workload)
         self._names = [*map(name_of, named_workloads(options.workload), self.workloads)]
-        #: The first so many are drawn from; those behind them were given to a reset.
+        #: Episodes draw from this many workloads; later entries of `workloads` were given to a reset.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
@@ -94,7 +94,7 @@ class Episodes:
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)
         self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
-        #: Scales by (place among the kinds, workload), measured once.
+        #: Scales by (number of the configuration, workload), measured once.
         self._scales: dict[tuple[int, int], Scale] = {}
         check_pace(self.workloads, self.devices, self.reward.timed_terms)
         self._threads = threads_for(count) if threads is None else threads
@@ -104,7 +104,7 @@ class Episodes:
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
         self._totals = Totals(self.devices, self.counter)
-        #: None before an episode, and where the workload has no more.
+        #: None before an episode, and after the last request of a workload.
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
         self._playing = [0] * count
@@ -112,7 +112,7 @@ class Episodes:
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         self.any_ended = True
-        #: What was taken in place of invalid actions of the last step, by device.
+        #: The candidates that replaced invalid actions in the last step, by device.
         self.replaced: dict[int, int] = {}
         #: Which devices are in the unmeasured part of their episode.
         self._warming_up = np.zeros(count, bool)
@@ -124,7 +124,7 @@ class Episodes:
         self._connect()
 
     def _connect(self) -> None:
-        """Store the devices for compiled code, whose address differs in every process."""
+        """Give compiled code the addresses of the arrays, which differ in every process."""
         view = self.view
         self._unread: deque[weakref.ref[Unread]] = deque()
         tally = self.reward.tally(self._totals, self._counter_addresses, self.shown, SHOWN[1:])
@@ -147,7 +147,7 @@ class Episodes:
         self._connect()
 
     def _make_batches(self) -> list[Batch]:
-        """Return the devices in batches, one for each FTL family and rules that run inside."""
+        """Return the devices in batches of one FTL family and equal compiled rules."""
         recording = Recording(min(4 * self.options.horizon, Recording.latencies), 1024)
         if all(device.ftl.timing == "none" for device in self.devices):
             recording = Recording(1, 1)
@@ -160,11 +160,11 @@ class Episodes:
 
     @property
     def state(self) -> State:
-        """The devices, where all are of one FTL family."""
+        """State of the devices, if all have the same FTL family."""
         (batch,) = self.batches
         return batch.state
 
-    # -- what batches have of all devices
+    # -- values of all devices, collected from batches
 
     def counter(self, name: str) -> np.ndarray:
         """Return a counter of every device since its metrics were reset, int64 (n,)."""
@@ -185,7 +185,7 @@ class Episodes:
         return found
 
     def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide device numbers, int64 (m,), among batches; yield each batch with its numbers."""
+        """Divide device numbers, int64 (m,), among batches; return each batch with its numbers."""
         if len(self.batches) == 1:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
@@ -194,11 +194,11 @@ class Episodes:
     # -- episodes
 
     def workload_of(self, options: Mapping[str, Any] | None, *others: str) -> int | None:
-        """Return the number of the workload that options of a reset name; None if they name none.
+        """Return the number of the workload that the options of a reset name; None if they name none.
 
         Args:
-            options: of the reset.
-            others: options that the caller reads.
+            options: options of the reset.
+            others: names of options that the caller reads.
 
         Raises:
             SsdgymError: there is another option, or the workload does not fit a device.
@@ -226,8 +226,7 @@ class Episodes:
     def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
         """Begin an episode on devices `which`, each with its seed, and run to its first decision.
 
-        An episode is a function of its seed: the workload's draws, the choice among several workloads, and
-        the device's own random draws.
+        The seed determines the choice among several workloads and the random draws of workload and device.
 
         Raises:
             SsdgymError: a workload does not fit the device.
@@ -258,7 +257,7 @@ class Episodes:
         return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
-        """Return the preconditioned device for a workload as a row of its batch; it is made once."""
+        """Return the device preconditioned for a workload, as a row of its batch; it is made once."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]
@@ -268,7 +267,7 @@ class Episodes:
         return self._preconditioned[key]
 
     def scale_of(self, i: int, number: int) -> Scale:
-        """Return how the rewards of a device are scaled under a workload, by its number."""
+        """Return the scale of the rewards of device `i` under workload `number`."""
         if isinstance(self._scale, Scale):
             return self._scale
         key = (i % self._kinds, number)
@@ -288,10 +287,10 @@ class Episodes:
         `over` marks the episodes that have ended; the view then shows the state at their end.
 
         Args:
-            which: int64 (m,), the devices that take part. The others stand still and are rewarded with 0.
+            which: int64 (m,), the devices to step. The other devices do not change, and their reward is 0.
 
         Raises:
-            SsdgymError: an action is no valid candidate, and `invalid` is error; nothing has happened then.
+            SsdgymError: an action is not valid and `invalid` is error; no device has changed.
         """
         i = int(self.batches[0].first_invalid(which))
         if i >= 0 or self.replaced:
@@ -308,7 +307,7 @@ class Episodes:
             reward.rewards[[*self.replaced]] -= 1
 
     def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
-        """Replace each invalid action by the next valid candidate; return them by device."""
+        """Replace each invalid action by the next valid candidate; return the replacements by device."""
         if first >= 0 and self.options.invalid == "error":
             allowed = np.flatnonzero(self.view.mask[first]).tolist()
             raise SsdgymError(
@@ -324,7 +323,7 @@ class Episodes:
         return replaced
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
-        """Advance devices to their next decision or to the end of their episode, and reward them."""
+        """Run devices to their next decision or to the end of their episode, and reward them."""
         if len(self.batches) == 1:
             if self.batches[0].step(which, rewarded):
                 self._go_on(self.batches[0], which, rewarded)
@@ -368,7 +367,7 @@ class Episodes:
         self.reward.start(self._totals, i)
 
     def _feed(self, i: int) -> None:
-        """Give device `i` its next requests; without any, let it complete those under way."""
+        """Give device `i` its next requests; after the last one, let it complete those under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
@@ -379,7 +378,7 @@ class Episodes:
             self._requests[i] = None
             batch.set_horizon(k, 0)
 
-    # -- looking
+    # -- reading
 
     def observation(self) -> Observation:
         """Return the observations of all devices, in the buffers of `view`."""
@@ -390,11 +389,11 @@ class Episodes:
         }
 
     def names(self, i: int) -> dict[str, str]:
-        """Return the names of workload and device `i`, for the info of a reset."""
+        """Return the names of device `i` and of its workload, for the info of a reset."""
         return {"workload": self._names[self._playing[i]], "device": self.devices[i].name}
 
     def kind_asked(self, i: int) -> int:
-        """Return the kind, a number, of the present or last decision of device `i`."""
+        """Return the number of the kind of device `i`'s present or last decision."""
         batch, k = self._places[i]
         return int(batch.state.control["decision_kind"][k, 0])
 
@@ -404,9 +403,9 @@ class Episodes:
         return metrics_of(batch.state, k, self.devices[i])
 
     def last_metrics(self, i: int) -> dict[str, Any]:
-        """Return the present metrics of device `i`, computed when first read.
+        """Return the present metrics of device `i`, which are computed when first read.
 
-        The last few of each device are kept without being computed; older ones are read now.
+        If many metrics are not yet computed, this call computes the oldest of them.
         """
         batch, k = self._places[i]
         metrics = Unread(batch.measure(k))
@@ -421,7 +420,7 @@ class Episodes:
         """Return the state of each page of device `i`.
 
         Raises:
-            SsdgymError: its FTL family has no map of pages.
+            SsdgymError: the FTL family of the device has no map of pages.
         """
         batch, k = self._places[i]
         return family_of_state(batch.state).page_map(batch.state, k, self.devices[i])
@@ -432,6 +431,6 @@ class Episodes:
             batch.dismiss()
 
     def observe_again(self) -> None:
-        """Write the view again. Observing is pure, so this changes nothing."""
+        """Write all observations again; the devices do not change."""
         for batch in self.batches:
             batch.observe(batch.numbers)

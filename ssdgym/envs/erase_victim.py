@@ -1,4 +1,4 @@
-"""The environments of victim selection: which erase set is next, and how many blocks together."""
+"""The environments of victim selection: what is erased next, and how many blocks are erased together."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ class EraseVictimEnv(DecisionEnv):
     """Choose what garbage collection erases next.
 
     ## Description
-    Whenever a plane runs short of free pages it must erase something, and relocate the valid pages of it
-    first: every relocation is a page program the host did not need. See `ssdgym.envs.DecisionEnv` for spaces,
-    rewards and episodes shared by all environments.
+    Whenever a plane runs short of free pages, garbage collection must erase a block and first relocate its
+    valid pages. Every relocation programs a page that the host has not written. See
+    `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(K)`: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices
-    that can erase them, some of a block's sub-blocks (of several blocks only where a proposer picks them;
-    `ssdgym.envs.ParallelEraseEnv` offers more of those).
+    `Discrete(K)`: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices that
+    can erase sub-blocks, some sub-blocks of a block. It contains several blocks only if a proposer picks such
+    a set; `ssdgym.envs.ParallelEraseEnv` offers more such sets.
 
-    The candidates are the picks of the `proposers` (equal picks once, in that order), then the blocks with
-    most invalid pages, then random ones. `info["proposed"][j]` is where the pick of proposer `j` stands,
-    so that a heuristic can be played through the environment exactly. With `candidates="all"` candidate
-    `k` is always the same erase set of the plane.
+    The candidates are the picks of the `proposers` (in that order, without repetitions), then the blocks with
+    most invalid pages, then random blocks. `info["proposed"][j]` is the candidate that proposer `j` picks:
+    playing it gives exactly the run of that heuristic. With `candidates="all"`, candidate `k` is always the
+    same erase set of the plane.
 
     ## Observation Space
-    Of each candidate: its valid share, the pages reclaimed per page moved, the times since its last
-    invalidation and since it was closed, its wear and stream, and which proposers picked it. Of the decision:
-    the host pages and the time since the last one, and how full the open blocks are. More where devices have
-    sub-blocks, are of several sizes, or serve requests that come by themselves; and on demand, such as how
-    often the host writes the valid pages of a candidate and those next to them.
+    For each candidate: its valid share, the pages reclaimed per page relocated, the times since its last
+    invalidation and since it was closed, its wear and stream, and which proposers picked it. For the
+    decision: the host pages and the time since the last decision, and the free share of the open blocks.
+    Further features are added if devices have sub-blocks, differ in size, or have an open loop. Others have
+    to be named, such as how often the host writes the valid pages of a candidate and their neighbours.
 
     ## Rewards
-    The default objective is `{"relocations": 1.0}`: relocated pages / pages per block, which cost
-    `(write amplification - 1) * horizon / pages per block` in an episode. Rewards are against
-    `{"baseline": "greedy"}`: an episode of greedy returns about 0.
+    The default objective is `{"relocations": 1.0}`: relocated pages / pages per block. Its sum over an
+    episode is `(write amplification - 1) * horizon / pages per block`. The default reward is
+    `{"baseline": "greedy"}`: the greedy policy has a return of about 0.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `candidates` | int or `"all"` | `16` | K |
+    | `candidates` | int or `"all"` | `16` | number of candidates K |
     | `proposers` | list of str | `DEFAULT_PROPOSERS` | victim policies whose picks are always candidates |
     """
 
@@ -73,8 +73,8 @@ class EraseVictimEnv(DecisionEnv):
 EraseVictimVectorEnv = vectorized(EraseVictimEnv)
 
 
-#: Of a device of which a quarter is spare, few victims have less than half of their pages valid; `ippbe`'s
-#: own threshold would add no block there.
+#: With a quarter of spare space, few victims have less than half of their pages valid; `ippbe`'s default
+#: threshold would add no block.
 PARALLEL_PROPOSERS = (
     "greedy",
     "cost_benefit",
@@ -93,16 +93,16 @@ class ParallelEraseOptions(Options):
     most_blocks: int = 4
     proposers: Sequence[str] = PARALLEL_PROPOSERS
 
-    #: What erasing together saves is time; relocations alone would not show it.
+    #: Erasing blocks together saves time, which relocations alone would not show.
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0}
-    #: At greedy's price every set would earn something, and large ones most for being one decision.
+    #: With greedy's price every set would earn something, and large sets most: each is a single decision.
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
         """Return the decision that the agent takes.
 
         Raises:
-            SsdgymError: there would be only single blocks, or too many sets.
+            SsdgymError: `most_blocks` is not from 2 to 8, or `candidates` is `"all"`.
         """
         if not is_whole(self.most_blocks) or not 2 <= self.most_blocks <= MAX_PAIRS:
             raise SsdgymError(
@@ -117,47 +117,46 @@ class ParallelEraseOptions(Options):
 
 
 class ParallelEraseEnv(DecisionEnv):
-    """Choose how many blocks garbage collection erases next, and which.
+    """Choose which blocks garbage collection erases next, and how many.
 
     ## Description
-    Several blocks of a plane can be erased in the time of one erase (and those of sibling planes with them,
-    on devices that take commands of several planes), but all their valid pages have to be moved before, and
-    the host waits as long. The rest is as in `ssdgym.envs.EraseVictimEnv`.
+    Several blocks of a plane can be erased in the time of one erase; with multi-plane commands, blocks of
+    sibling planes too. However, all valid pages of these blocks have to be relocated first, and the host
+    waits meanwhile. The rest is as in `ssdgym.envs.EraseVictimEnv`.
 
     ## Action Space
-    `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one block or several: of each
-    a whole block or, on devices that can erase them, some of its sub-blocks.
+    `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one or several blocks. On
+    devices that can erase sub-blocks, it contains some sub-blocks of each of these blocks.
 
     | candidates | erase sets |
     |---|---|
-    | the first | the picks of the `proposers`, equal ones once, in that order |
-    | half the others | blocks by falling invalid pages: each alone, then with the best, the best 2, 3 ... |
-    | the rest | random blocks, a random number of them |
+    | the first | the picks of the `proposers`, in that order, without repetitions |
+    | half of the others | blocks with most invalid pages: each alone, then with the best, the best 2, ... |
+    | the rest | random numbers of random blocks |
 
-    The last two kinds have 1 to `most_blocks` blocks of the plane that collects. Where sub-blocks can be
-    erased, they take of each block its best set. Sets that are not legal are left out: the plane must have
-    room for all the valid pages before the erase frees any. `info["proposed"][j]` is where the pick of
-    proposer `j` stands (-1: it is not legal), so that a heuristic can be played through the environment
-    exactly.
+    Sets of the last two kinds have 1 to `most_blocks` blocks of the collecting plane. On devices that can
+    erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no
+    room for all its valid pages before the erase. `info["proposed"][j]` is the candidate that proposer `j`
+    picks, or -1 if its pick is left out: playing it gives exactly the run of that heuristic.
 
     ## Observation Space
-    The pages, sub-blocks and erases of several blocks are counted together.
+    As in `ssdgym.envs.EraseVictimEnv`; pages, sub-blocks and erases are summed over the blocks of a set.
 
     ## Rewards
-    The default is `{"latency": 1.0}`, the latencies of the reads and writes that were finished in units of a
-    page program, against `{"baseline": "cost_benefit"}`: the price of a reclaimed page is its cost under a
-    good policy. At greedy's price `ippbe(limit=4, tau=0.75)` earns more for a decision than cost-benefit
-    does: a decision reclaims more pages, although each costs more.
+    The default is `{"latency": 1.0}`, the latencies of finished reads and writes in units of a page program,
+    with `{"baseline": "cost_benefit"}`: a reclaimed page earns its cost under a good policy. With greedy's
+    price, `ippbe(limit=4, tau=0.75)` would earn more per decision than cost-benefit: one decision reclaims
+    more pages, although each page costs more.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-parallel"` | on `demo` no two blocks ever fit together |
-    | `candidates` | int | `16` | K |
-    | `most_blocks` | int | `4` | most blocks of a candidate that no proposer picked, 2 to 8 |
+    | `device` | as everywhere | `"demo-parallel"` | `demo` never has room to collect two blocks together |
+    | `candidates` | int | `16` | number of candidates K |
+    | `most_blocks` | int | `4` | largest number of blocks in a candidate that no proposer picked, 2 to 8 |
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |
 
-    With `ftl={"timing": "none"}`, which counts only, `objective` has to name terms that need no time.
+    With `ftl={"timing": "none"}`, `objective` has to name terms that need no time.
     """
 
     options_type = ParallelEraseOptions

@@ -20,9 +20,9 @@ from ssdgym.errors import SsdgymError, shown
 
 
 class JointDecision(DescribedDecision):
-    """Whatever is due next: what to erase, which write stream a page goes to, how far an idle die collects.
+    """Decisions of three kinds: what to erase, the stream of a page, and how far an idle die collects.
 
-    Where `idle` is None the device's own idle rule decides the last.
+    If `idle` is None, the device's own idle rule takes the decisions of the third kind.
     """
 
     kind = ERASE
@@ -38,17 +38,17 @@ class JointDecision(DescribedDecision):
         self.observe("default", ())
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, its trackers and, if it decides, an idle rule."""
+        """Return the device with the agent's streams and trackers and, with `idle`, an idle rule."""
         adapted = device if self.idle is None else self.idle.adapt(device)
         return self.streams.tracked(adapted, self._selection.trackers)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates: of the kind that has most."""
+        """Return the largest number of candidates of the kinds."""
         parts = (self.erase, self.streams) if self.idle is None else (self.erase, self.streams, self.idle)
         return max(part.candidates_on(devices) for part in parts)
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations, without features."""
         erase, streams = self.erase.spec(), self.streams.spec()
         observers = np.where(np.arange(len(KINDS)) == ERASE, 0, streams.observers)
         external = erase.external | streams.external
@@ -81,7 +81,7 @@ class JointGCOptions(Options):
         """Return the decision that the agent takes.
 
         Raises:
-            SsdgymError: an argument is not of its kind.
+            SsdgymError: an argument has a wrong type or value.
         """
         if not isinstance(self.idle, bool):
             raise SsdgymError(
@@ -93,46 +93,47 @@ class JointGCOptions(Options):
 
 
 class JointGCEnv(DecisionEnv):
-    """Choose what garbage collection erases, where pages go and, if wanted, how far idle dies collect.
+    """Choose what garbage collection erases, where pages go and, with `idle=True`, how far idle dies collect.
 
     ## Description
-    Where pages are put decides what a block will be worth, and which blocks are erased decides what is put
-    together next. The agent takes both decisions, as they come; most are about pages. The rest is as in
-    `ssdgym.envs.EraseVictimEnv` and `ssdgym.envs.PlacementEnv`.
+    The placement of pages determines how many pages of a block are still valid when it is erased, and the
+    choice of victims determines which pages are placed next. The agent takes both kinds of decisions in the
+    order in which they become due; most are about pages. The rest is as in `ssdgym.envs.EraseVictimEnv` and
+    `ssdgym.envs.PlacementEnv`.
 
-    With `idle=True` the agent also decides when to collect, as in `ssdgym.envs.BackgroundGCEnv`. That needs a
-    device with time (`ftl.timing: event`), and a workload that leaves idle time. Latencies then count, so
-    that an objective such as `{"latency": 1.0, "relocations": 64.0}` suits.
+    With `idle=True` the agent also decides when to collect, as in `ssdgym.envs.BackgroundGCEnv`. The device
+    then must simulate time (`ftl.timing: event`), and the workload must leave idle time. Choose an objective
+    that includes latencies, such as `{"latency": 1.0, "relocations": 64.0}`.
 
     ## Action Space
-    `Discrete(K)`, K the larger of `candidates` and `streams`, and at least 8 with `idle`. Action `k` erases
-    candidate `k`, or puts a page into stream `k`, or, `k` = 0 to 7, lets an idle die take 0, 1, 2, 4, 8, 16,
-    32 or all commands of the round. Rows beyond those of the kind at hand are masked.
+    `Discrete(K)`: K is the larger of `candidates` and `streams`, at least 8 with `idle`. Action `k` erases
+    candidate `k`, or places a page in stream `k`, or lets an idle die execute 0, 1, 2, 4, 8, 16, 32 or all
+    commands of its round (`k` = 0 to 7). Actions that the present kind of decision does not have are masked.
 
-    `info["proposed"]` has the places of the picks of the `proposers`, then the stream that the device's
-    placement would choose, then those of the `placements`; -1 where the decision is of another kind. Where a
-    die is idle (`asks_idle`), `info["proposed"][0]` is instead the answer of the device's idle rule
-    (`ftl.gc.idle`), and the others are -1. A victim policy, the placement and an idle rule that takes these
-    answers only are so played through the environment exactly.
+    `info["proposed"]` contains the picks of the `proposers`, then the stream that the device's placement
+    would choose, then the streams of the `placements`; an entry is -1 if the decision is of another kind.
+    For an idle die (`asks_idle`), `info["proposed"][0]` is the choice of the device's idle rule
+    (`ftl.gc.idle`), and the other entries are -1. Playing these entries gives exactly the run of a victim
+    policy, a placement and an idle rule, if the idle rule has no other choices.
 
     ## Observation Space
-    The columns of the kinds side by side, 0 where they are not of the kind at hand; in the context those
-    of the decision, which say of what kind it is (`asks_erase`, `asks_place`, `asks_relocate`, and with
-    `idle` also `asks_idle`), then those of the page, then those of the die.
+    The features of all kinds of decisions; those of other kinds than the present one are 0. The context has
+    the features of the decision, which include its kind (`asks_erase`, `asks_place`, `asks_relocate`, and
+    with `idle` also `asks_idle`), then the features of the page and of the die.
 
     ## Rewards
-    Those of `ssdgym.envs.PlacementEnv`.
+    As in `ssdgym.envs.PlacementEnv`.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-placement"` | of small blocks, so that streams cost little |
+    | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
     | `candidates` | int or `"all"` | `8` | erase sets to choose among |
     | `proposers` | list of str | `JOINT_PROPOSERS` | victim policies whose picks are always candidates |
-    | `pages` | str | `"both"` | `host`, `relocated` or `both`; the others go by the device's placement |
-    | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
-    | `streams` | int or `None` | `4` | streams; `None`: as many as the placements have |
-    | `placements` | list of str | `()` | placements whose choices are shown besides |
+    | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
+    | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
+    | `streams` | int or `None` | `4` | number of streams; `None`: as many as the placements have |
+    | `placements` | list of str | `()` | further placements whose choices are shown |
     | `idle` | bool | `False` | also choose how far idle dies collect; otherwise the device's idle rule does |
     """
 

@@ -1,4 +1,4 @@
-"""The environment of merges: how blocks of the block family are merged."""
+"""The environment of merges: how devices of the block family merge the blocks of a bundle."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy
 
-#: Candidates beside M-Merges at each level below the block: Merge, M-Merge at level 0, that of least cost.
+#: Further candidates: the Merge, the M-Merge of whole blocks (level 0), and the cheapest M-Merge.
 _OTHERS = 3
 
 
 class MergeDecision(DescribedDecision):
     """How the blocks of a bundle are merged; action k takes candidate k.
 
-    `proposers` are merge rules whose picks are shown.
+    `proposers` are the merge rules whose picks `info["proposed"]` shows.
     """
 
     kind: ClassVar[int] = MERGE
@@ -37,11 +37,11 @@ class MergeDecision(DescribedDecision):
         self.propose("plan", [policy.label for policy in self.proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates, on the device whose blocks are divided furthest."""
+        """Return the number of candidates, of the device whose blocks have the smallest parts."""
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations, without features."""
         spec = spec_without_sets(1 << MERGE, merge_describer())
         if not self.proposers:
             return spec
@@ -75,55 +75,54 @@ class MergePlanEnv(DecisionEnv):
     """Choose how the blocks of a bundle are merged.
 
     ## Description
-    On devices of `ftl.mapping: block` pages are mapped by the block. Pages that are written again go to
-    further blocks; when these are full, or free blocks are wanted, the blocks of a *bundle* (a logical
-    block, or a superblock) are merged. A *Merge* copies what is valid elsewhere and erases whole blocks.
-    An *M-Merge* erases only the parts of blocks in which pages are invalid: valid pages of such a part
-    leave it before, and come back behind. Small parts cost few copies and many erases, each of which
-    takes nearly as long as that of a block, wears what it erases and disturbs what is beside. See
+    Devices of `ftl.mapping: block` map whole blocks. Pages that are overwritten go to further blocks. When
+    these are full, or free blocks are needed, the blocks of a *bundle* (a logical block, or a superblock)
+    are merged. A *Merge* copies the valid pages to other blocks and erases whole blocks. An *M-Merge* erases
+    only the parts of blocks that contain invalid pages: it copies the valid pages of such a part out before
+    the erase, and back afterwards. Smaller parts need fewer copies and more erases; an erase of a part takes
+    nearly as long as an erase of a block, wears the part and disturbs its neighbours. See
     `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(L + 3)` with L = log2 of `geometry.sub_blocks_per_block`, that of the device where it is
-    largest:
+    `Discrete(L + 3)`, where L is log2 of `geometry.sub_blocks_per_block`, the largest of all devices:
 
-    | action | what is done |
+    | action | what the device does |
     |---|---|
     | 0 | Merge |
     | 1 + l | M-Merge that erases parts of one size: blocks halved l times, l = 0 to L |
-    | L + 2 | M-Merge that erases parts of any size, as costs least for each block (PEN, Algorithm 1) |
+    | L + 2 | M-Merge that erases the cheapest parts of any size in each block (PEN, Algorithm 1) |
 
-    Actions after a device's own L + 2 are masked, and M-Merges that are not allowed: after
-    `ftl.gc.mmerge_limit` of them a bundle has a Merge, and where there is no room for pages that leave.
-    Of several candidates that would erase the same parts at the same figures only the first is offered, so
-    the last one is where parts of one size are best. A Merge always is.
+    Actions beyond a device's own L + 2 are masked. An M-Merge is also masked after `ftl.gc.mmerge_limit`
+    M-Merges of the bundle, and if there is no room for the pages that it copies out. If several candidates
+    erase the same parts at the same cost, only the first is offered; so action L + 2 is masked when parts of
+    one size are best. A Merge is always offered.
 
-    `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would take, and -1 where that is
-    not allowed. Playing one of them gives the same device as the rule, bit for bit.
+    `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would choose, or -1 if that is
+    not allowed. Playing the picks of one rule gives the same device as the rule, bit for bit.
 
     ## Observation Space
-    Of every candidate: its nominal time, by itself and in that of a Merge, copies and erases, what is done
-    because of disturbance, and which one it is. Of the bundle: why it is merged, how much of it is valid and
-    invalid, how many M-Merges it has had, how worn its blocks are, and how many free blocks and other bundles
-    its plane has. The observation at the end of an episode is that of the last decision.
+    For each candidate: its nominal time, also relative to a Merge, its copies and erases, its erases because
+    of disturbance, and its number. For the bundle: the cause of the merge, its shares of valid and invalid
+    pages, its number of M-Merges, the wear of its blocks, and the numbers of free blocks and of other bundles
+    in the plane. The observation at the end of an episode is that of the last decision.
 
     ## Rewards
     The default is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies and
-    erases) in page programs, against `{"baseline": "mmerge"}`. `wear` costs blocks erased, parts of them by
-    their share; `levelling` uneven wear; and `spoiled` pages that erases beside them have destroyed, which
-    happens with `ftl.disturb_care: false` only. Each page that the host writes earns the flash time that
-    merges take for it under `mmerge`, which is also the unit: a return above 0 is so many host pages served
-    for free.
+    erases) in page programs, with `{"baseline": "mmerge"}`. Other terms: `wear` counts erased blocks, and
+    parts of blocks as fractions; `levelling` is the cost of uneven wear; `spoiled` counts pages that erases
+    of neighbours have destroyed (only with `ftl.disturb_care: false`). Each page that the host writes earns
+    the mean merge time per host page under `mmerge`, which is also the unit: a return of r means that merges
+    saved the time of r host pages.
 
     ## Starting State
-    Full and preconditioned by its workload, with Merges alone.
+    Full and preconditioned by the workload, using only Merges.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"pen-demo"` | one of mapping block |
+    | `device` | as everywhere | `"pen-demo"` | a device of `ftl.mapping: block` |
     | `workload` | as everywhere | `"block_mixed"` | |
-    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks are shown and marked |
+    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks info and observation show |
     """
 
     options_type = MergePlanOptions

@@ -21,27 +21,27 @@ from ssdgym.policy import Policy
 from ssdgym.policy.on_device import beside_on, tracking
 from ssdgym.policy.rules import Rule
 
-#: Whose streams the agent chooses, by the value of the argument `pages`.
+#: The kinds of decisions that the agent takes, by the value of the argument `pages`.
 PAGES = {"host": (PLACE,), "relocated": (RELOCATE,), "both": (PLACE, RELOCATE)}
-#: How often it chooses that of host pages, by the value of the argument `per`.
+#: The values of the argument `per`: one decision for each host page, or for each request.
 PER = ("page", "request")
 #: The label of the device's own placement among the proposers.
 PLACEMENT = "placement"
 
 
 class StreamDecision(DescribedDecision):
-    """Where a page goes: action k below S takes stream k, S + j the sub-block that proposer j names.
+    """Where a page goes: stream k (action k, below S), or the sub-block that proposer j names (S + j).
 
     Args:
-        pages: whose streams are chosen: of pages that the host writes, that are relocated, or of both.
-        per: a decision for each `page` of the host, or one for all pages of a `request`.
-        streams: how many there are; None: as many as the placement of the device, and the proposers, have.
-        victims: policy that chooses victims, without a placement; None where victims are not chosen here.
-        proposers: placements whose choices are shown beside the choice of the device's own placement.
-        price: of the room that dead pages hold, where each decision is credited; None: it is not.
+        pages: which pages the agent places: pages that the host writes, relocated pages, or both.
+        per: one decision for each `page` that the host writes, or one for all pages of a `request`.
+        streams: number of streams S; None: as many as the device's placement and the proposers have.
+        victims: policy that chooses victims, without a placement; None if the agent also chooses victims.
+        proposers: placements whose choices are shown after the choice of the device's own placement.
+        price: price of the room that dead pages hold, for the credit of decisions; None for no credit.
 
     Raises:
-        SsdgymError: an argument is not of that kind, or requests are credited.
+        SsdgymError: an argument has a wrong type or value, or decisions about requests are credited.
     """
 
     kind = PLACE
@@ -78,16 +78,16 @@ class StreamDecision(DescribedDecision):
         self.propose("stream", [PLACEMENT, *proposers])
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on devices, and the tracker of credit."""
+        """Choose the features to observe on devices, and the tracker that credits decisions."""
         super().observe(features, devices)
         noting = self.price is not None and len(devices) > 0
         self._crediting = [credit_tracker(self.kinds, devices)] if noting else []
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with its trackers.
+        """Return the device with the agent's streams, and with the trackers of features and of credit.
 
         Raises:
-            SsdgymError: decisions are credited, and pages move there without a decision.
+            SsdgymError: decisions are credited, but the device levels wear by moving pages on its own.
         """
         if self.price is not None and PageFtl.of(device.ftl).levelling is not None:
             raise SsdgymError(
@@ -97,10 +97,10 @@ class StreamDecision(DescribedDecision):
         return self.tracked(device, [*self._selection.trackers, *self._crediting])
 
     def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with trackers whose records features read.
+        """Return the device with the agent's streams, and with the given trackers and proposers.
 
         Raises:
-            SsdgymError: there are too few streams, or a target is named for pages of a whole request.
+            SsdgymError: there are too few streams, or sub-blocks cannot be chosen here.
         """
         own = beside_on(device).get("placement")
         assert own is not None, "this FTL has one"
@@ -123,19 +123,19 @@ class StreamDecision(DescribedDecision):
                     f"streams = {streams} are too few for the placement {label}, which has {count}; give at "
                     "least as many."
                 )
-        # Where relocated pages go by the rule alone, its own streams have all the free blocks they need.
+        # If the rule alone places relocated pages, its own streams have all the free blocks they need.
         kept = streams if RELOCATE in self.kinds or streams > own.streams else 1
         changes = {"min_streams": kept, "trackers": [*trackers, *(rule.label for rule in self.placements)]}
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the streams, and proposers that may name sub-blocks, on the device with most."""
+        """Return the number of streams and of proposers that may name sub-blocks, the most of a device."""
         needs = [PageFtl.of(device.ftl).needs for device in devices]
         return max(own.streams + own.targets * (1 + len(self.placements)) for own in needs)
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
-        # At the horizon a device without any decision is described as if a host page were placed.
+        """Return the specification of observations, without features."""
+        # At the horizon, when no decision is due, the observation is as if a host page were placed.
         return spec_without_sets(self.external, stream_describer())
 
 
@@ -146,7 +146,7 @@ def _placement(name: str) -> Rule:
     return rule
 
 
-#: The rule that has chosen victims where nothing else was said.
+#: The default victim policy.
 DEFAULT_VICTIMS = "cost_benefit(since_close=1)"
 
 
@@ -171,7 +171,7 @@ class PlacementOptions(Options):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Name the arguments that describe the decision; credit is for training alone."""
+        """Return the names of the decision's arguments without `credit`, which only training uses."""
         return tuple(name for name in super().decision_arguments() if name != "credit")
 
 
@@ -179,78 +179,76 @@ class PlacementEnv(DecisionEnv):
     """Choose the write stream that a page goes to.
 
     ## Description
-    Every page that is written, by the host or by garbage collection as it empties a block, goes to the open
-    block of a *write stream*. Pages that are overwritten at about the same time belong together: the block
-    that holds them becomes empty by itself. When a page will be overwritten is unknown; what is known is when
-    it was written before. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all
-    environments.
+    Every page that the host writes or garbage collection relocates goes to the open block of a *write
+    stream*. Pages that will be overwritten at about the same time should share a block: their block then
+    becomes invalid as a whole, and its erase needs no relocations. When a page will be overwritten is
+    unknown; the agent sees when it was written before. See `ssdgym.envs.DecisionEnv` for spaces, rewards and
+    episodes shared by all environments.
 
     ## Action Space
-    `Discrete(S)`: action `k` is always stream `k`, and all are valid. A plane keeps a block open for each
-    stream: streams cost spare space. `pages` says for which pages the agent chooses; the others go where the
-    device's placement says. With `per="request"` the action for the first page of a request is for all of its
-    pages; each relocated page is a decision of its own.
+    `Discrete(S)`: action `k` is always stream `k`, and all actions are valid. A plane keeps a block open for
+    each stream, so streams cost spare space. `pages` says which pages the agent places; the device's
+    placement places the others. With `per="request"` the action for the first page of a host request applies
+    to all its pages; each relocated page still has its own decision.
 
-    Where the device's placement may name a sub-block of a block in the pool (`hotness_groups`,
-    `hot_to_victims`), there are S + P actions for P proposers, the placement itself first: action `S + j`
-    puts the page into the sub-block that proposer `j` names. It is masked where that names a stream, or the
-    sub-block of a proposer before it.
+    If the device's placement may choose a sub-block of a block in the pool (`hotness_groups`,
+    `hot_to_victims`), there are S + P actions: proposer 0 is this placement, and P - 1 others are those of the
+    argument `proposers`. Action `S + j` places the page in the sub-block that proposer `j` chooses. It is
+    masked if proposer `j` chooses a stream, or the same sub-block as an earlier proposer.
 
-    `info["proposed"][0]` is the action that the device's own placement (`ftl.placement`) would choose, and
-    `info["proposed"][1 + j]` that of proposer `j`, on this device, which other choices have shaped. To play
-    the first leaves the device that the placement leaves, bit for bit.
+    `info["proposed"][j]` is the action that proposer `j` would choose now. Playing `info["proposed"][0]`
+    gives the same device, bit for bit, as the device's own placement (`ftl.placement`).
 
     ## Observation Space
-    Of each stream: how far its open block is written, how much of its blocks is valid, their mean age, its
-    share of the plane, what went there lately (how old, and whether relocated), how much older the page at
-    hand is, whether the page comes from there, and which proposers choose it. Of the page: whether it is
-    relocated, the time since its last write, the last two intervals, an update count that fades, that of its
-    neighbours, how often it was moved, and the age and the stream of the block that holds it. On demand:
-    size, offset, sequentiality and hint of the request. Of a sub-block: what its block holds, how near that
-    is to its erase, and whether it is in the best erase set of the block. All are noted while things happen
-    (`ssdgym.policy.page_history`), so that nothing is from the future.
+    For each stream: the written share of its open block, the valid share of its blocks, their mean age, their
+    share of the plane, the age and the relocated share of the pages that went there lately, the difference
+    between that age and the page's, whether the page's data is there now, and which proposers choose it. For
+    the page: whether it is relocated, the time since its last write, the last two intervals, decaying update
+    counts of the page and of its neighbours, how often it was relocated, and the age and the stream of the
+    block that holds it. If named: size, offset, sequentiality and hint of the request. For a sub-block: the
+    pages of its block, how near the block is to its erase, and whether the sub-block is in the block's best
+    erase set. A tracker (`ssdgym.policy.page_history`) records all this from past events only.
 
     ## Rewards
-    The default is `{"relocations": 1.0}` against `{"baseline": "cost_benefit(since_close=1)"}` with the
-    device's placement. What a choice costs shows when its block is collected, thousands of decisions later,
-    and is mixed with what all others cost.
+    The default is `{"relocations": 1.0}` with `{"baseline": "cost_benefit(since_close=1)"}` on the device's
+    placement. The cost of a choice appears when its block is collected, thousands of decisions later, and
+    mixed with the costs of all other choices.
 
-    `credit={"kind": "page", "price": p}` also shows the cost of each choice; device and rewards stay the
-    same. The choices about one page follow each other for as long as its data lives:
+    `credit={"kind": "page", "price": p}` adds the cost of each choice to the infos; device and rewards stay
+    the same. The choices about one page form a chain for as long as its data lives:
 
-    - when the copy that a choice has placed is relocated, that costs 1, and the costs of the choice about the
-      relocation are added;
-    - when the copy is dead (overwritten or trimmed) and its block is erased, that costs
-      `p * waited / logical pages`, where `waited` counts the host pages written in between: the rent of the
-      room that it has held. Nothing follows.
+    - A relocation of the copy that a choice has placed costs 1. The choice about the relocation is the next
+      one in the chain.
+    - When the copy is dead (overwritten or trimmed) and its block is erased, the last choice in the chain
+      costs `p * waited / logical pages`, where `waited` is the number of host pages written between the death
+      and the erase. This is the rent of the room that the dead copy has held.
 
-    `info["decision"]` is the number of the decision that is due, from 0 in every episode. `info["credits"]`
-    lists what was settled since the last step, each as (`decision`, `cost`, `following`), a
-    `ssdgym.envs.rewards.credit.Credit`; `following` is -1 where nothing follows. Each decision is settled
-    once, or is still open at the end of the episode. A vector environment has a list for each device.
-    `ssdgym.envs.rewards.credit.CreditBuffer` joins credits to what was seen and done.
+    `info["decision"]` is the number of the present decision, from 0 in every episode. `info["credits"]` lists
+    the decisions whose cost became known in the last step, as `ssdgym.envs.rewards.credit.Credit`
+    (`decision`, `cost`, `following`); `following` is the next decision in the chain, or -1. Each decision is
+    listed once, or is still open at the end of the episode. A vector environment has a list for each device.
+    `ssdgym.envs.rewards.credit.CreditBuffer` joins credits to observations and actions.
 
-    With `pages="host"` a choice pays for all moves of its page by the device's placement until the page dies.
-    Copies that the agent has not placed, those from before the episode among them, are not settled. From a
-    move to the erase of its victim no rent is due. A choice for a whole request (`per="request"`) is about
-    several pages, so that it is refused.
+    With `pages="host"` a choice pays for all relocations of its page until the page dies. Copies that the
+    agent has not placed, such as those from before the episode, get no credit. The old copy of a relocated
+    page pays no rent. Credit is refused with `per="request"`, where one choice is about several pages.
 
-    The price is the Lagrange multiplier of spare space. On a full device every host page leaves one copy
-    dead, and dead copies fill the spare space; so they wait for as many host pages as there are spare pages,
-    on average and whatever the agent does. Under that constraint relocations are fewest where each page pays
-    for its own waiting what all would save with more spare space: `p = -dR/ds`, with R relocations per host
-    page and s spare pages as a share of the logical ones. Any placement measures it:
+    The price is the Lagrange multiplier of spare space. On a full device every host page makes one copy dead,
+    and dead copies fill the spare space. So a dead copy waits, on average, for as many host pages as there
+    are spare pages, whatever the agent does. Under that constraint relocations are fewest if each page pays
+    for its waiting what more spare space would save: `p = -dR/ds`, where R is the number of relocations per
+    host page and s the spare pages as a share of the logical pages. Measure it with any placement:
     `(R(0.13) - R(0.17)) / 0.04` of `sep_gc` on `demo-placement` is 15 for `zipf80` and 10 for `hot90`.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-placement"` | of small blocks, so that streams cost little |
-    | `pages` | str | `"both"` | `host`, `relocated` or `both` |
-    | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
+    | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
+    | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
+    | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
     | `streams` | int or `None` | `4` | S; `None`: as many as the placement and the proposers have |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses what is erased |
-    | `proposers` | list of str | `()` | placements whose choices are shown besides: compiled rules |
+    | `proposers` | list of str | `()` | further placements (compiled rules) whose choices are shown |
     | `credit` | mapping or `None` | `None` | show what each decision has cost: see Rewards |
     """
 

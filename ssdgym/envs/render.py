@@ -1,4 +1,4 @@
-"""Pictures and texts of a device and its decision."""
+"""Pictures of a device and its present decision, as arrays of pixels or as text."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ssdgym.simulator.families import FREE, INVALID, VALID, PageMap
 _WIDTH, _HEIGHT = 960, 600
 #: Sides of the square that stands for a page, pixels; larger ones first.
 _DOTS = (12, 10, 8, 6, 5, 4, 3, 2, 1)
-#: Blocks in one cell, and pages in one dot, as powers of two.
+#: Possible numbers of blocks in a cell, and of pages in a dot.
 _GROUPS = tuple(2**k for k in range(24))
-#: Between cells, and between planes, pixels.
+#: Pixels between cells, and between planes.
 GAP, PLANE_GAP = 3, 10
 
 
 class Layout(NamedTuple):
-    """Planes in rows; rows of cells in each, with as many columns; a grid of dots in each cell.
+    """A picture's grid of planes: each plane is a grid of cells (blocks), each cell a grid of dots (pages).
 
     Attributes:
-        dot: side of a dot, pixels.
-        pages: pages that a dot stands for.
-        blocks: blocks that a cell stands for.
-        cell: columns and rows of dots of a cell.
-        grid: columns and rows of cells of a plane.
-        abreast: planes in a row.
+        dot: side of a dot, in pixels.
+        pages: number of pages that a dot stands for.
+        blocks: number of blocks that a cell stands for.
+        cell: columns and rows of dots in a cell.
+        grid: columns and rows of cells in a plane.
+        abreast: number of planes side by side.
     """
 
     dot: int
@@ -47,12 +47,12 @@ class Layout(NamedTuple):
 
     @property
     def pitch(self) -> tuple[int, int]:
-        """From one cell to the next, pixels (across, down)."""
+        """Distance from one cell to the next, in pixels (across, down)."""
         return self.cell[0] * self.dot + GAP, self.cell[1] * self.dot + GAP
 
     @property
     def plane_pitch(self) -> tuple[int, int]:
-        """From one plane to the next, pixels (across, down)."""
+        """Distance from one plane to the next, in pixels (across, down)."""
         (columns, rows), (across, down) = self.grid, self.pitch
         return columns * across + GAP + PLANE_GAP, rows * down + GAP + PLANE_GAP
 
@@ -68,7 +68,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout in which most can be seen: single blocks first, then pages, then large dots."""
+    """Return the layout with most detail: fewest blocks per cell, then fewest pages per dot, largest dots."""
     for together in _GROUPS:
         for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):
             if per_dot >= 2 * pages or abreast >= 2 * planes:
@@ -84,7 +84,7 @@ def layout_of(planes: int, blocks: int, pages: int) -> Layout:
     return Layout(1, pages, blocks, (1, 1), (1, 1), math.isqrt(planes - 1) + 1)
 
 
-#: What there is to choose among in decisions of a kind, and for what.
+#: What the candidates of each kind of decision are, and what the decision is for.
 _CHOICES = {
     ERASE: ("candidate", ""),
     PLACE: ("stream", " for a page of the host"),
@@ -97,18 +97,18 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """What a viewer draws: the state of a device at a decision.
+    """What a picture shows: the state of a device at a decision.
 
     Attributes:
-        device: its name.
-        map: what its pages hold.
-        kind: number of that of the decision, of `ssdgym.engine.decisions`.
-        choices: how many there are now.
-        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); none where the decision is of
+        device: name of the device.
+        map: state of the device's pages.
+        kind: number of the kind of decision, of `ssdgym.engine.decisions`.
+        choices: number of candidates that may be chosen now.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty if the decision is of
             another kind.
-        chosen: the erase set chosen last, ERASE_PAIR (pairs,); None where none was.
-        counters: pages by name, since the metrics were reset: `host_pages_written`, `relocated_pages`.
-        write_amplification: since then; None where nothing was written.
+        chosen: the erase set chosen last, ERASE_PAIR (pairs,); None if none was chosen.
+        counters: `host_pages_written` and `relocated_pages` since the metrics were reset.
+        write_amplification: write amplification since the reset; None if nothing was written.
     """
 
     device: str
@@ -127,12 +127,12 @@ class Scene:
 
     @property
     def chosen_blocks(self) -> np.ndarray:
-        """The blocks of the erase set chosen before, bool (planes, blocks)."""
+        """The blocks of the erase set chosen last, bool (planes, blocks)."""
         return self._marked(self.candidates[:0] if self.chosen is None else self.chosen)
 
     @property
     def caption(self) -> str:
-        """The device, its size, and what has happened in the episode."""
+        """A line with the device, its size, its host writes and its write amplification."""
         planes, blocks, pages = self.map.pages.shape
         written, ratio = self.counters["host_pages_written"], self.write_amplification
         wa = "" if ratio is None else f", write amplification {ratio:.3f}"
@@ -143,7 +143,7 @@ class Scene:
 
     @property
     def decision(self) -> str:
-        """How much is offered for what, and which erase set was chosen before."""
+        """A line with the number of candidates, the purpose of the decision, and the last erase set."""
         thing, purpose = _CHOICES.get(self.kind, ("choice", ""))
         offered = f"{_count(self.choices, thing)} offered{purpose}"
         if self.chosen is None:
@@ -161,18 +161,18 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-#: Most characters of a plane's line, and most lines of all planes.
+#: Largest number of characters in a plane's line, and of lines for all planes.
 _TEXT_WIDTH, _LINES = 64, 48
-#: By the share of a block's pages that are valid, from none up.
+#: Characters for rising valid shares of a block, from 0.
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _FREE = "·"
 _TEXT_LEGEND = "height: valid pages   ·: free   "
 
 
 def draw_text(scene: Scene) -> str:
-    """Draw a device as lines of text with colours of ANSI terminals, a caption above, a legend below.
+    """Draw a device as lines of text with ANSI colours, a caption above and a legend below.
 
-    Large devices have several blocks in a character: their mean, marked if one of them is.
+    On large devices a character stands for several blocks: it shows their mean, and the marks of any of them.
     """
     planes, blocks, _ = scene.map.pages.shape
     lines_per_plane = max(_LINES // planes, 1)
@@ -212,7 +212,7 @@ def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
 
 
 def _painted(character: str, is_open: bool, offered: bool, chosen: bool) -> str:
-    """Return the character in the colour of the mark that matters most."""
+    """Return the character in the colour of its mark; chosen comes before offered, offered before open."""
     if chosen:
         return colorize(character, "magenta", highlight=True)
     if offered:
@@ -228,12 +228,12 @@ def _legend(together: int) -> str:
     )
 
 
-#: Colours that stay apart for the colour-blind (after Okabe and Ito).
+#: Colours that colour-blind people can distinguish (after Okabe and Ito).
 _COLOURS = {FREE: (226, 230, 234), VALID: (0, 114, 178), INVALID: (240, 180, 90)}
 _OPEN, _OFFERED, _CHOSEN = (0, 158, 115), (40, 40, 40), (204, 51, 140)
 _PAPER, _INK = (255, 255, 255), (40, 40, 40)
 _MARGIN, _LINE = 12, 18
-#: What the legend says of each colour; frames are drawn hollow.
+#: Entries of the legend: text, colour, and whether the colour is that of a frame.
 _LEGEND = (
     ("valid", _COLOURS[VALID], False),
     ("invalid", _COLOURS[INVALID], False),
@@ -248,8 +248,8 @@ _LEAST_WIDTH = 560
 def draw_picture(scene: Scene) -> np.ndarray:
     """Draw a device as a picture, uint8 (height, width, 3); its size depends on the geometry only.
 
-    Large devices have several pages in a square, in their mean colour, and the largest several blocks in a
-    cell, which is framed if one of them is.
+    On large devices a square stands for several pages and has their mean colour. On the largest devices a
+    cell stands for several blocks, and has the frame of a mark that one of them has.
     """
     layout, planes = layout_of(*scene.map.pages.shape), len(scene.map.pages)
     width, height = layout.size(planes)
@@ -285,7 +285,7 @@ def _cells(pages: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def _frames(scene: Scene, layout: Layout) -> np.ndarray:
-    """Return the colour of each cell's frame, uint8 (planes, cells, 3); the mark that matters most wins."""
+    """Return the colour of each cell's frame, uint8 (planes, cells, 3): chosen, else offered, else open."""
     starts = np.arange(0, scene.map.open.shape[1], layout.blocks)
     frames = np.full((len(scene.map.open), len(starts), 3), _PAPER, np.uint8)
     for marked, colour in (
@@ -298,7 +298,7 @@ def _frames(scene: Scene, layout: Layout) -> np.ndarray:
 
 
 def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layout: Layout) -> None:
-    """Paint a plane's cells and their frames on the canvas that begins there."""
+    """Paint a plane's cells and their frames, from the upper left corner of the canvas on."""
     across, down = layout.pitch
     for k, (cell, frame) in enumerate(zip(cells, frames, strict=True)):
         row, column = divmod(k, layout.grid[0])
@@ -328,12 +328,12 @@ def _scale(layout: Layout) -> str:
     return f"{pages}, a cell a block" if layout.blocks == 1 else f"{pages} of {layout.blocks} blocks"
 
 
-#: What makes a frame of a scene, by render mode.
+#: The functions that draw a scene, by render mode.
 VIEWERS: Mapping[str, Callable[[Scene], str | np.ndarray]] = {"ansi": draw_text, "rgb_array": draw_picture}
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Raise if there is no such render mode; None is for no drawing."""
+    """Raise if `render_mode` is neither None nor a render mode."""
     if render_mode is not None and render_mode not in VIEWERS:
         known = ", ".join(map(repr, VIEWERS))
         raise SsdgymError(f"render_mode must be None or one of {known}, not {render_mode!r:.60}.")

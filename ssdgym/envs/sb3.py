@@ -17,7 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
 Indices = int | Iterable[int] | None
-#: Observations of any environment: of ssdgym's, dictionaries of arrays.
+#: Observations of any environment; those of ssdgym are dictionaries of arrays.
 AnyObservation = np.ndarray | Observation
 
 
@@ -33,17 +33,17 @@ class SB3VecEnv(VecEnv):
     latest call are in `last_infos`.
 
     Args:
-        vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`); a native one of
-            ssdgym, with no wrapper, is made to.
+        vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`). A vector
+            environment of ssdgym without a wrapper is switched to this mode.
 
     Attributes:
-        reward_offset: added to every reward handed on, not to the statistics of the episodes. Set to minus
-            the mean reward, it keeps values near zero when the discount is close to 1 (reward centering:
-            Naik, Wan, Tomar, Sutton, 2024).
+        reward_offset: number added to every returned reward, but not to the statistics of the episodes. Set
+            it to minus the mean reward to keep values near zero when the discount is close to 1 (reward
+            centering: Naik, Wan, Tomar, Sutton, 2024).
 
     Raises:
-        SsdgymError: if the environment resets in any other way, which Stable-Baselines3 would learn from
-            as if a reset were a transition.
+        SsdgymError: the environment has another autoreset mode, in which Stable-Baselines3 would learn from
+            resets as if they were transitions.
     """
 
     def __init__(self, vector_env: VectorEnv) -> None:
@@ -118,7 +118,7 @@ class SB3VecEnv(VecEnv):
         """Set the attribute of the vector environment, which its environments share.
 
         Raises:
-            SsdgymError: if `indices` names only some of the environments, since they share their attributes.
+            SsdgymError: `indices` names only some of the environments.
         """
         if indices is not None and sorted(self._get_indices(indices)) != list(range(self.num_envs)):
             raise SsdgymError(f"set_attr({attr_name!r}): the environments share it; leave `indices` out.")
@@ -130,7 +130,7 @@ class SB3VecEnv(VecEnv):
         """Call a batched method of the vector environment once; row i of its result belongs to environment i.
 
         Raises:
-            SsdgymError: if the method does not return one value per environment.
+            SsdgymError: the method does not return one value per environment.
         """
         batch = self._lookup(method_name)(*method_args, **method_kwargs)
         if not isinstance(batch, (np.ndarray, Sequence)) or len(batch) != self.num_envs:
@@ -141,7 +141,7 @@ class SB3VecEnv(VecEnv):
         return [batch[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
-        """Return true for `Monitor`, whose episode statistics this adapter writes itself, otherwise false."""
+        """Return True for `Monitor`, whose episode statistics this adapter provides, else False."""
         wrapped = issubclass(wrapper_class, Monitor)
         return [wrapped for _ in self._get_indices(indices)]
 
@@ -187,9 +187,9 @@ def _row_of_observation(final: Any, i: int) -> AnyObservation:
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return the entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`).
+    """Return environment i's entries of Gymnasium's batched info (`_key` is the mask of `key`).
 
-    Numbers are Python's, as in the info of a single environment.
+    Numbers are converted to Python's types, as in the info of a single environment.
     """
     row: dict[str, Any] = {}
     for key, value in infos.items():

@@ -1,4 +1,4 @@
-"""Devices and workloads of an environment, from its arguments."""
+"""Load the devices and workloads that the arguments of an environment name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load_devices(
     """Return the devices that an environment names.
 
     Raises:
-        SsdgymError: there is no such device, or it does not fit.
+        SsdgymError: there is no such device, or a workload does not fit it.
     """
     sources = source if isinstance(source, (list, tuple)) else [source]
     if not sources:
@@ -56,7 +56,7 @@ def load_devices(
 
 
 def is_sizing(workload: WorkloadConfig) -> bool:
-    """Return whether a device may be given the size of a workload: that of a trace with compact addresses."""
+    """Return whether a device may be shrunk to a workload, which must be a trace with compact addresses."""
     return isinstance(workload, PlayedConfig) and workload.addresses == "compact"
 
 
@@ -69,28 +69,28 @@ def sized_to_traces(
     seed: int = 0,
     advice: str = "leave out size_to_trace",
 ) -> DeviceConfig:
-    """Return the smallest device, at its over-provisioning, that holds all pages each trace touches.
+    """Return the smallest device, with the same over-provisioning, for the pages that any trace touches.
 
     Args:
-        device: by name, path, mapping or model.
-        traces: with compact addresses, at least one.
+        device: name, path, mapping or model of the device to shrink.
+        traces: traces with compact addresses, at least one.
         ftl: FTL fields that will be changed.
-        policy: that will run it; `None` for decisions that are taken outside.
-        seed: of synthetic traces.
-        advice: what to do where there is no such device.
+        policy: policy that will run the device; None if an agent takes the decisions.
+        seed: seed of synthetic traces.
+        advice: text of the error: what to do if there is no such device.
 
     Returns:
-        The device without the changes that `ftl` and the policy make.
+        The shrunk device, without the changes that `ftl` and the policy make.
 
     Raises:
-        SsdgymError: no device of its kind holds them.
+        SsdgymError: no size of the device fits.
     """
     model = load_device(device)
     whole = device_for(model, ftl, policy)  # what is wrong whatever the size is said first
     for trace in traces:
         check_addresses(trace, whole)
     pages, label = max((t.touched_pages(model.host_unit_bytes, seed), t.label) for t in traces)
-    # On a small device the blocks that it keeps free or open are more than its over-provisioning.
+    # On a small device, the blocks that must stay free or open can exceed the over-provisioning.
     reason = ""
     for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
         try:
@@ -110,17 +110,17 @@ def sized_to_traces(
     )
 
 
-#: Keeps the seeds of laps apart from other users of an episode's seed.
+#: Number that makes the seeds of laps (repetitions of a workload) differ from other uses of the seed.
 _LAPS = 5
-#: Requests without a write, one after the other, after which an episode counts as one that never ends.
+#: Consecutive requests without a write after which an episode counts as one that never ends.
 _MOST_WITHOUT_WRITE = 1 << 22
 
 
 def named_workloads(source: Any) -> list[Any]:
-    """Return the workloads that are named: one, several, or all workloads of a split of a suite.
+    """Return the workloads that `source` names: one, several, or all workloads of a split of a suite.
 
     Raises:
-        SsdgymError: there is no such suite, or the split is not for agents to see.
+        SsdgymError: there is no such suite, or the split is `test`, which agents must not see.
     """
     several = source if isinstance(source, (list, tuple)) else [source]
     named: list[Any] = []
@@ -136,7 +136,7 @@ def named_workloads(source: Any) -> list[Any]:
 
 
 def name_of(source: Any, config: WorkloadConfig) -> str:
-    """Return the name of a workload in infos and errors."""
+    """Return the name that infos and errors use for a workload."""
     if isinstance(source, (str, Path)):
         return str(source)
     return str(getattr(config, "label", None) or getattr(config, "name", None) or config.kind)
@@ -160,7 +160,7 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
 def check_pace(
     workloads: Sequence[WorkloadConfig], devices: Sequence[DeviceConfig], timed_terms: Sequence[str]
 ) -> None:
-    """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
+    """Raise if latencies are rewarded but all requests of a workload arrive at the same time."""
     open_loop = any(device.ftl.queue_depth == 0 for device in devices)
     paceless = [workload.kind for workload in workloads if not workload.has_pace]
     if timed_terms and open_loop and paceless:
@@ -173,14 +173,14 @@ def check_pace(
 def steady_simulator(
     device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
 ) -> Simulator:
-    """Return a device that a policy runs, preconditioned and with room for no latencies."""
+    """Return a preconditioned device that a policy runs, which records no latencies."""
     simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
     precondition(simulator, how, workload, seed)
     return simulator
 
 
 def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end: AtEnd) -> EpisodeRequests:
-    """Open a workload for an episode; a trace without a fixed start begins at random.
+    """Open a workload for an episode; a trace without a fixed start begins at a random request.
 
     Raises:
         SsdgymError: the workload does not fit the device, or its trace cannot be read.
@@ -197,7 +197,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
 
 
 class EpisodeRequests:
-    """The requests of an episode, checked, in chunks that a batch of devices takes."""
+    """The requests of an episode, in checked chunks of at most `CHUNK`."""
 
     def __init__(self, stream: RequestStream, device: DeviceConfig, config: WorkloadConfig) -> None:
         self._stream = stream
@@ -206,12 +206,12 @@ class EpisodeRequests:
         self._without_write = 0
 
     def next(self) -> Requests:
-        """Return the next requests, an array of the caller's own; empty at the end.
+        """Return a new array of the next requests; it is empty after the last one.
 
         Raises:
-            SsdgymError: a request cannot be carried out, or nothing is ever written.
+            SsdgymError: a request cannot be carried out, or the workload writes next to nothing.
         """
-        # As bytes: numpy copies records one by one. What a function hands out it may change later.
+        # As bytes: numpy copies records one by one. A user's function may change its array later.
         requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)
@@ -227,13 +227,13 @@ class EpisodeRequests:
 
 
 def _stream_lap(config: WorkloadConfig, device: DeviceConfig, seed: int, number: int) -> _StreamLap:
-    """Return a lap over a workload that ends by itself, with draws of its own."""
+    """Return lap `number` of a workload that ends; every lap has its own random draws."""
     draws = np.random.SeedSequence([seed, _LAPS, number]).generate_state(1, np.uint64)
     return _StreamLap(open_on(config, device, int(draws[0]) if number else seed))
 
 
 class _StreamLap:
-    """A stream once through; see `ssdgym.workloads.base.Lap`."""
+    """A lap: one pass over a stream of requests; see `ssdgym.workloads.base.Lap`."""
 
     def __init__(self, stream: RequestStream) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The environment of small writes: which region parts of a page are written to."""
+"""The environment of small writes: whether parts of a page go to the region of small writes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
-#: The questions by their names in a setting of features, each with its bit.
+#: The bits of the two decisions in `external`, by their names in a `Setting`.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
-#: Which decisions are due, by the value of the argument `decides`.
+#: The decisions that the agent takes, by the value of the argument `decides`.
 DUE = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUESTIONS)}
-#: The label of what the FTL by itself would do, among the proposers.
+#: The label of the FTL's own choice among the proposers.
 REGION_RULE = "region_rule"
 
 
@@ -30,12 +30,12 @@ class RegionDecision(DescribedDecision):
     """Whether parts of pages go to the main area (action 0) or to the region of small writes (action 1).
 
     Args:
-        decides: which are due: of groups that leave the write buffer in part (`flushes`), of subpages of a
-            region block that is `collected`, or `both`.
+        decides: decisions that the agent takes: about incomplete groups that leave the write buffer
+            (`flushes`), about subpages of a region block that is `collected`, or `both`.
         victims: policy that chooses victims in the main area.
 
     Raises:
-        SsdgymError: an argument is not of that kind.
+        SsdgymError: an argument has a wrong value.
     """
 
     kind: ClassVar[int] = REGION
@@ -48,28 +48,28 @@ class RegionDecision(DescribedDecision):
         self.propose("way", [REGION_RULE])
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return the properties of the devices that features are chosen by."""
+        """Return the properties of the environment by which features are chosen."""
         for device in devices:
             _check(device)
         return Setting(tuple(devices), kinds=(KINDS[REGION], *self.due))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device, which has a region of single subpages, as the policy for victims runs it."""
+        """Return the device with the victim policy; it must have a region of small writes."""
         _check(device)
         return with_victims(device, self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of answers."""
+        """Return the number of actions."""
         return 2
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations, without features."""
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.due)
         return spec_without_sets(external, region_describer())
 
 
 def _check(device: DeviceConfig) -> None:
-    """Raise if nothing is decided about a region on a device."""
+    """Raise if the device has no region of small writes."""
     kind = SubpageFtl.of(device.ftl).kind
     if kind != SubpageKind.SUBFTL:
         raise SsdgymError(
@@ -100,12 +100,12 @@ class SubpageRegionEnv(DecisionEnv):
 
     ## Description
     Pages of flash are large, and many writes are small. On devices of `ftl.mapping: subpage` and `ftl.kind:
-    subftl` a part of a page can go to two places. In the *region* each of its sectors is programmed by
-    itself, in a subpage of a page that takes several of them one after the other without an erase. In the
-    *main area* a whole page is programmed, after the rest of the group has been read. The region is small:
-    what is not written again soon is advanced from subpage to subpage, and at last evicted to the main area,
-    which costs a whole page after all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared
-    by all environments.
+    subftl`, a write of part of a page can go to two areas. In the *region*, each sector is programmed into a
+    subpage; a page takes several such programs one after the other without an erase. In the *main area*, a
+    whole page is programmed after the other sectors of its group have been read. The region is small: a
+    sector that is not overwritten soon is advanced from subpage to subpage, and at last evicted to the main
+    area, which costs a whole page after all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
+    shared by all environments.
 
     ## Action Space
     `Discrete(2)`, both always valid; `decides` says which of two decisions are due:
@@ -115,37 +115,37 @@ class SubpageRegionEnv(DecisionEnv):
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a subpage of a region block that is collected is valid | evict its group | keep it there |
 
-    A collection keeps at most 3/4 of a block; after that there is no decision.
+    A collection keeps at most 3/4 of a block; beyond that, subpages are evicted without a decision.
 
     `info["proposed"][0]` is the FTL's own choice: all sectors that leave the buffer go to the region, and
-    sectors rewritten in a region are kept. Playing it gives the same device as the FTL, bit for bit, whatever
-    `ftl.rule` and `ftl.advance` are.
+    sectors that were overwritten in a region are kept. Playing it gives the same device as the FTL, bit for
+    bit, whatever `ftl.rule` and `ftl.advance` are.
 
     ## Observation Space
-    Of both places: what the answer costs now in time, in bytes and in reads, how much is left of the block
-    that is written there, how much of that has to be advanced first, how full the area is. Of the data: which
-    question it is, how much of the group leaves together, how much of the rest is in a region, whether it was
-    there before, how often the host has written it; how many passes the region allows, how far its collection
-    is. Where no plane has been bound yet they are of the plane whose turn it is. When the host wrote a sector
-    last is not known to the device.
+    For each area: the cost of the action now in time, in bytes and in reads, the pages left in the area's
+    open block and how many of them have to be advanced first, and how full the area is. For the data: which
+    decision it is, the share of the group that leaves the buffer, the share of the rest that is in a region,
+    whether the old data was there, how often the host has written it, the passes that the region allows, and
+    the progress of its collection. If the data has no plane yet, the plane that is next in turn is described.
+    The device does not record when the host last wrote a sector.
 
     ## Rewards
-    The default is `{"flash_time": 1.0}`, the nominal time of all commands of the flash in page programs,
-    which bounds what a busy device can serve in a second, against `{"baseline": "greedy"}`: subFTL's own
-    rules with greedy victims. `amplification` is about wear, and `small_writes` about small writes alone.
-    Each page (sector) that the host writes earns the baseline's cost of a page, which is also the unit: a
-    return above 0 is so many host pages served for free.
+    The default is `{"flash_time": 1.0}`, the nominal time of all flash commands in page programs, which
+    limits the throughput of a busy device, with `{"baseline": "greedy"}`: subFTL's own rules with greedy
+    victims. Other terms: `amplification` for wear, and `small_writes` for small writes alone. Each page
+    (sector) that the host writes earns the baseline's mean cost of a page, which is also the unit: a return
+    of r means that the time of r host pages was saved.
 
     ## Episode End
-    After `horizon` host pages (sectors), or up to as many more as share a page, since what a request writes
-    of one group comes in one piece.
+    After `horizon` host pages (sectors). A request writes its sectors of one group together, so an episode
+    may be a few sectors longer.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-region"` | one of mapping subpage and kind subftl |
-    | `workload` | as everywhere | `"small_mixed"` | one of small writes |
-    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
+    | `device` | as everywhere | `"demo-region"` | a device of `ftl.mapping: subpage`, `ftl.kind: subftl` |
+    | `workload` | as everywhere | `"small_mixed"` | a workload of small writes |
+    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other one |
     | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |
     """
 

@@ -23,7 +23,7 @@ from ssdgym.unread import Unread
 
 
 def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
-    """Return the mode that an argument names.
+    """Return the autoreset mode that an argument names.
 
     Raises:
         SsdgymError: there is no such mode.
@@ -36,7 +36,7 @@ def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return a seed for each environment: `seed + i`, or the given ones; None draws the next one."""
+    """Return a seed for each environment: `seed + i`, or its own of a sequence; None: to be drawn."""
     if seed is None:
         return [None] * count
     if np.ndim(seed) == 0:  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | 
 
 
 def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
-    """Return which environments the `reset_mask` of options names, bool (n,); all if there is none."""
+    """Return the `reset_mask` of options, bool (n,); all are true if there is none."""
     if options is None or "reset_mask" not in options:
         return np.ones(count, bool)
     mask = options["reset_mask"]
@@ -63,29 +63,29 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 class DecisionVectorEnv(OneThread, VectorEnv):
     """Many devices in one compiled call per step.
 
-    With the same seeds and actions it returns what `gymnasium.vector.SyncVectorEnv` over the single
-    environments returns, bit for bit, infos included. `call`, `get_attr` and `set_attr` reach the
-    environments one by one; `envs` has them.
+    With the same seeds and actions it returns the same observations, rewards and infos, bit for bit, as
+    `gymnasium.vector.SyncVectorEnv` with the single environments. `call`, `get_attr` and `set_attr` access
+    the single environments, which `envs` contains.
 
     `autoreset_mode` says what follows the end of an episode:
 
-    - `NEXT_STEP`, the default as in Gymnasium: the observation is the last one, and `info["metrics"]` has
-      the metrics. The next step begins an episode: it does not look at the action, and its reward is 0.
-    - `SAME_STEP`: the next episode begins in the same step. The observation is its first one;
-      `info["final_obs"]` and `info["final_info"]`, with the metrics, have the last ones.
+    - `NEXT_STEP`, the default as in Gymnasium: the step returns the last observation, and `info["metrics"]`
+      contains the metrics. The next step ignores the action and begins an episode; its reward is 0.
+    - `SAME_STEP`: the next episode begins in the same step, which returns its first observation.
+      `info["final_obs"]` and `info["final_info"]` are the last observation and info, with the metrics.
     - `DISABLED`: as `NEXT_STEP`, but `step` is refused until a reset has begun an episode:
-      `reset(options={"reset_mask": over})`, bool (n,), begins one where the mask is true.
+      `reset(options={"reset_mask": over})`, with `over` bool (n,), begins an episode where `over` is true.
 
     Args:
         num_envs: number of environments.
-        threads: that a step is shared out to; None stands for the cores that the process may use, with eight
-            devices for each at least. What a step returns does not depend on their number.
-        copy: whether observations are the caller's own arrays. If false, they are the environment's buffers,
-            which the next step overwrites: copy to keep.
+        threads: number of threads that share a step; None: one for each core that the process may use, with
+            at least eight devices each. The results of a step do not depend on this number.
+        copy: whether a step returns copies of the observations. If false, it returns the environment's
+            buffers, which the next step overwrites.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
-        render_mode: as of the single environment; `render` returns a tuple of frames.
-        max_episode_steps: refused, since episodes end by host pages.
+        render_mode: render mode of the single environments; `render` returns a tuple of frames.
+        max_episode_steps: refused, because `horizon` limits episodes by host pages.
         arguments: arguments of the single environment.
 
     Raises:
@@ -128,7 +128,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         self._terms = [(name, f"_{name}") for name in self.episodes.reward.objective]
 
     def reset_in_the_same_step(self) -> None:
-        """Let later episodes begin in the step that ends the one before, as Stable-Baselines3 needs it."""
+        """Switch to `SAME_STEP`, the autoreset mode that Stable-Baselines3 needs."""
         self.autoreset_mode = AutoresetMode.SAME_STEP
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
 
@@ -139,16 +139,17 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Begin an episode in every environment, or in some.
 
         Args:
-            seed: a number seeds environment `i` with `seed + i`; or one for each, None to draw the next.
+            seed: a number, which seeds environment `i` with `seed + i`; or a sequence with a seed for each
+                environment. None draws the next seed.
             options: `reset_mask`, bool (n,), selects the environments that begin an episode; the others do
                 not change and have no info. `workload` is the workload of these episodes, as in the single
                 environment.
 
         Returns:
-            The observations and the infos of the first decisions, with the names of `workload` and `device`.
+            The observations and the infos of the first decisions; the infos name `workload` and `device`.
 
         Raises:
-            SsdgymError: there is not one seed or truth value for each environment.
+            SsdgymError: `seed` or `reset_mask` does not have one value for each environment.
         """
         seeds, mask = seeds_of(seed, self.num_envs), reset_mask_of(options, self.num_envs)
         if not self._begun and not mask.all():
@@ -162,15 +163,15 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Take one decision in every environment.
 
         Args:
-            actions: whole numbers (n,), the candidate chosen in each.
+            actions: whole numbers (n,), the chosen candidate of each environment.
 
         Returns:
-            Observations, rewards float64 (n,), whose device has come to the end of its life bool (n,), whose
-            episode is over otherwise bool (n,), and infos.
+            Observations, rewards float64 (n,), terminated bool (n,) (the device has reached the end of its
+            life), truncated bool (n,) (the episode has ended in another way), and infos.
 
         Raises:
-            SsdgymError: an episode is over or none has begun, or an action is not valid; nothing has happened
-                then.
+            SsdgymError: an episode is over or none has begun, or an action is not valid; no environment has
+                changed.
         """
         episodes = self.episodes
         rest = self._resting() if episodes.any_ended or not self._begun else None
@@ -227,7 +228,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the threads end; gymnasium may close an environment that was refused and has none."""
+        """End the threads; there are none if the constructor has failed."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
 
@@ -237,7 +238,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Call a method of every environment, or get an attribute.
 
         Args:
-            name: of the method or attribute.
+            name: name of the method or attribute.
             *args: arguments of the method.
             **kwargs: keyword arguments of the method.
 
@@ -255,7 +256,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Set an attribute of every environment.
 
         Args:
-            name: of the attribute.
+            name: name of the attribute.
             values: a list or tuple with one value for each environment, or one value for all.
 
         Raises:
@@ -276,13 +277,13 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seeds of these generators."""
+        """The seeds of the generators in `np_random`, one for each environment."""
         return self.get_attr("np_random_seed")
 
     # -- episodes
 
     def _resting(self) -> np.ndarray:
-        """Return whose episode was over before this step, bool (n,): they begin one and decide nothing."""
+        """Return which episodes were over before this step, bool (n,); in this step new ones begin."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()
@@ -299,7 +300,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         seeds: Sequence[int | None] | None = None,
         workload: int | None = None,
     ) -> None:
-        """Begin an episode in some environments, with their seeds or with drawn ones."""
+        """Begin an episode in some environments, with the given seeds or with drawn seeds."""
         envs = [self.envs[i] for i in which]
         given = [None if seeds is None else seeds[i] for i in which]
         drawn = [env.draw_seed(seed) for env, seed in zip(envs, given, strict=True)]
@@ -326,7 +327,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return {"final_obs": final, "_final_obs": over, "final_info": {**last, **ending}, "_final_info": over}
 
     def _gathered(self, metrics: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
-        """Return metrics of some environments as Gymnasium puts infos together."""
+        """Return the metrics of some environments, combined as Gymnasium combines infos."""
         found: dict[str, Any] = {}
         for i, one in metrics:
             found = self._add_info(found, one, i)
@@ -341,14 +342,14 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         for i in _numbers(played):
             self.envs[i].chosen = offered[i, self.episodes.replaced.get(i, actions[i])]
 
-    # -- looking
+    # -- reading
 
     def _observation(self) -> Observation:
         observation = self.episodes.observation()
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
     def _info(self, present: np.ndarray) -> dict[str, Any]:
-        """Return the infos of all environments, each array with the mask of environments that have it."""
+        """Return the infos of all environments, each array with a mask of the environments that have it."""
         episodes = self.episodes
         infos = {"episode_seed": episodes.seeds.copy(), "_episode_seed": present}
         infos["proposed"], infos["_proposed"] = episodes.view.proposed.copy(), present
@@ -360,7 +361,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return infos
 
     def _names(self, begun: np.ndarray) -> dict[str, np.ndarray]:
-        """Return workload and device of the episodes that have begun, object (n,), each beside the mask."""
+        """Return the names of workload and device in new episodes, object (n,), each with its mask."""
         found: dict[str, np.ndarray] = {}
         for name in ("workload", "device"):
             found[name], found[f"_{name}"] = np.full(self.num_envs, None), begun.copy()
@@ -368,7 +369,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return found
 
     def _named(self, terms: np.ndarray, present: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the terms of the reward by name, float64 (terms, n), each beside a mask."""
+        """Return the terms of the reward by name, each float64 (n,) with its mask; `terms` is (terms, n)."""
         named = {}
         for (name, mask), row in zip(self._terms, terms, strict=True):
             named[name], named[mask] = row, present
@@ -376,7 +377,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
 
 def _only(present: np.ndarray, infos: dict[str, Any]) -> dict[str, Any]:
-    """Let arrays of infos read 0, or None, where an environment has none, in place."""
+    """Set the values of absent environments to 0 or None in the arrays of infos, in place."""
     absent = ~present
     if absent.any():
         for value in infos.values():
@@ -392,7 +393,7 @@ def _numbers(mask: np.ndarray) -> list[int]:
 
 
 def vectorized(environment: type[DecisionEnv]) -> type[DecisionVectorEnv]:
-    """Make the native vector environment of a class `NameEnv`, to be kept beside it as `NameVectorEnv`."""
+    """Return the vector environment `NameVectorEnv` of a class `NameEnv`."""
     name = f"{environment.__name__.removesuffix('Env')}VectorEnv"
     fields = {
         "__doc__": f"Many `{environment.__name__}` in one compiled call per step: a `DecisionVectorEnv`.",

@@ -1,4 +1,4 @@
-"""The environment of wear levelling: which block of cold data moves, if any."""
+"""The environment of wear levelling: which block of cold data is moved, if any."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MOST_CANDIDATES = 4096
 
 
 class ColdBlockDecision(DescribedDecision):
-    """Which closed block is emptied to level wear, or none; action k takes candidate k.
+    """Which closed block, if any, is emptied to level wear; action k takes candidate k.
 
-    `victims` names the policy that chooses victims, `own` the levelling rule of devices without one.
+    `victims` names the victim policy, `own` the levelling rule given to devices without a levelling rule.
     """
 
     kind: ClassVar[int] = LEVEL
@@ -41,10 +41,10 @@ class ColdBlockDecision(DescribedDecision):
         self.propose("candidate", ["levelling_rule"])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with a levelling rule, which proposes, and with the policy that chooses victims.
+        """Return the device with a levelling rule, whose choices are proposed, and with the victim policy.
 
         Raises:
-            SsdgymError: pages are not placed in streams there.
+            SsdgymError: the device's placement chooses sub-blocks and not streams.
         """
         ftl = PageFtl.of(device.ftl)
         if ftl.placement in SUB_BLOCK_PLACEMENTS:
@@ -57,11 +57,11 @@ class ColdBlockDecision(DescribedDecision):
         return with_victims(device, self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return K."""
+        """Return the number of candidates K."""
         return self.candidates
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations, without features."""
         spec = spec_without_sets(1 << self.kind, block_describer())
         return spec._replace(proposed_columns=np.full(1, -1))
 
@@ -84,37 +84,39 @@ class WearLevelOptions(Options):
 
 
 class WearLevelEnv(DecisionEnv):
-    """Choose whether a block of cold data moves to a worn block, and which.
+    """Choose whether a block of cold data is moved to a worn block, and which block.
 
     ## Description
-    A block of data that the host never writes again is never erased, while the others wear out. Wear is
-    levelled by moving such data to the most worn free block, at the cost of the moves. A decision is due in a
-    plane whenever its garbage collection has ended, if there is room. See `ssdgym.envs.DecisionEnv` for
-    spaces, rewards and episodes shared by all environments.
+    A block of data that the host never overwrites is never erased, while other blocks wear out. Wear
+    levelling moves such data to the most worn free block, at the cost of relocations. A decision is due in a
+    plane whenever its garbage collection has ended, if the plane has room for the pages of a block. See
+    `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(K)`: 0 moves nothing. Then come the block that the device's own rule (`ftl.levelling`) would
-    empty, if any, and the closed blocks of the plane, the least erased first. Further rows are masked.
+    `Discrete(K)`: action 0 moves nothing. The next candidates are the block that the device's own rule
+    (`ftl.levelling`) would empty, if any, and the closed blocks of the plane by rising erase counts. Actions
+    without a block are masked.
 
-    `info["proposed"][0]` is what the device's own rule does: to play it leaves the device that the rule
-    leaves, bit for bit.
+    `info["proposed"][0]` is the choice of the device's own rule: playing it gives the same device as the
+    rule, bit for bit.
 
     ## Observation Space
-    Of each block how much of it is valid, when it was closed and invalidated last, and its wear, of the
-    plane's mean; all 0 for nothing. Of the decision: the spread of wear in the plane, and the room in it.
+    For each block: its valid share, the times since it was closed and last invalidated, and its wear relative
+    to the plane's mean; all are 0 for action 0. For the decision: the spread of wear in the plane, and the
+    free pages of its pool.
 
     ## Rewards
-    The default is `{"relocations": 1.0, "levelling": 0.01}` and `"plain"`: moves of collection and levelling
-    in blocks, and the rise of the sum of the squared erase counts.
+    The default is `{"relocations": 1.0, "levelling": 0.01}` and `"plain"`: relocations of collection and
+    levelling in blocks, and the rise of the sum of squared erase counts.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `workload` | as everywhere | `"cold60"` | with data that is never written again |
-    | `horizon` | as everywhere | `32768` | so long that wear differs |
-    | `candidates` | int | `8` | K |
+    | `workload` | as everywhere | `"cold60"` | a workload with data that is never overwritten |
+    | `horizon` | as everywhere | `32768` | long enough for wear to differ |
+    | `candidates` | int | `8` | number of candidates K |
     | `victims` | str | `"greedy"` | policy that chooses what is erased |
-    | `levelling` | str | `"dual_pool(threshold=8)"` | the rule of devices without one, which proposes |
+    | `levelling` | str | `"dual_pool(threshold=8)"` | the rule given to devices without a levelling rule |
     """
 
     options_type = WearLevelOptions

@@ -1,8 +1,8 @@
 """Features of observations: numbers by name, each computed by a registered function.
 
-A feature of one's own is a function with a decorator, in any module that is imported. An environment observes
-it where its argument `features` names the function. Packages of features are found by the entry point group
-`ssdgym.features`.
+To add a feature, write a function with the decorator `feature` in any module that is imported. An environment
+observes the feature if its argument `features` contains the name of the function. Installed packages register
+features through the entry point group `ssdgym.features`.
 """
 
 import ssdgym.envs.features.candidates

@@ -1,6 +1,6 @@
 """Features of a candidate, centred on what garbage collection sees on a full device.
 
-Logarithms are in steps of a factor of four. So the difference of two is the logarithm of a ratio:
+Logarithms are to base 4, so the difference of two features is the logarithm of a ratio:
 `log_benefit + log_age` orders candidates as cost-benefit does, `log_benefit` alone nearly as greedy does.
 """
 
@@ -37,38 +37,38 @@ def _separated(device: DeviceConfig) -> bool:
 
 @feature(low=-1.0, default=always)
 def valid_fraction(view, candidate, decision):
-    """Return the valid share u of the set's written pages, as 2 u - 1."""
+    """Return 2 u - 1, where u is the share of the set's written pages that are valid."""
     return 2.0 * candidate.valid / max(candidate.written, 1) - 1.0
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_benefit(view, candidate, decision):
-    """Return log4(invalid / (valid + 0.5)) + 1."""
+    """Return log4(invalid pages / (valid pages + 0.5)) + 1, of the pages in the set."""
     return clip(log2(max(candidate.invalid, 0.5) / (candidate.valid + 0.5)) / 2.0 + 1.0, -8.0, 8.0)
 
 
 @inlined
 def _log_age(view, since, part):
-    """Return log4 of an age in host pages, in units of a part of the logical pages."""
+    """Return log4(part * age / logical pages), with the age in host pages."""
     age = (view.control[0].clock - since + 1.0) / view.params[0].logical_pages
     return clip(log2(part * age) / 2.0, -8.0, 8.0)
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age(view, candidate, decision):
-    """Return log4 of the host pages since the last invalidation in it, in hundredths of the logical pages."""
+    """Return log4(100 * host pages since the last invalidation in the set's blocks / logical pages)."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age_closed(view, candidate, decision):
-    """Return log4 of the host pages since the last of its blocks closed, in tenths of the logical pages."""
+    """Return log4(10 * host pages since the last of the set's blocks was closed / logical pages)."""
     return _log_age(view, candidate.closed_at, 10.0)
 
 
 @feature(low=-1.0)
 def block_stream(view, candidate, decision):
-    """Return the number k of the stream of its first block, of S streams, as 2 k / (S - 1) - 1."""
+    """Return 2 k / (S - 1) - 1, where the set's first block belongs to stream k of S streams."""
     return 2.0 * view.block[candidate.block[0]].stream / max(view.params[0].streams - 1, 1) - 1.0
 
 
@@ -81,18 +81,18 @@ def _log_rate(view, updates, pages):
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
-    """Return log4 of how often the host has written its valid pages (a sample), in times of the mean page.
+    """Return log4 of the host writes of a valid page (mean of a sample), relative to the mean logical page.
 
-    It is 0 without valid pages.
+    It is 0 if the set has no valid page.
     """
     return _log_rate(view, candidate.updates, candidate.sampled) if candidate.sampled > 0 else 0.0
 
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
-    """Return the same of the pages that share an aligned group of four logical pages with them.
+    """Return `log_update_rate` of the logical pages in the same aligned groups of four as the valid pages.
 
-    It is 0 without such pages.
+    It is 0 if there are no such pages.
     """
     pages = candidate.neighbours
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
@@ -100,9 +100,9 @@ def log_neighbour_rate(view, candidate, decision):
 
 @feature(unit="ratio", low=-2.0, high=2.0, default=always)
 def wear(view, candidate, decision):
-    """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate.
+    """Return 2 (e - m) / (m + 1), where e is the set's mean erase count and m that of all candidates.
 
-    Where wear is levelled, m is that of the plane.
+    Where wear is levelled, m is the mean erase count of the plane.
     """
     erases = candidate.erases / candidate.sub_blocks
     return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
@@ -115,9 +115,9 @@ def _wears_out(setting: Setting) -> bool:
 
 @feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
 def log_wear_gap(view, candidate, decision):
-    """Return log4 of (erases of the most worn free block - its own) / (erases left to that block).
+    """Return log4(erases that the most worn free block has more than the set / erases left to that block).
 
-    The erases left are those of the mean endurance, and at least a fortieth of it.
+    The erases left are the mean endurance less those used, and at least a fortieth of the mean endurance.
     """
     params, worn = view.params[0], most_worn_free(view, decision.plane)
     if worn < 0 or not params.endures:
@@ -130,25 +130,25 @@ def log_wear_gap(view, candidate, decision):
 
 @feature(low=-1.0, default=lambda setting: setting.has(_separated))
 def gc_stream(view, candidate, decision):
-    """Return the share of its blocks that hold relocated pages alone, as 2 s - 1."""
+    """Return 2 s - 1, where s is the share of the set's blocks that hold only relocated pages."""
     return 2.0 * candidate.relocated / candidate.pairs - 1.0
 
 
 @feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def moves(view, candidate, decision):
-    """Return the pages of the set to relocate, in blocks."""
+    """Return the number of the set's pages to relocate, divided by the pages per block."""
     return candidate.valid / view.params[0].pages_per_block
 
 
 @feature(unit="blocks", high=MAX_PAIRS)
 def gain(view, candidate, decision):
-    """Return the invalid pages of the set, in blocks."""
+    """Return the number of the set's invalid pages, divided by the pages per block."""
     return candidate.invalid / view.params[0].pages_per_block
 
 
 @feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def share(view, candidate, decision):
-    """Return the sub-blocks of the set, in blocks."""
+    """Return the number of the set's sub-blocks, divided by the sub-blocks per block."""
     return candidate.sub_blocks / view.params[0].sub_blocks
 
 
@@ -158,7 +158,7 @@ def share(view, candidate, decision):
     default=lambda setting: setting.has(lambda device: device.isolation == "software"),
 )
 def neighbour_moves(view, candidate, decision):
-    """Return the pages to relocate from neighbours that are not erased, in blocks."""
+    """Return the pages to relocate from neighbouring sub-blocks, which are not erased, in blocks."""
     return candidate.beside / view.params[0].pages_per_block
 
 
@@ -170,7 +170,7 @@ def spent(view, candidate, decision):
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=lambda setting: setting.has(_sub_blocks))
 def log_recycle_benefit(view, candidate, decision):
-    """Return log4(invalid pages per time to reclaim them, in times of a move) + 1."""
+    """Return log4(invalid pages * time of one relocation / time of relocating and erasing the set) + 1."""
     params = view.params[0]
     cost = (candidate.valid + candidate.beside) * params.copy_cost + params.erase_cost
     return clip(log2(max(candidate.invalid, 0.5) * params.copy_cost / max(cost, 1)) / 2.0 + 1.0, -8.0, 8.0)

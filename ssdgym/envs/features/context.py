@@ -54,31 +54,31 @@ def _joint(setting: Setting) -> bool:
 
 @feature(default=_joint)
 def asks_erase(view, decision):
-    """Return 1 if the decision is what to erase."""
+    """Return 1 if the decision is what to erase, else 0."""
     return 1.0 if decision.kind == ERASE else 0.0
 
 
 @feature(default=_joint)
 def asks_place(view, decision):
-    """Return 1 if it is where a page of the host goes."""
+    """Return 1 if the decision is where a host page goes, else 0."""
     return 1.0 if decision.kind == PLACE else 0.0
 
 
 @feature(default=_joint)
 def asks_relocate(view, decision):
-    """Return 1 if it is where a relocated page goes."""
+    """Return 1 if the decision is where a relocated page goes, else 0."""
     return 1.0 if decision.kind == RELOCATE else 0.0
 
 
 @feature(default=lambda setting: _joint(setting) and "IDLE" in setting.kinds)
 def asks_idle(view, decision):
-    """Return 1 if it is how far an idle die collects."""
+    """Return 1 if the decision is how far an idle die collects, else 0."""
     return 1.0 if decision.kind == IDLE else 0.0
 
 
 @feature(low=-1.0, default=_whole_blocks)
 def host_pages(view, decision):
-    """Return x = log2(1 + host pages since the last decision) / log2(1 + pages per block), as 2 x - 1."""
+    """Return 2 log2(1 + host pages since the last decision) / log2(1 + pages per block) - 1."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
     return clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 
@@ -90,7 +90,7 @@ def host_pages(view, decision):
     default=lambda setting: setting.has(_in_time) and "REGION" not in setting.kinds,
 )
 def elapsed(view, decision):
-    """Return the time since the last decision: 2 log2 of it, in the time to move a block's pages."""
+    """Return 2 log2(time since the last decision / time to relocate all pages of a block)."""
     params = view.params[0]
     block = params.pages_per_block * max(params.copy_cost, 1)
     return clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
@@ -98,7 +98,7 @@ def elapsed(view, decision):
 
 @feature(low=-1.0, default=_always, fits=_victims_are_blocks)
 def open_room(view, decision):
-    """Return the free share f of the plane's open blocks, as 2 f - 1."""
+    """Return 2 f - 1, where f is the free share of the plane's open blocks."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.streams * params.pages_per_block
     return clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
@@ -106,7 +106,7 @@ def open_room(view, decision):
 
 @feature(unit="erases", low=0.0, high=64.0, default=_of_wear, fits=_victims_are_blocks)
 def wear_spread(view, decision):
-    """Return how many erases more the most worn sub-block of the plane has than the least worn, clipped."""
+    """Return the erases of the plane's most worn sub-block less those of its least worn, at most 64."""
     params = view.params[0]
     per_plane = params.blocks * params.sub_blocks
     first = decision.plane * per_plane
@@ -119,14 +119,14 @@ def wear_spread(view, decision):
 
 @feature(default=_of_wear)
 def pool(view, decision):
-    """Return the share of the plane's pages that are free in its pool."""
+    """Return the free pages in the plane's pool, as a share of all pages of the plane."""
     params = view.params[0]
     return view.plane[decision.plane].pool_pages / (params.blocks * params.pages_per_block)
 
 
 @feature(default=lambda setting: setting.has(_open_loop))
 def queue(view, decision):
-    """Return the requests outstanding: log2(requests + 1) / 16."""
+    """Return log2(outstanding requests + 1) / 16."""
     return clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
 
 
@@ -134,7 +134,7 @@ def queue(view, decision):
 def queued_writes(view, decision):
     """Return the share of the outstanding requests that are writes.
 
-    It is 0 where the host is idle.
+    It is 0 if no request is outstanding.
     """
     control = view.control[0]
     # A flush that writes back what a buffer holds is no request of its own.
@@ -164,14 +164,14 @@ def indexed(view, decision):
 
 @feature(default=_differ, fits=_whole_pages)
 def utilisation(view):
-    """Return logical pages / pages that can be written (isolation pages left out)."""
+    """Return logical pages / physical pages that can be written (isolation pages cannot)."""
     params = view.params[0]
     return params.logical_pages / (params.planes * params.blocks * params.pages_per_block)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0)
 def log_spare(view):
-    """Return log2 of the spare pages per logical page, 4 more."""
+    """Return log2(spare pages / logical pages) + 4."""
     params = view.params[0]
     pages = params.planes * params.blocks * params.pages_per_block
     return clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)

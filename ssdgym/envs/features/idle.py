@@ -1,4 +1,4 @@
-"""Features of an idle die, and of how far it may go with collecting."""
+"""Features of an idle die, and of the background GC that each action (answer) allows."""
 
 from __future__ import annotations
 
@@ -11,98 +11,98 @@ from ssdgym.policy import move_ns
 
 @inlined
 def _in_moves(view, ns):
-    """Return a time in ns, in units of the time of one page move, as log2(moves + 1) / 16."""
+    """Return log2(time / time of one relocation + 1) / 16."""
     return clip(log2(max(ns, 0) / max(move_ns(view), 1) + 1.0) / 16.0, 0.0, 1.0)
 
 
 def _parts(setting: Setting) -> bool:
-    """Return whether parts of blocks are erased: a whole block reclaims the pages that are not moved."""
+    """Return whether parts of blocks are erased; otherwise an erase reclaims all pages that did not move."""
     return setting.has(lambda device: device.erase_unit != "block")
 
 
 @feature(low=-1.0, default=always)
 def answer_number(view, answer, die):
-    """Return its number k of K answers, as 2 k / (K - 1) - 1."""
+    """Return 2 k / 7 - 1, where k is the number of the action, 0 to 7."""
     return 2.0 * answer.number / 7.0 - 1.0
 
 
 @feature(default=always)
 def answer_commands(view, answer, die):
-    """Return the share of the rest of the round that it allows."""
+    """Return the share of the round's remaining commands that the action allows."""
     return answer.commands / (die.moves + 1.0)
 
 
 @feature(default=always)
 def answer_erases(view, answer, die):
-    """Return 1 if it allows the erase of the round."""
+    """Return 1 if the action allows the erase of the round, else 0."""
     return 1.0 if answer.erases else 0.0
 
 
 @feature(default=always)
 def answer_time(view, answer, die):
-    """Return the nominal time: log2(moves + 1) / 16, in moves."""
+    """Return log2(t + 1) / 16, where t is the action's nominal time in times of one relocation."""
     return _in_moves(view, answer.nominal_ns)
 
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def answer_fits(view, answer, die):
-    """Return log4 of its nominal time, of the mean idle time of the die."""
+    """Return log4(nominal time of the action / mean idle time of the die)."""
     mean = view.die[die.number].idle_mean_gap_ns
     return clip(log2((answer.nominal_ns + 1.0) / (mean + 1.0)) / 2.0, -8.0, 8.0)
 
 
 @feature(unit="factors of two", low=-8.0, high=8.0, default=always)
 def idle_room(view, die):
-    """Return log2 of the free pages of the plane's pool, of those below which the host waits for GC."""
+    """Return log2(free pages of the plane's pool / number of them below which the host waits for GC)."""
     pool = view.plane[die.plane].pool_pages
     return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
 @feature(unit="factors of two", low=-8.0, high=8.0)
 def idle_space(view, die):
-    """Return log2 of the plane's free pages, with open blocks, of the pool's below which the host waits."""
+    """Return log2(free pages of the plane / free pages of its pool below which the host waits for GC)."""
     free = view.plane[die.plane].free_pages
     return clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
 @feature(default=always)
 def idle_running(view, die):
-    """Return 1 if a round is under way."""
+    """Return 1 if a round of GC is under way in the die, else 0."""
     return 1.0 if die.running else 0.0
 
 
 @feature(high=8.0, default=always)
 def idle_moves(view, die):
-    """Return the pages that the round, or one of the block with most invalid pages, moves, in blocks."""
+    """Return the round's relocations in blocks; if none runs, those of the block with most invalid pages."""
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
 @feature(high=8.0, default=_parts)
 def idle_gain(view, die):
-    """Return the invalid pages that the round, or one of the block with most of them, erases, in blocks."""
+    """Return the round's invalid pages in blocks; if none runs, those of the block that has most."""
     return clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
 
 
 @feature(default=always)
 def idle_since(view, die):
-    """Return the time for which it has been idle: log2(moves + 1) / 16, in moves."""
+    """Return log2(t + 1) / 16, where the die has been idle for the time of t relocations."""
     record = view.die[die.number]
     return _in_moves(view, view.control[0].now - record.idle_since) if record.idle else 0.0
 
 
 @feature(default=always)
 def idle_last(view, die):
-    """Return its last idle time: log2(moves + 1) / 16, in moves."""
+    """Return log2(t + 1) / 16, where the die's last idle time was the time of t relocations."""
     return _in_moves(view, view.die[die.number].idle_gap_ns)
 
 
 @feature(default=always)
 def idle_mean(view, die):
-    """Return its mean idle time, the last one with the weight 1/8: log2(moves + 1) / 16, in moves."""
+    """Return log2(t + 1) / 16, where the die's moving average of idle times is the time of t relocations."""
     return _in_moves(view, view.die[die.number].idle_mean_gap_ns)
 
 
 @feature(default=always)
 def idle_answers(view, die):
-    """Return decisions in this idle time: log2(decisions + 1) / 8."""
+    """Return log2(decisions since the die became idle + 1) / 8."""
     return clip(log2(view.die[die.number].idle_answers + 1.0) / 8.0, 0.0, 1.0)

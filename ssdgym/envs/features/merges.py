@@ -1,4 +1,4 @@
-"""Features of merges: of the ways to merge the blocks of a bundle, and of the bundle."""
+"""Features of merges: of each plan, a way to merge the blocks of a bundle, and of the bundle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ssdgym.envs.features.registry import Setting, always, clip, feature
 
 @inlined
 def _ratio(part, whole):
-    """Return the logarithm to base 2 of a ratio, one more of each counted so that 0 has one."""
+    """Return log2((part + 1) / (whole + 1)), clipped to -16 and 16."""
     return clip(log2((part + 1.0) / (whole + 1.0)), -16.0, 16.0)
 
 
@@ -41,12 +41,12 @@ def _of_disturbance(setting: Setting) -> bool:
 
 
 def _has_superblocks(setting: Setting) -> bool:
-    """Return whether Merges differ in cost; those of nftl copy a logical block, which mostly is full."""
+    """Return whether Merges differ in cost; a Merge of nftl copies a logical block, which is mostly full."""
     return setting.has(lambda device: BlockFtl.of(device.ftl).kind == BlockKind.SUPERBLOCK)
 
 
 def _pools_vary(setting: Setting) -> bool:
-    """Return whether merges begin with more or fewer free blocks, and not always with as many."""
+    """Return whether the number of free blocks differs between merges."""
     return _has_superblocks(setting) or setting.has(
         lambda device: BlockFtl.of(device.ftl).gc.merges == MergePace.SPREAD
     )
@@ -59,43 +59,43 @@ def _levels_differ(setting: Setting) -> bool:
 
 @feature(unit="factors of two", low=-8.0, high=24.0, default=always)
 def plan_cost(view, plan, bundle):
-    """Return log2 of its nominal time, in page programs."""
+    """Return log2(nominal time of the plan / time of a page program)."""
     return clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=_has_superblocks)
 def plan_cost_ratio(view, plan, bundle):
-    """Return log2 of its nominal time, in that of a Merge."""
+    """Return log2(nominal time of the plan / nominal time of a Merge)."""
     return _ratio(plan.cost_ns, bundle.merge_ns)
 
 
 @feature(unit="blocks", high=64.0, default=always)
 def plan_copies(view, plan, bundle):
-    """Return the pages copied, in blocks."""
+    """Return the pages that the plan copies, in blocks."""
     return clip(plan.copies / bundle.block_pages, 0.0, 64.0)
 
 
 @feature(unit="blocks", high=64.0, default=always)
 def plan_out_copies(view, plan, bundle):
-    """Return the pages copied to make room for erases in place, in blocks."""
+    """Return the pages that the plan copies out of parts before it erases them, in blocks."""
     return clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
 @feature(unit="factors of two", high=16.0, default=always)
 def plan_erases(view, plan, bundle):
-    """Return log2 of its erases, one more counted."""
+    """Return log2(erases of the plan + 1)."""
     return clip(log2(plan.erases + 1.0), 0.0, 16.0)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plan_erase_time(view, plan, bundle):
-    """Return log2 of the time of its erases, in that of a block."""
+    """Return log2(time of the plan's erases / time of erasing a block)."""
     return _ratio(plan.erase_ns, bundle.block_erase_ns)
 
 
 @feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_restored(view, plan, bundle):
-    """Return log2 of the smallest parts that are erased only because of disturbance, one more counted."""
+    """Return log2(1 + smallest parts that are erased only because of disturbance)."""
     return clip(log2(plan.restored + 1.0), 0.0, 16.0)
 
 
@@ -113,34 +113,34 @@ def plan_is_merge(view, plan, bundle):
 
 @feature(default=always)
 def plan_is_cheapest(view, plan, bundle):
-    """Return 1 for the M-Merge of least cost, of parts of any size."""
+    """Return 1 for the cheapest M-Merge that erases parts of any size, else 0."""
     return 1.0 if plan.number == bundle.levels + 2 else 0.0
 
 
 @feature(default=always)
 def plan_depth(view, plan, bundle):
-    """Return the halvings of a block down to the parts that an M-Merge of one size erases, of all.
+    """Return l / L for the M-Merge that erases parts of blocks halved l times, of at most L times.
 
-    It is 0 for other candidates.
+    It is 0 for the other candidates.
     """
     return max(plan.depth, 0) / max(bundle.levels, 1)
 
 
 @feature(default=always)
 def cause_pool(view, bundle):
-    """Return 1 if a free block is wanted, 0 if the bundle is full."""
+    """Return 1 if the bundle is merged because a free block is needed, 0 if because the bundle is full."""
     return 1.0 if bundle.cause == POOL else 0.0
 
 
 @feature(default=_levels_differ)
 def bundle_levels(view, bundle):
-    """Return how often a block can be halved, in 6."""
+    """Return how many times a block can be halved, divided by 6."""
     return bundle.levels / 6.0
 
 
 @feature(default=always)
 def bundle_m_merges(view, bundle):
-    """Return the M-Merges since its last Merge, as a share of those allowed.
+    """Return the bundle's M-Merges since its last Merge, as a share of those allowed.
 
     After the last one allowed a Merge is due.
     """
@@ -149,45 +149,45 @@ def bundle_m_merges(view, bundle):
 
 @feature(low=-1.0, default=_has_superblocks)
 def bundle_valid(view, bundle):
-    """Return the share v of the pages of its blocks that are valid, as 2 v - 1."""
+    """Return 2 v - 1, where v is the valid share of the pages of the bundle's blocks."""
     pages = max(bundle.blocks, 1) * bundle.block_pages
     return clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
 
 
 @feature(default=always)
 def bundle_invalid(view, bundle):
-    """Return the share of the pages of its blocks that are invalid."""
+    """Return the invalid share of the pages of the bundle's blocks."""
     return clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
 
 
 @feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
-    """Return log2 of the other bundles of the plane that could be merged, in 16."""
+    """Return log2(1 + other bundles of the plane that could be merged) / 16."""
     return clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
-    """Return log2 of the free blocks of the plane, relative to those that the host leaves."""
+    """Return log2(free blocks of the plane / number of them that host writes have to leave free)."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear(view, bundle):
-    """Return log2 of the mean erases of the smallest parts of its blocks, relative to the plane's."""
+    """Return log2(mean erases of the smallest parts of the bundle's blocks / mean of the plane)."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.mean_erases, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
-    """Return log2 of the spread of erases of the smallest parts of its blocks, by the plane's mean."""
+    """Return log2(standard deviation of erases of the bundle's smallest parts / mean of the plane)."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plane_wear_spread(view, bundle):
-    """Return log2 of the spread of erases of the smallest parts of the plane's blocks, by their mean."""
+    """Return log2(standard deviation / mean of the erases of the smallest parts of the plane's blocks)."""
     mean, spread = _erases_of_plane(view, bundle.plane)
     return _ratio(spread, mean)

@@ -1,6 +1,6 @@
 """Features of the page that is placed, whether the host writes it or garbage collection moves it.
 
-Ages and intervals are base-4 logarithms, in tenths of the logical pages, as `log_age_closed`.
+Ages and intervals are log4 of host pages, in tenths of the logical pages, as in `log_age_closed`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _LOG = "factors of four"
 
 
 def _host_and_relocated(setting: Setting) -> bool:
-    """Return whether no other column separates the two kinds of decisions."""
+    """Return whether decisions are about both host pages and relocated pages, and nothing else."""
     return set(setting.kinds) == {"PLACE", "RELOCATE"}
 
 
 @inlined
 def _log_pages(view, pages):
-    """Return the logarithm of a number of host pages; one too small to differ from none is 1."""
+    """Return log4 of a number of host pages, at least 1, in tenths of the logical pages, clipped."""
     return clip(log_pages(view, pages), -16.0, 16.0)
 
 
@@ -33,52 +33,52 @@ def page_relocated(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_age(view, page):
-    """Return log4 of the host pages since the host wrote it last.
+    """Return log4(10 * host pages since the host last wrote the page / logical pages).
 
-    Of a new page, it is the age of the device.
+    For a page that was never written, it is the age of the device.
     """
     return clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval(view, page):
-    """Return log4 of the host pages between its last two host writes; 8 without."""
+    """Return log4(10 * host pages between the page's last two host writes / logical pages), or 8."""
     interval = view.page_memory[page.lpn].interval
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
-    """Return the same of the interval before that."""
+    """Return `page_interval` between the third-last and second-last host write of the page, or 8."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
-    """Return log2 of its host writes, 1 more; they count half after as many host pages as logical pages."""
+    """Return log2(1 + host writes of the page), a count that halves every (logical pages) host pages."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
-    """Return the same for the mean page of its aligned group of 16 logical pages."""
+    """Return `page_updates` of the mean page in the page's aligned group of 16 logical pages."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_moves(view, page):
-    """Return log2 of how often it was relocated since the host wrote it last, 1 more."""
+    """Return log2(1 + relocations of the page since the host last wrote it)."""
     return log2(1.0 + view.page_memory[page.lpn].moves)
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_block_age(view, page):
-    """Return log4 of the host pages since the block that holds it was closed.
+    """Return log4(10 * host pages since the block that holds the page was closed / logical pages).
 
-    It is the age of the device without such a block.
+    It is the age of the device if no block holds the page.
     """
     closed = view.block[page.block].closed_at if page.block >= 0 else 0
     return _log_pages(view, view.control[0].clock - closed + 1.0)
@@ -86,7 +86,7 @@ def page_block_age(view, page):
 
 @feature(unit="stream", low=-1.0, high=15.0, default=always)
 def page_stream(view, page):
-    """Return the number of the stream that holds it; -1 without."""
+    """Return the number of the stream whose block holds the page; -1 if there is none."""
     return float(page.stream)
 
 
@@ -108,52 +108,52 @@ def _interval_or_age(view, own):
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_interval(view, page):
-    """Return log4 of its last interval; without one, of its age or twice the logical pages."""
+    """Return `page_interval` if the page has one, else that of max(its age, twice the logical pages)."""
     return _interval_or_age(view, view.page_memory[page.lpn])
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_before(view, page):
-    """Return the same of the interval before that, or of the last one where there is none."""
+    """Return `page_interval_before` if the page has one, else `page_expected_interval`."""
     own = view.page_memory[page.lpn]
     return _log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
 
 
 @feature(unit="factors of two", high=32.0)
 def page_slow_updates(view, page):
-    """Return log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed."""
+    """Return `page_updates` for a count that halves 8 times as slowly."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0)
 def page_net_updates(view, page):
-    """Return log2 of its host writes less its relocations, never below 0, 1 more."""
+    """Return log2(1 + d): a host write of the page adds 1 to d, a relocation takes 1 off, down to 0."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_group_age(view, page):
-    """Return log4 of the host pages since a host write to its aligned group of 16 logical pages.
+    """Return `page_age` of the page in its aligned group of 16 logical pages that the host wrote last.
 
-    It is the age of the device where nothing was written there.
+    It is the age of the device if the group was never written.
     """
     return clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def intervals_mean(view, page):
-    """Return log4 of the intervals of all pages, mean of the last ones."""
+    """Return the moving average of `page_interval` over the host writes of all pages."""
     return clip(view.memory[0].interval, -16.0, 16.0)
 
 
 @feature(unit=_LOG, high=32.0)
 def intervals_differ(view, page):
-    """Return the mean difference of log4 of the last intervals from that of the interval before."""
+    """Return the moving average, over host writes, of |`page_interval` - `page_interval_before`|."""
     return clip(view.memory[0].surprise, 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0)
 def request_pages(view, page):
-    """Return log2 of the pages of a host page's request; 0 for a relocated page."""
+    """Return log2 of the number of pages in the host's request; 0 for a relocated page."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))

@@ -1,4 +1,4 @@
-"""Features of small writes: of the main area and the region that they can go to, and of their data."""
+"""Features of small writes: of the two areas (ways) that data can go to, and of the data."""
 
 from __future__ import annotations
 
@@ -33,70 +33,70 @@ def way_number(view, way, sector):
 
 @feature(unit="programs", high=16.0, default=always)
 def way_time(view, way, sector):
-    """Return the nominal time of this way now, in page programs."""
+    """Return the nominal time of a write to this area now, in page programs."""
     return clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
 
 
 @feature(default=always)
 def way_bytes(view, way, sector):
-    """Return the bytes that are programmed now, in pages."""
+    """Return the bytes that a write to this area programs now, in pages."""
     return clip(way.programmed / sector.slots, 0.0, 1.0)
 
 
 @feature(default=always)
 def way_reads(view, way, sector):
-    """Return the pages read first, as a share of the pages that a group can be spread over."""
+    """Return the pages read before the write, as a share of the pages that a group can be spread over."""
     return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
 @feature(low=-1.0, default=always)
 def way_room(view, way, sector):
-    """Return the share f of the open block that is left to this pass, as 2 f - 1."""
+    """Return 2 f - 1, where f is the share of the area's open block that this pass can still write."""
     return clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
 @feature(default=always)
 def way_in_the_way(view, way, sector):
-    """Return the share of these pages that hold a valid subpage, which has to be advanced.
+    """Return the share of the pages left to the current pass whose valid subpage has to be advanced.
 
-    It is 0 of the main area.
+    It is 0 for the main area.
     """
     return clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 
 @feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
-    """Return u = valid pages of the area / most that it may hold, as 2 u - 1."""
+    """Return 2 u - 1, where u = pages of the area with valid data / pages that it may hold at most."""
     return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
 @feature(default=_both)
 def asks_collected(view, sector):
-    """Return 1 if a subpage of a collected block is decided, 0 if a group that leaves the buffer."""
+    """Return 1 if the decision is about a subpage of a collected block, 0 if about one from the buffer."""
     return 1.0 if sector.collected else 0.0
 
 
 @feature(default=_flushes)
 def sector_leaving(view, sector):
-    """Return the share of the group that leaves the buffer; 0 of a collected block."""
+    """Return the share of the group that leaves the buffer; 0 for a subpage of a collected block."""
     return 0.0 if sector.collected else sector.sectors / sector.slots
 
 
 @feature(default=always)
 def sector_in_region(view, sector):
-    """Return the share of the group that is in a region besides."""
+    """Return the share of the group that is in a region, without the sectors that are decided now."""
     return sector.in_region / sector.slots
 
 
 @feature(default=always)
 def sector_updated(view, sector):
-    """Return the share of the sectors whose data was in a region already when they were written."""
+    """Return the share of the sectors whose old data was in a region when the host wrote them."""
     return clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
 
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def sector_writes(view, sector):
-    """Return log4 of how often the host has written them, in times of the mean sector."""
+    """Return log4 of the host's mean number of writes to the sectors, relative to the mean sector."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
     own = sector.writes / max(sector.sectors, 1) + 1.0
     return clip(log2(own / mean) / 2.0, -8.0, 8.0)
@@ -104,19 +104,19 @@ def sector_writes(view, sector):
 
 @feature(low=-1.0, default=always)
 def region_passes(view, sector):
-    """Return the share p of its passes that the region allows until all is collected, as 2 p - 1."""
+    """Return 2 p - 1, where p is the share of its passes that the region still allows without an erase."""
     return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 
 @feature(default=_collected)
 def collection_kept(view, sector):
-    """Return kept / allowed subpages of this collection."""
+    """Return the subpages kept in this collection / the number that it may keep."""
     return clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 
 @feature(default=_collected)
 def collection_left(view, sector):
-    """Return the share of the collected block that is still valid."""
+    """Return the valid subpages left in the collected block / its pages."""
     return clip(sector.left / sector.block_pages, 0.0, 1.0)
 
 

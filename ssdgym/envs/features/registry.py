@@ -1,4 +1,4 @@
-"""Registered features: one compiled function each, of one of some kinds."""
+"""Registered features: each is one compiled function, and describes one kind of thing."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _OF_DECISIONS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What the features of an environment are chosen by.
+    """The properties of an environment by which its features are chosen.
 
     Attributes:
-        devices: all that the environment has.
-        most_blocks: most blocks of a candidate.
-        kinds: of the decisions that are due, by name.
+        devices: all devices of the environment.
+        most_blocks: largest number of blocks in a candidate.
+        kinds: names of the kinds of decisions that the agent takes.
     """
 
     devices: tuple[DeviceConfig, ...]
@@ -51,16 +51,16 @@ class Setting:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The kinds of features that describe such decisions."""
+        """The kinds of features that describe the decisions of these kinds."""
         own = dict.fromkeys(kind for decision in self.kinds for kind in _OF_DECISIONS.get(decision, ()))
         return (*own, "decision", "device")
 
     def has(self, test: Callable[[DeviceConfig], bool]) -> bool:
-        """Return whether some device passes a test."""
+        """Return whether the test is true for at least one device."""
         return any(test(device) for device in self.devices)
 
 
-#: Says whether a feature can differ in a setting.
+#: Returns whether a feature is observed, or has a meaning, in a setting.
 When = Callable[[Setting], bool]
 
 
@@ -71,13 +71,13 @@ def always(setting: Setting) -> bool:
 
 @inlined
 def clip(value: Any, low: Any, high: Any) -> Any:
-    """Return the number between two bounds that is nearest to a value."""
+    """Return the value, limited to two bounds."""
     return min(max(value, low), high)
 
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A feature, the function that computes it, and in which settings it is a default and has a meaning."""
+    """A feature, its function, and the settings in which it is a default (`default`) or allowed (`fits`)."""
 
     feature: Feature
     kind: str
@@ -88,11 +88,11 @@ class RegisteredFeature:
     fits: When = field(default=always, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be pickled by name: the functions are found where the module is imported."""
+        """Pickle the name only: importing the module registers the functions again."""
         return _registered, (self.feature.name,)
 
     def address_on(self, memory: Memory) -> int:
-        """Return the address of the function compiled for records of its tracker; compiles at first use."""
+        """Return the address of the function, compiled at first use for the records of its tracker."""
         try:
             return _compile(self.function, self.kind, memory)[0]
         except ValueError as error:
@@ -104,8 +104,8 @@ class RegisteredFeature:
 
 #: The tracker of ssdgym: what has happened to each page, and what went to each stream.
 PAGE_HISTORY = "page_history"
-#: The kinds of features, each with what its functions are called with: `view` is what rules see, with the
-#: records of the tracker where there is one; the others are records of `ssdgym.engine.core.observed`.
+#: The kinds of features, each with the arguments of its functions: `view` is what rules see, with the
+#: records of the feature's tracker, if any; the others are records of `ssdgym.engine.core.observed`.
 CALLED_WITH = {
     "candidate": ("view", "candidate", "decision"),
     "stream": ("view", "stream", "page"),
@@ -123,14 +123,14 @@ _FEATURES: dict[str, RegisteredFeature] = {}
 
 
 def registered_features() -> tuple[RegisteredFeature, ...]:
-    """Return all features, those of installed packages included, in the order of their registration."""
+    """Return all features, including those of installed packages, in the order of their registration."""
     for plugin in plugins_of(ENTRY_POINT_GROUP):
         plugin.load()
     return tuple(_FEATURES.values())
 
 
 def find_features(names: Sequence[str]) -> list[RegisteredFeature]:
-    """Return features by name."""
+    """Return the features with the given names."""
     if not _FEATURES.keys() >= set(names):
         registered_features()
     for name in names:
@@ -149,7 +149,7 @@ def _registered(name: str) -> RegisteredFeature:
 
 @cache
 def _compile(function: Function, kind: str, memory: Memory) -> tuple[int, Any]:
-    """Return the address of a feature's machine code, compiled once in a process, and what keeps it alive."""
+    """Return the address of a feature's machine code, and an object that keeps the code in memory."""
     shape = FEATURE_SHAPES[kind]
     # A function of a user must not be able to end the process by a bad index, or to change a device.
     checked = not is_own(function)
@@ -174,18 +174,18 @@ def feature(
     """Register the decorated function as a feature.
 
     The feature has the name of the function, and its meaning is the first paragraph of the docstring without
-    "Return". Its kind is that of `CALLED_WITH` whose arguments the function has.
+    "Return". The arguments of the function determine its kind: `CALLED_WITH` lists them.
 
     Args:
-        unit: of its values.
+        unit: unit of the values.
         low: smallest value.
         high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-        fits: in which settings it is what its meaning says.
-        samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
-            `neighbour_updates`, for which updates of sampled pages are counted.
-        tracker: of a stream or a page, the rule whose records it reads, `PAGE_HISTORY` unless said;
-            environments attach it.
+        default: returns whether `features="default"` includes the feature in a setting; by default never.
+        fits: returns whether the feature has a meaning in a setting; by default always.
+        samples_pages: for features of a candidate: whether the function reads `sampled`, `updates`,
+            `neighbours` or `neighbour_updates`. Only then does the engine count updates of sampled pages.
+        tracker: for features of a stream or a page: name of the rule whose records the function reads, by
+            default `PAGE_HISTORY`. Environments attach the rule to their devices.
 
     Raises:
         SsdgymError: another module has registered a feature of this name, or arguments or bounds are wrong.

@@ -1,4 +1,4 @@
-"""Which features an environment observes, and how the engine selects them."""
+"""The features that an environment observes, and their order in observations and in the engine."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ssdgym.types import Feature
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of a kind of decision.
+    """The columns of an environment's observations.
 
     Attributes:
-        candidates: of every candidate.
-        context: of the decision as a whole.
+        candidates: features of every candidate, in the order of their columns.
+        context: features of the decision as a whole, in the order of their columns.
     """
 
     candidates: tuple[Feature, ...]
@@ -50,7 +50,7 @@ class Features:
         }
 
     def space(self, candidates: int) -> spaces.Dict:
-        """Return the observation space with `candidates` candidates."""
+        """Return the observation space for a number of candidates."""
         return spaces.Dict(
             candidates=_box(self.candidates, (candidates,)),
             context=_box(self.context, ()),
@@ -67,10 +67,10 @@ def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
     )
 
 
-#: Begins the names of the columns that say which proposer has picked a candidate.
+#: First part of the names of columns; the rest names the proposer that has picked the candidate.
 PROPOSED_BY = "proposed_by_"
-#: The kinds of features that candidates have, in the order of their columns: each with one to name, where the
-#: engine marks what has been proposed, and where it describes candidates.
+#: The kinds of features of candidates, in the order of their columns. For each: an example for errors, the
+#: fields of `ObservationSpec` for proposers' columns and for described candidates, and their record.
 _ROWS = {
     "candidate": ("log_benefit", "proposed_columns", "tallies", CANDIDATE),
     "stream": ("stream_valid", "stream_columns", "streams", STREAM_SEEN),
@@ -78,13 +78,13 @@ _ROWS = {
     "way": ("way_number", "way_columns", "ways", WAY_SEEN),
     "plan": ("plan_cost", "proposed_columns", "plans", PLAN_SEEN),
 }
-#: Kinds of features of the context of every decision, and of those of one kind with what describes it.
+#: Kinds of features in every context, and those for some kinds of decisions with their records.
 _SHARED = ("decision", "device")
 _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
-#: The kinds in the order in which the engine numbers features: those of streams before those of their page.
+#: The kinds in the order in which the engine numbers features: streams before the page, and so on.
 _LATER = zip(list(_ROWS)[1:], _CONTEXT, strict=True)
 _NUMBERED = (("candidate",), _SHARED, *((kind,) for pair in _LATER for kind in pair))
-#: Pages of a block that are looked at where a feature needs the updates of its valid ones.
+#: Pages of a block that are sampled if a feature needs the updates of the block's valid pages.
 SAMPLED_PAGES = 4
 
 
@@ -93,9 +93,9 @@ class Selection:
     """Features in the order in which they are named.
 
     Attributes:
-        chosen: features of all kinds.
-        proposed: labels of the proposers with a column, after those of candidates.
-        proposers: labels of all proposers, by the kind of what they propose.
+        chosen: the features, of all kinds.
+        proposed: labels of the proposers that have a column; these columns follow the candidates' features.
+        proposers: labels of all proposers, by the kind of candidate that they propose.
     """
 
     chosen: tuple[RegisteredFeature, ...]
@@ -103,12 +103,12 @@ class Selection:
     proposers: Mapping[str, Sequence[str]]
 
     def of(self, *kinds: str) -> tuple[RegisteredFeature, ...]:
-        """Return the features of some kinds."""
+        """Return the features of the given kinds."""
         return tuple(one for one in self.chosen if one.kind in kinds)
 
     @property
     def features(self) -> Features:
-        """The columns by name and bounds."""
+        """The columns of observations."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
         context = (*self.of(*_SHARED), *(one for kind in _CONTEXT for one in self.of(kind)))
         return Features((*(one.feature for one in self._rows), *marks), tuple(one.feature for one in context))
@@ -120,7 +120,7 @@ class Selection:
 
     @property
     def _numbered(self) -> list[RegisteredFeature]:
-        """The features as the engine numbers them."""
+        """The features in the order in which the engine numbers them."""
         return [one for kinds in _NUMBERED for one in self.of(*kinds)]
 
     @property
@@ -130,13 +130,13 @@ class Selection:
 
     @property
     def samples_pages(self) -> bool:
-        """Whether updates of sampled pages have to be counted."""
+        """Whether the engine has to count updates of sampled pages."""
         return any(one.samples_pages for one in self.chosen)
 
     def ask(
         self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory] | None = None
     ) -> ObservationSpec:
-        """Return a spec with these features, compiled at first use, and room to count candidates in."""
+        """Return a copy of `spec` with these features, compiled at first use, and arrays for candidates."""
         memories = memories or {}
         fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
         for kind, (_, columns, scratch, described) in _ROWS.items():
@@ -155,17 +155,17 @@ class Selection:
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
-        """Return the column that marks what each proposer has picked, or -1, int64 (proposers,)."""
+        """Return the column that marks each proposer's picks, -1 if it has none, int64 (proposers,)."""
         behind = len(self._rows)
         return np.array(
             [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
 
     def explain(self, error: Exception) -> SsdgymError | None:
-        """Return the error for an exception of a feature compiled with checks; None for any other.
+        """Return the error to raise if a feature of a user has raised an exception; None for other errors.
 
-        Compiled code does not say where an index is out of range, so all features of other packages are
-        named.
+        Compiled code does not report which function used a wrong index, so the error names all features of
+        other packages.
         """
         foreign = [one for one in self.chosen if not is_own(one.function)]
         if isinstance(error, SsdgymError) or not foreign:
@@ -175,7 +175,7 @@ class Selection:
         return SsdgymError(f"feature {names} failed: {reason}; correct it.")
 
     def check(self, outside: np.ndarray) -> None:
-        """Raise if the engine has noted a value outside its feature's bounds in `outside`, (1,) OUTSIDE."""
+        """Raise if `outside`, (1,) OUTSIDE, records a feature whose value was outside its bounds."""
         column = int(outside["column"][0]) - 1
         if column < 0:
             return
@@ -192,8 +192,9 @@ def select(wanted: Any, setting: Setting, proposers: Mapping[str, Sequence[str]]
     Args:
         wanted: `"default"`, the features that vary in the setting; `"all"`; or a list of names, which may
             include `"default"`.
-        setting: devices, candidates and kinds of decisions.
-        proposers: their labels by what they propose: a candidate, stream, answer, way or plan.
+        setting: the devices, candidates and kinds of decisions of the environment.
+        proposers: labels of the proposers by the kind of candidate that they propose: candidate, stream,
+            answer, way or plan.
 
     Raises:
         SsdgymError: `wanted` is none of these, or names a feature that is unknown or does not apply here.
@@ -225,7 +226,7 @@ def select(wanted: Any, setting: Setting, proposers: Mapping[str, Sequence[str]]
 
 
 def _expand(wanted: Any, setting: Setting, marks: list[str]) -> list[str]:
-    """Return the names that are wanted, each once."""
+    """Return the names of the features that `wanted` stands for, each once."""
     if wanted == "default":
         wanted = ["default"]
     if wanted == "all":
@@ -244,13 +245,13 @@ def _default(setting: Setting, marks: list[str]) -> list[str]:
 
 
 def _described(setting: Setting) -> list[RegisteredFeature]:
-    """Return the features of what decisions of the setting are about."""
+    """Return the features that apply in a setting."""
     known = registered_features()
     return [one for one in known if one.kind in setting.described and one.fits(setting)]
 
 
 def _records(chosen: Sequence[RegisteredFeature], memories: Mapping[str, Memory]) -> np.ndarray:
-    """Return features for the engine, shape (F,) FEATURE; compiles at first use."""
+    """Return the engine's records of features, shape (F,) FEATURE; features are compiled at first use."""
     records = np.zeros(len(chosen), FEATURE)
     for record, one in zip(records, chosen, strict=True):
         record["address"] = one.address_on(memories.get(one.tracker, Memory()))

@@ -16,7 +16,7 @@ def _has_sub_blocks(setting: Setting) -> bool:
 
 @feature(low=-1.0, default=always)
 def stream_number(view, stream, page):
-    """Return its number k of S streams, as 2 k / (S - 1) - 1; 1 for a sub-block."""
+    """Return 2 k / (S - 1) - 1, where k is the number of the stream, of S streams; 1 for a sub-block."""
     if stream.target > 0:
         return 1.0
     return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
@@ -24,7 +24,7 @@ def stream_number(view, stream, page):
 
 @feature(low=-1.0, default=always)
 def stream_fill(view, stream, page):
-    """Return written share f of its open block, as 2 f - 1; -1 if none is open."""
+    """Return 2 f - 1, where f is the written share of the stream's open block; -1 if none is open."""
     if stream.open == 0:
         return -1.0
     return clip(1.0 - 2.0 * stream.room / view.params[0].pages_per_block, -1.0, 1.0)
@@ -32,9 +32,9 @@ def stream_fill(view, stream, page):
 
 @feature(low=-1.0, default=always)
 def stream_valid(view, stream, page):
-    """Return the valid share u of the written pages of its blocks, as 2 u - 1.
+    """Return 2 u - 1, where u is the valid share of the written pages of the stream's blocks.
 
-    It is 1 without blocks.
+    It is 1 if the stream has no blocks.
     """
     if stream.written <= 0:
         return 1.0
@@ -43,15 +43,15 @@ def stream_valid(view, stream, page):
 
 @feature(low=-1.0, default=always)
 def stream_blocks(view, stream, page):
-    """Return the share b of the plane's blocks that are its own, as 2 b - 1."""
+    """Return 2 b - 1, where b is the share of the plane's blocks that belong to the stream."""
     return clip(2.0 * stream.blocks / view.params[0].blocks - 1.0, -1.0, 1.0)
 
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def stream_age(view, stream, page):
-    """Return log4 of the mean host pages since its full blocks closed, in tenths of the logical pages.
+    """Return log4(10 * host pages since the stream's full blocks closed, on average / logical pages).
 
-    It is 0 without full blocks.
+    It is 0 if the stream has no full blocks.
     """
     full = stream.blocks - stream.open
     if full <= 0:
@@ -62,42 +62,42 @@ def stream_age(view, stream, page):
 
 @feature(unit="factors of four", low=-16.0, high=16.0, default=always)
 def stream_intake(view, stream, page):
-    """Return log4 of the age of the pages that went there lately, in tenths of the logical pages."""
+    """Return the moving average of `page_age` over the pages that went to the stream."""
     return clip(view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
 @feature(low=-1.0, default=always)
 def stream_relocated(view, stream, page):
-    """Return the share r of the pages that went there lately that were relocated, as 2 r - 1."""
+    """Return 2 r - 1, where r is the relocated share of the pages that went to the stream lately."""
     return clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
 
 
 @feature(unit="factors of four", high=16.0, default=always)
 def stream_gap(view, stream, page):
-    """Return the same without its sign: how unlike the page is to what goes there."""
+    """Return |`page_age` - `stream_intake`|: how unlike the page is to those that go to the stream."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 
 
 @feature(default=always)
 def stream_holds_page(view, stream, page):
-    """Return 1 if the page's data is now in a block of the stream."""
+    """Return 1 if the page's present data is in a block of the stream, else 0."""
     return 1.0 if stream.number == page.stream else 0.0
 
 
 @feature(default=_has_sub_blocks)
 def stream_pooled(view, stream, page):
-    """Return 1 for a sub-block of a block in the pool that stands in place of a stream."""
+    """Return 1 if the candidate is a sub-block of a block in the pool, 0 if it is a stream."""
     return 1.0 if stream.target > 0 else 0.0
 
 
 @feature(default=_has_sub_blocks)
 def stream_near_erase(view, stream, page):
-    """Return the invalid pages of a sub-block's block, as a share of the most of a block of the plane."""
+    """Return the invalid pages of the sub-block's block / the most that a block of the plane has."""
     return clip(stream.near, 0.0, 1.0)
 
 
 @feature(default=_has_sub_blocks)
 def stream_in_best_set(view, stream, page):
-    """Return 1 for a sub-block that is in the best erase set of its block."""
+    """Return 1 if the candidate is a sub-block in the best erase set of its block, else 0."""
     return 1.0 if stream.chosen else 0.0

@@ -1,7 +1,7 @@
-"""Rewards: which pages have a price, in which unit, and against which baseline.
+"""Rewards: the terms of an objective, and the scale from costs to rewards.
 
-A term of one's own is a function with the decorator `reward_term`. Packages of terms are found by the entry
-point group `ssdgym.reward_terms`.
+To add a term, write a function with the decorator `reward_term`. Installed packages register terms through
+the entry point group `ssdgym.reward_terms`.
 """
 
 from ssdgym.envs.rewards.reward import PLAIN, Baseline, Reward, Scale, parse_scale

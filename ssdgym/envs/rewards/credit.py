@@ -1,6 +1,6 @@
-"""Credit for each decision about a page: its own cost, and transitions for a learner.
+"""Credit: the cost of each single decision about a page, and transitions of these decisions for a learner.
 
-Devices note it while they run (`ssdgym.policy.page_credit`), and `info` shows what they have settled.
+A tracker (`ssdgym.policy.page_credit`) records the costs while a device runs, and `info` shows them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ssdgym.policy.page_credit import page_credit
 
 
 class Credit(NamedTuple):
-    """What a decision has cost.
+    """The cost of a decision.
 
     Attributes:
-        decision: its number in the episode, from 0.
-        cost: relocations, and the price of the room that the dead copy has held.
-        following: the next decision on the page, whose cost is added; -1 for none.
+        decision: number of the decision in the episode, from 0.
+        cost: number of relocations plus the price of the room that the dead copy has held.
+        following: number of the next decision about the page, whose cost comes on top; -1 for none.
     """
 
     decision: int
@@ -35,10 +35,10 @@ class Credit(NamedTuple):
 
 
 def price_of(credit: Any) -> float | None:
-    """Return the price that the argument `credit` of an environment names; None for no credit.
+    """Return the price in the argument `credit` of an environment; None for no credit.
 
     Raises:
-        SsdgymError: it is not of the form `{"kind": "page", "price": 10.0}`.
+        SsdgymError: `credit` is not of the form `{"kind": "page", "price": 10.0}`.
     """
     if credit is None:
         return None
@@ -53,11 +53,11 @@ def price_of(credit: Any) -> float | None:
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
     """Return the tracker of credit as written in `ftl.trackers`.
 
-    Sizes are rounded up to powers of two, since rules and features are compiled for the sizes of the records.
+    Sizes are rounded up to powers of two, so that devices of similar sizes share compiled code.
 
     Args:
-        kinds: of the decisions that the agent takes, numbers of `ssdgym.engine.decisions`.
-        devices: all that run it, so that they can share a batch.
+        kinds: kinds of the agent's decisions, numbers of `ssdgym.engine.decisions`.
+        devices: all devices with the tracker; it has room for the largest of them.
     """
     geometries = [device.geometry for device in devices]
     parameters = {
@@ -75,7 +75,7 @@ def _rounded_up(count: int) -> int:
 
 
 def _records_of(batch: Batch) -> np.ndarray:
-    """Return the record that the tracker keeps of each device, shape (m,), in the memory of the devices."""
+    """Return a view of the tracker's record of each device, shape (m,), in the devices' memory."""
     kept = next(rule.memory.device for rule in rules_on(batch.devices[0]) if rule.name == page_credit.name)
     assert kept is not None, "it keeps one"
     start = memory_start(batch.state, 0, "memory", "place")
@@ -86,9 +86,9 @@ class Credits:
     """The credits of the devices of an environment.
 
     Args:
-        batches: the devices; their arrays stay where they are.
-        count: how many there are.
-        price: of a dead page that holds room for as many host pages as the device has logical ones.
+        batches: batches with the devices; their arrays must not be moved.
+        count: number of devices.
+        price: cost of a dead page that waits for as many host pages as the device has logical pages.
     """
 
     def __init__(self, batches: Sequence[Batch], count: int, price: float) -> None:
@@ -103,21 +103,21 @@ class Credits:
         }
 
     def begin(self, i: int) -> None:
-        """Count the decisions of device `i` from the first one on."""
+        """Begin to count the decisions of device `i`, from 0."""
         self._records[i]["due"] = 1
 
     def clear(self) -> None:
-        """Forget the credits that have been shown; a step follows."""
+        """Remove the credits of the last step."""
         for _, records in self._parts:
             records["settled"] = 0
 
     def info(self, i: int) -> dict[str, Any]:
-        """Return what `info` shows of device `i`."""
+        """Return the entries of the info of device `i`."""
         record = self._records[i][0]
         return {"decision": int(record["due"]) - 1, "credits": self._rows(i, record)}
 
     def infos(self) -> dict[str, np.ndarray]:
-        """Return what `infos` show: `decision` int64 (n,), and `credits` (n,), a list for each device."""
+        """Return the entries of infos: `decision` int64 (n,), and `credits` (n,), a list for each device."""
         decisions, rows = np.zeros(self._count, np.int64), np.empty(self._count, object)
         rows[:] = [[] for _ in range(self._count)]
         for numbers, records in self._parts:
@@ -139,11 +139,11 @@ class Transitions(NamedTuple):
     """Decisions whose cost is known.
 
     Attributes:
-        seen: (m, ...) float32, what was seen at each.
-        actions: (m,) int64.
-        costs: (m,) float32.
-        following: (m, ...) float32, what was seen at the decision that went on with the page; 0 where `done`.
-        done: (m,) bool, whether the life of the page was over.
+        seen: (m, ...) float32, the observation at each decision.
+        actions: (m,) int64, the action.
+        costs: (m,) float32, the cost of the decision.
+        following: (m, ...) float32, the observation at the next decision about the page; 0 where `done`.
+        done: (m,) bool, whether the data of the page has died, so that no decision follows.
     """
 
     seen: np.ndarray
@@ -160,16 +160,16 @@ class CreditBuffer:
         observations, rewards, terminated, truncated, infos = envs.step(actions)
         buffer.join(infos)  # after it
 
-    It takes the infos of a single environment or of a vector environment, in every mode of autoreset. A
-    decision waits here for as long as its copy is there: at most one for each physical page. Those that were
-    not noted are left out.
+    The infos may be those of a single environment, or of a vector environment in any autoreset mode. The
+    buffer holds a decision until its credit is known: at most one decision for each physical page. Credits of
+    decisions that were not noted are ignored.
 
     Args:
-        size: most transitions kept.
+        size: largest number of transitions kept.
         shape: shape of the observation of a decision.
 
     Attributes:
-        joined: transitions up to now, including those dropped.
+        joined: number of transitions so far, including those dropped.
     """
 
     def __init__(self, size: int, shape: tuple[int, ...]) -> None:
@@ -181,16 +181,16 @@ class CreditBuffer:
             np.zeros((size, *shape), np.float32),
             np.zeros(size, bool),
         )
-        #: What was seen and done, by environment and decision.
+        #: Observation and action, by environment and decision.
         self._open: defaultdict[int, dict[int, tuple[np.ndarray, int]]] = defaultdict(dict)
 
     def note(self, infos: Mapping[str, Any], seen: np.ndarray, actions: Any) -> None:
         """Store the observations and actions of the decisions that are due.
 
         Args:
-            infos: of the last step or reset.
-            seen: (n, ...), or without the first axis for a single environment.
-            actions: (n,), or a number.
+            infos: infos of the last step or reset.
+            seen: observations (n, ...); for a single environment without the first axis.
+            actions: chosen actions (n,), or a number for a single environment.
         """
         decisions = np.atleast_1d(infos["decision"]).tolist()
         seen = np.array(seen, np.float32).reshape(len(decisions), *self._kept.seen.shape[1:])
@@ -200,7 +200,7 @@ class CreditBuffer:
             self._open[i][decision] = (seen[i], action)
 
     def join(self, infos: Mapping[str, Any]) -> None:
-        """Make transitions of the credits of a step, including those at the end of an episode."""
+        """Make a transition of each credit in the infos of a step, also of those at an episode's end."""
         for found in (infos.get("final_info", {}), infos):
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):
@@ -217,15 +217,15 @@ class CreditBuffer:
         self.joined += 1
 
     def __len__(self) -> int:
-        """Return how many transitions are kept."""
+        """Return the number of transitions kept."""
         return min(self.joined, len(self._kept.done))
 
     def sample(self, count: int, rng: np.random.Generator) -> Transitions:
-        """Draw transitions, each as likely, with replacement."""
+        """Draw transitions uniformly at random, with replacement."""
         return self._rows(rng.integers(len(self), size=count))
 
     def newest(self, count: int) -> Transitions:
-        """Return the newest `count` transitions in their order, or all that are kept."""
+        """Return the newest `count` transitions, oldest first; all if fewer are kept."""
         return self._rows(np.arange(self.joined - min(count, len(self)), self.joined) % len(self._kept.done))
 
     def _rows(self, rows: np.ndarray) -> Transitions:
@@ -235,12 +235,12 @@ class CreditBuffer:
 def advantages(
     transitions: Transitions, values: np.ndarray, following: np.ndarray, discount: float = 1.0
 ) -> np.ndarray:
-    """Return by how much less than expected decisions have cost, as far as the next decision about the page.
+    """Return expected minus actual costs of decisions (one-step advantages), shape (m,).
 
     Args:
-        transitions: m of them.
-        values: (m,), the cost that is expected from `seen` on.
-        following: (m,), the cost that is expected from `following` on; not looked at where `done`.
-        discount: of what follows. Below 1, a page that is never written again has a finite cost.
+        transitions: m transitions.
+        values: (m,), the cost expected at `seen`.
+        following: (m,), the cost expected at `following`; ignored where `done`.
+        discount: factor of the cost at `following`; below 1, pages that live forever have a finite cost.
     """
     return values - transitions.costs - discount * np.where(transitions.done, 0.0, following)

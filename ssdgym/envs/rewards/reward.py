@@ -1,4 +1,4 @@
-"""Rewards: terms weighted by the objective, centred on the cost of a baseline."""
+"""Rewards: minus the weighted terms of the objective, relative to the cost of a baseline policy."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ class Scale:
 
     Attributes:
         price: reward of a page that collection reclaims.
-        unit: what a reward of 1 is worth.
+        unit: cost that corresponds to a reward of 1.
     """
 
     price: float = 0.0
     unit: float = 1.0
 
 
-#: Rewards are minus the cost.
+#: Plain rewards are minus the cost.
 PLAIN = Scale()
 
 
-#: Preconditionings that leave a device without all of its logical pages.
+#: Preconditionings that do not write all logical pages.
 _NOT_FULL = ("none", "reads")
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Scales by the cost of a policy.
+    """A scale that is measured from the cost of a policy.
 
     Attributes:
-        policy: that sets the price.
-        episode: its cost of an episode in units of the reward; None: its cost of a round is the unit.
+        policy: policy whose cost sets the price and the unit.
+        episode: the policy's cost of an episode in reward units; None: the unit is its cost of a round.
     """
 
     policy: str
@@ -61,14 +61,14 @@ class Baseline:
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
-        On a device that starts without them it has served twice as many before.
+        If preconditioning has not written all logical pages, the policy first serves twice as many pages.
 
-        The price is the policy's mean cost of a reclaimed page, the unit that of a round: its own rewards are
-        then 0 on average and of size 1. On devices that also reclaim room without an erase, a page that the
-        host writes stands for both.
+        The price is the policy's mean cost of a reclaimed page, the unit its mean cost of a round: its own
+        rewards are then 0 on average and about 1 in size. On devices that also reclaim room without an erase,
+        a page that the host writes replaces both the reclaimed page and the round.
 
         Returns:
-            The scale; that of plain rewards where the policy has nothing to collect.
+            The scale; `PLAIN` if the policy had nothing to collect.
         """
         simulator = steady_simulator(device, self.policy, workload, preconditioning, seed)
         requests = open_episode(workload, device, seed, "wrap")
@@ -86,7 +86,7 @@ class Baseline:
 
 
 def _chunks(requests: EpisodeRequests) -> Iterator[Requests]:
-    """Yield requests to their end."""
+    """Yield chunks of requests until there are no more."""
     while len(chunk := requests.next()):
         yield chunk
 
@@ -95,11 +95,10 @@ def parse_scale(reward: Any) -> Scale | Baseline:
     """Parse the argument `reward` of an environment.
 
     Args:
-        reward: `"plain"`, `{"baseline": policy}`, with `"episode": number` or without, or `{"price": number,
-            "unit": number}`.
+        reward: `"plain"`, `{"baseline": policy, "episode": number}` or `{"price": number, "unit": number}`.
 
     Raises:
-        SsdgymError: it is none of these.
+        SsdgymError: `reward` has another form.
     """
     if reward == "plain":
         return PLAIN
@@ -131,19 +130,19 @@ def _check_positive(where: str, value: Any) -> float:
 
 
 class Reward:
-    """What the compiled step of devices turns what they count into rewards by: the arrays of `tally`.
+    """The arrays (see `tally`) by which the compiled step turns counters of devices into rewards.
 
     Args:
-        devices: their configurations.
-        objective: weight of each term; terms left out weigh nothing.
+        devices: configurations of the devices.
+        objective: weight of each term.
 
     Attributes:
-        timed_terms: the terms of the objective that need time, by name.
-        rewards: float64 (n,), since the last step; written again by the next one.
+        timed_terms: names of the objective's terms that need simulated time.
+        rewards: float64 (n,), the rewards of the last step; every step overwrites them.
         terms: float64 (terms, n), the unweighted terms of the rewards, in the order of the objective.
 
     Raises:
-        SsdgymError: an unknown term, a weight that is not a finite number, or one the devices do not count.
+        SsdgymError: a term is unknown or not counted by the devices, or a weight is not a finite number.
     """
 
     def __init__(self, devices: Sequence[DeviceConfig], objective: Mapping[str, float]) -> None:
@@ -172,7 +171,7 @@ class Reward:
         return sorted(timed)
 
     def cost_on(self, device: DeviceConfig, totals: Totals) -> float:
-        """Return the cost of a device by its totals."""
+        """Return the weighted cost of a device, from its totals."""
         sums = [find_term(name).on([device]) for name in self.objective]
         return sum(
             weight * _cost(one, totals, 0) for one, weight in zip(sums, self.objective.values(), strict=True)
@@ -208,7 +207,7 @@ class Reward:
         )
 
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
-        """Restart the sums of device `i`; a given scale applies from now on."""
+        """Begin to sum the costs of device `i` again, with a new scale if one is given."""
         for total, one in zip(self._totals, self._sums, strict=True):
             total[i] = _cost(one, totals, i)
         if scale is not None:
@@ -217,7 +216,7 @@ class Reward:
         self._reclaimed[i] = totals.pages_reclaimed()[i] if self._pays[0] else 0
 
     def clear(self, which: Any = slice(None)) -> None:
-        """Reward devices with nothing; bool (n,), or all."""
+        """Set rewards and terms to 0 for the devices `which`, bool (n,), or for all."""
         self.rewards[which] = 0.0
         self.terms[:, which] = 0.0
 
@@ -227,5 +226,5 @@ def _rows(rows: Sequence[np.ndarray], count: int, items: type) -> np.ndarray:
 
 
 def _cost(per_count: Sum, totals: Totals, i: int) -> float:
-    """Return what device `i` has cost, by what one count of each counter costs."""
+    """Return the cost of device `i`: the sum of its counters, weighted by `per_count`."""
     return sum((float(totals.counter(name)[i]) * float(cost[i]) for name, cost in per_count.items()), 0.0)

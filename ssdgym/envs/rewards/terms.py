@@ -1,7 +1,7 @@
-"""The terms of rewards: each is minus the rise of a cost, in a stated unit.
+"""The terms of rewards: each is minus the increase of a cost since the last decision.
 
-A cost is a sum over counters. Its rises in an episode add up, so the undiscounted return of a term is exactly
-minus the episode's cost.
+A cost is a weighted sum of counters, so the undiscounted return of a term is exactly minus the cost of the
+episode.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _NOTHING = np.zeros(1, np.int64)
 
 @dataclass(frozen=True)
 class Totals:
-    """What n devices have counted since their metrics were reset; it changes with them.
+    """The present counters of n devices since their metrics were reset.
 
     Attributes:
-        devices: their configurations.
-        counter: returns a counter of every device, int64 (n,).
+        devices: configurations of the devices.
+        counter: function that returns a counter, given by name, of every device, int64 (n,).
     """
 
     devices: Sequence[DeviceConfig]
@@ -40,34 +40,33 @@ class Totals:
         return cls([device], partial(family_of(device).counter, state))
 
     def pages_reclaimed(self) -> np.ndarray:
-        """Return how many pages collection has reclaimed: those erased less those relocated, int64 (n,).
+        """Return the number of pages that GC has reclaimed, erased minus relocated pages, int64 (n,).
 
-        On devices that reclaim room without an erase, or erase empty parts, they are the pages that the host
-        has written.
+        On devices that also reclaim room without an erase, or erase empty parts, return host pages written.
         """
         erased = self.counter("erased_sub_blocks")
         return self._by_host_pages(erased * self._sub_block_pages - self.counter("relocated_pages"))
 
     def rounds(self) -> np.ndarray:
-        """Return how many rounds have reclaimed them, int64 (n,); the pages where none is needed."""
+        """Return the number of rounds of GC, int64 (n,), or host pages written as in `pages_reclaimed`."""
         return self._by_host_pages(self.counter("gc_invocations"))
 
     def reclaiming(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return addresses of counters, erased and relocated (2, n), and the pages of one of the first."""
+        """Return addresses of the counters of erases and relocations (2, n), and the pages of an erase."""
         erases = self._wins_by_erases
         wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
         takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
         return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
 
     def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers, or host pages on devices that reclaim room without an erase."""
+        """Return the numbers, replaced by host pages on devices that reclaim room without an erase."""
         if self._wins_by_erases.all():
             return numbers
         return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))
 
     @cached_property
     def _wins_by_erases(self) -> np.ndarray:
-        # Of a run of sub-blocks that is erased some may hold nothing.
+        # Some sub-blocks of an erased run may be empty.
         return np.array([family_of(d).wins_by_erases and d.erase_unit == "block" for d in self.devices])
 
     @cached_property
@@ -75,23 +74,23 @@ class Totals:
         return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])
 
 
-#: Entry points of installed packages; loading one has to register its terms.
+#: Entry points of installed packages; loading an entry point has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
-#: What one count of each counter costs on a device.
+#: The cost of one count of each counter on a device.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
-#: What one count of each counter costs on each of n devices, float64 (n,), by counter.
+#: The cost of one count of each counter on each of n devices, float64 (n,), by counter.
 Sum = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Term:
-    """A term that an objective may weigh.
+    """A term that an objective may contain.
 
     Attributes:
-        name: by which objectives have it.
+        name: name of the term in objectives.
         meaning: the quantity that the term counts, and its unit.
-        costs: what one count of each counter costs on a device.
-        needs_time: whether it is always 0 on devices without time.
+        costs: function that returns the cost of one count of each counter on a device.
+        needs_time: whether the term is always 0 on devices that simulate no time.
     """
 
     name: str
@@ -100,7 +99,7 @@ class Term:
     needs_time: bool = False
 
     def on(self, devices: Sequence[DeviceConfig]) -> Sum:
-        """Return what one count of each counter costs on devices."""
+        """Return the cost of one count of each counter on devices."""
         each = [self.costs(device) for device in devices]
         for mapping, device in {device.ftl.mapping: device for device in devices}.items():
             known = family_of(device).counter_names()
@@ -120,14 +119,14 @@ TERMS: dict[str, Term] = {}
 def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Costs], Costs]:
     """Register the decorated function as a term.
 
-    The function takes a device and returns what one count of each counter
-    (`ssdgym.engine.core.records.COUNTERS`, and those of its FTL family) costs there, the same counters on
-    every device; the term is minus the sum.
+    The function takes a device and returns the cost of one count of each counter
+    (`ssdgym.engine.core.records.COUNTERS`, and the counters of the device's FTL family). It must return the
+    same counters for every device. The term is minus the sum of these costs.
 
     Args:
-        name: by which objectives have it.
+        name: name of the term in objectives.
         meaning: the quantity that the term counts, and its unit.
-        needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
+        needs_time: whether the term is always 0 without simulated time; environments then refuse it.
 
     Raises:
         SsdgymError: another module has registered a term of this name.
@@ -147,7 +146,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 
 
 def find_term(name: str) -> Term:
-    """Return a term by name, of installed packages if need be."""
+    """Return the term of a name; load installed packages if it is not yet registered."""
     if name not in TERMS:
         for plugin in plugins_of(ENTRY_POINT_GROUP):
             plugin.load()
@@ -222,7 +221,7 @@ def _flash_time(device: DeviceConfig) -> dict[str, float]:
         "full_programs": (timing.program_ns + page_ns) / unit,
         "subpage_programs": ((timing.subpage_program_ns or timing.program_ns) + part_ns) / unit,
         "flash_reads": (timing.read_ns + page_ns) / unit,
-        # What is read to be programmed in the region is no whole page on the channel.
+        # A subpage that is read for the region is not a whole page on the channel.
         "advances": (part_ns - page_ns) / unit,
         "region_moves": (part_ns - page_ns) / unit,
         "erases": timing.erase_ns / unit,
