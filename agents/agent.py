@@ -21,7 +21,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
 
-#: What trains the softmax of the scores.
+#: Training methods whose agents draw actions from the softmax of the scores.
 _WITH_DISTRIBUTION = ("clone", "ppo")
 
 
@@ -29,10 +29,10 @@ class Agent:
     """A network that chooses among the candidates of an observation.
 
     Args:
-        scorer: the network, a `CandidateScorer` or a `OrdinalNetwork`.
-        card: its description.
-        seed: of the draws of `act(..., deterministic=False)`.
-        columns: where its features are in the observations; None if they are those it was trained on.
+        scorer: the network, a `CandidateScorer` or an `OrdinalNetwork`.
+        card: the description of the agent.
+        seed: seed of the draws of `act(..., deterministic=False)`.
+        columns: columns of the agent's features in observations; None if they are the same as in training.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Agent:
 
         Args:
             path: the file, or the name of an agent of the zoo.
-            env: environment the agent is to act in, whose features are matched with the agent's by name;
-                without it, observations are to have the features the agent was trained on.
-            seed: of the draws of `act(..., deterministic=False)`.
+            env: environment in which the agent will act; its features are matched with the agent's by name.
+                Without it, observations must have exactly the features of the training.
+            seed: seed of the draws of `act(..., deterministic=False)`.
 
         Raises:
-            SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
+            SsdgymError: the file is missing, is not an agent, or needs features that the environment lacks.
         """
         path = find_agent(str(path))
         card, data = read_parts(path)
@@ -69,7 +69,7 @@ class Agent:
         """Write the agent to one zip file, atomically.
 
         Raises:
-            SsdgymError: if the file cannot be written.
+            SsdgymError: the file cannot be written.
         """
         path = Path(path)
         weights = save({name: part.cpu().contiguous() for name, part in self.scorer.state_dict().items()})
@@ -86,7 +86,7 @@ class Agent:
         """Return the scores float32 of the candidates, (K,) or (n, K); -1e9 where the mask is zero.
 
         Raises:
-            SsdgymError: if the observation has another number of features than the agent was trained on.
+            SsdgymError: the observation has another number of features than the agent's.
         """
         arrays = [*self._columns.select(observation), observation["action_mask"]]
         single = arrays[0].ndim == 2
@@ -104,19 +104,19 @@ class Agent:
         *,
         deterministic: bool = True,
     ) -> np.ndarray | int:
-        """Choose a candidate, the first of equals, or sample one.
+        """Choose the candidate with the highest score (the first of equals), or draw a candidate.
 
         Args:
             observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
-            mask: not used: it is in the observation.
-            rng: of draws; None for the agent's own.
-            deterministic: false draws from the distribution that PPO trained.
+            mask: ignored: the observation contains the mask.
+            rng: generator of the draws; None for the agent's own.
+            deterministic: false draws the candidate from the softmax of the scores.
 
         Returns:
             The action: an int for one observation, int64 (n,) for a batch.
 
         Raises:
-            SsdgymError: if the features do not fit, or the agent has no distribution to draw from.
+            SsdgymError: the features do not fit, or the agent was not trained to draw actions.
         """
         scores = self.scores(observation)
         if not deterministic:

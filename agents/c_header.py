@@ -1,6 +1,6 @@
-"""An agent as one C header: for other simulators and for firmware, which have neither Python nor PyTorch.
+"""Write an agent as one C header, for simulators and firmware without Python and PyTorch.
 
-It needs nothing but the C library, keeps no state, allocates nothing, and computes in single precision.
+The header needs only the C library, keeps no state, allocates nothing, and computes in single precision.
 """
 
 from __future__ import annotations
@@ -145,16 +145,16 @@ _LAYER = Template("""\
 def c_header(agent: Agent, name: str = "agent") -> str:
     """Return an agent as the text of a C header (C99).
 
-    One that scores candidates has functions `NAME_scores` and `NAME_choose`, one with an ordinal network
-    `NAME_number` and `NAME_act`. Scores and numbers differ from those of PyTorch by rounding only:
-    sums are in another order.
+    The header of a network that scores candidates has the functions `NAME_scores` and `NAME_choose`; that of
+    an ordinal network has `NAME_number` and `NAME_act`. Their results differ from PyTorch's by rounding only,
+    because sums are computed in another order.
 
     Args:
         agent: a trained agent.
-        name: what its functions and arrays begin with.
+        name: prefix of the functions and arrays.
 
     Raises:
-        SsdgymError: the name is none in C, or the agent cannot be written in C.
+        SsdgymError: `name` is not a C identifier, or the agent cannot be written in C.
     """
     _check(agent, name)
     card = agent.card
@@ -199,7 +199,7 @@ def _scorer_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
 
 
 def _layers(name: str, widths: Sequence[int], first: int) -> str:
-    """Return the statements of the layers from each width to the next; `first` is the number of the first."""
+    """Return the statements of the layers between successive widths, numbered from `first` on."""
     return "".join(
         _LAYER.substitute(
             name=name,
@@ -226,7 +226,7 @@ def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
 
 
 def _check(agent: Agent, name: str) -> None:
-    """Raise if an agent cannot be written under a name: C lacks constants or arrays for it."""
+    """Raise if `name` is not a C identifier, weights are not finite, or the agent sees no context."""
     if not _NAME.fullmatch(name):
         raise SsdgymError(
             f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
@@ -259,7 +259,7 @@ def _of_string(text: str) -> str:
 
 
 def array(name: str, values: torch.Tensor) -> str:
-    """Return the definition of an array of one or two dimensions; every number is exact."""
+    """Return the C definition of an array of one or two dimensions; every number is written exactly."""
     numbers = values.detach().cpu().numpy().astype(np.float32)
     shape = "".join(f"[{length}]" for length in numbers.shape)
     return f"static const float {name}{shape} = {_initialiser(numbers)};"
@@ -343,7 +343,7 @@ _LAST = Template("""\
 
 
 def _ordinal_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
-    """Return an agent with a `OrdinalNetwork` as the text of a C header."""
+    """Return an agent with an `OrdinalNetwork` as the text of a C header."""
     card, network = agent.card, agent.scorer
     assert card.ordinal is not None and isinstance(network, OrdinalNetwork), "others score candidates"
     switch = (
@@ -364,7 +364,7 @@ def _ordinal_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
 
 
 def _body(name: str, entries: int, widths: tuple[int, ...]) -> str:
-    """Return the statements of the multilayer perceptron, none without hidden layers."""
+    """Return the statements of the multilayer perceptron; they are empty if it has no hidden layers."""
     if not widths:
         return ""
     units = "".join(f"    float hidden{k}[{width}];\n" for k, width in enumerate(widths))

@@ -1,4 +1,4 @@
-"""The card of a saved agent, its file, and the cost of a decision; without PyTorch."""
+"""Read the card (description) and the weights of a saved agent, and compute its cost, without PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError, needing
 from ssdgym.files import DAMAGED_ZIP, refuse_special
 
-#: The feature that says which of two heads a decision is of.
+#: The feature that chooses between the two heads of an ordinal network.
 SWITCH = "page_relocated"
 Start = Literal["cost_benefit", "greedy", "none"]
 
@@ -41,7 +41,7 @@ class ScorerConfig(Config):
 
 
 class OrdinalConfig(Config):
-    """Shape of a `OrdinalNetwork`."""
+    """Shape of an `OrdinalNetwork`."""
 
     hidden: tuple[int, ...] = Field((), description="units of each hidden layer; none: a linear rule")
     actions: int = Field(6, ge=2, le=16, description="answers of the decision, such as write streams")
@@ -66,12 +66,12 @@ class OrdinalConfig(Config):
 
     @property
     def heads(self) -> int:
-        """How many numbers the network has: one, or one for pages of the host and one for relocated ones."""
+        """Number of heads: one for all decisions, or one for host pages and one for relocated pages."""
         return len(self.ranges)
 
 
 class InputConfig(Config):
-    """What a feature is to a network: of an ordinal network it is centred and divided first."""
+    """How a network takes a feature; an ordinal network subtracts `centre` and divides by `spread` first."""
 
     centre: float = 0.0
     spread: PositiveFloat = 1.0
@@ -80,12 +80,12 @@ class InputConfig(Config):
 
 #: Names of the parts of an agent's file.
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
-#: Bytes of the largest part that is read, of 67 million weights.
+#: Largest part of a file that is read, in bytes: 67 million weights.
 _LARGEST_PART = 1 << 28
 
 
 class AgentCard(Config):
-    """The description that a saved agent carries."""
+    """The description in the file of a saved agent."""
 
     format: Literal[3] = 3
     ssdgym_version: str = ssdgym.__version__
@@ -112,7 +112,7 @@ class AgentCard(Config):
         return self
 
     def trained(self, stages: Sequence[Stage], **fields: Any) -> AgentCard:
-        """Return the card of the agent after some stages of training, with other fields changed."""
+        """Return the card with the given stages of training, and with the given other fields."""
         made = {
             "algorithm": stages[-1].method if stages else "none",
             "decisions": sum(stage.decisions for stage in stages),
@@ -122,12 +122,12 @@ class AgentCard(Config):
 
     @property
     def decision(self) -> str:
-        """The decision of its environment, such as `EraseVictim`."""
+        """Name of the environment without prefix and version, such as `EraseVictim`."""
         return self.environment.partition("/")[2].partition("-")[0]
 
     @property
     def network(self) -> ScorerConfig | OrdinalConfig:
-        """The shape of its network."""
+        """The shape of the agent's network."""
         network = self.scorer or self.ordinal
         assert network is not None, "a card has one of the two"
         return network
@@ -139,24 +139,24 @@ class AgentCard(Config):
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The arguments of its environment; of an evolution, which plays runs, those of its network."""
+        """The arguments of the training environment; an ordinal network's `actions` are its `streams`."""
         environment = self.training.get("environment", {})
         given = environment.get("kwargs", {}) if isinstance(environment, Mapping) else {}
         return {**({"streams": self.ordinal.actions} if self.ordinal else {}), **given}
 
     @property
     def how_trained(self) -> str:
-        """What has trained the weights, as a phrase."""
+        """A phrase that names the methods that have trained the weights."""
         if "suite" in self.training:  # an evolution, whose configuration has the weights of the start
             return how_trained(self.trained_by, "the start of its configuration")
         return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
 
 
 def read_parts(path: Path) -> tuple[AgentCard, bytes]:
-    """Return the card and the stored weights of an agent's file. Nothing in it is executed.
+    """Return the card and the stored weights of an agent's file. Nothing in the file is executed.
 
     Raises:
-        SsdgymError: the file is missing, damaged, no file at all, or not an agent.
+        SsdgymError: the file is missing, damaged, not a regular file, or not an agent.
     """
     refuse_special(path)
     try:
@@ -172,7 +172,7 @@ def read_parts(path: Path) -> tuple[AgentCard, bytes]:
 
 
 def _part(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a part of an agent's file; how large it is and how packed is checked before it is unpacked."""
+    """Return a part of an agent's file, after a check of its size and of its compression."""
     part = archive.getinfo(name)
     if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError(f"{name} is neither stored nor deflated")
@@ -191,7 +191,7 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
         raise SsdgymError(f"{path}: {CARD}: {field}: {first['msg']}; train the agent again.") from error
 
 
-#: By the names that PyTorch gives them.
+#: Weights by their names in PyTorch.
 Weights = Mapping[str, np.ndarray]
 
 
@@ -237,12 +237,12 @@ def _of_layers(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ..
 
 
 def unpack_weights(data: bytes, card: AgentCard, where: str) -> Weights:
-    """Return the weights of an agent's file. Nothing in it is executed.
+    """Return the weights of an agent's file. Nothing in the file is executed.
 
     Args:
-        data: in the safetensors format.
+        data: the stored weights in the safetensors format.
         card: the description of the agent.
-        where: begins the sentences of errors.
+        where: first part of error messages.
 
     Raises:
         SsdgymError: the bytes are damaged, in another format, not the single-precision weights that the card
@@ -272,12 +272,12 @@ _BYTES = 4
 
 @dataclass(frozen=True)
 class DecisionCost:
-    """The cost of a decision, without sums of pooling and comparisons.
+    """The cost of a decision; additions of pooling and comparisons are not counted.
 
     Attributes:
-        shared_multiply_adds: once per decision.
-        candidate_multiply_adds: for every candidate.
-        weight_bytes: of the weights that scores need, in single precision.
+        shared_multiply_adds: multiply-adds per decision.
+        candidate_multiply_adds: further multiply-adds per candidate.
+        weight_bytes: bytes of the weights that scores need, in single precision.
     """
 
     shared_multiply_adds: int
@@ -285,7 +285,7 @@ class DecisionCost:
     weight_bytes: int
 
     def multiply_adds(self, candidates: int) -> int:
-        """Return the multiply-adds of a decision among so many candidates."""
+        """Return the multiply-adds of a decision among a number of candidates."""
         return self.shared_multiply_adds + self.candidate_multiply_adds * candidates
 
 
@@ -303,7 +303,7 @@ def cost_of(card: AgentCard) -> DecisionCost:
 
 
 def _cost_of_ordinal(config: OrdinalConfig, entries: int) -> DecisionCost:
-    """Return the cost of one number: what is centred and scaled, the linear part, and the network."""
+    """Return the cost of an ordinal network: scaling of features, the linear part, and hidden layers."""
     widths, heads = config.hidden, config.heads
     body = entries * widths[0] + _between(widths) if widths else 0
     last = widths[-1] if widths else 0

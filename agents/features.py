@@ -1,4 +1,4 @@
-"""The names of an agent's features, by which agent and environment are matched."""
+"""The names of features, by which an agent's inputs are found in the observations of an environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FeatureNames:
         """Return the features that an environment observes: `metadata["features"]`.
 
         Raises:
-            SsdgymError: it does not observe candidates, or another number of features than it names.
+            SsdgymError: the environment does not observe candidates, or names another number of features.
         """
         space = env.single_observation_space if isinstance(env, VectorEnv) else env.observation_space
         if not isinstance(space, gym.spaces.Dict) or not set(space) >= _KEYS:
@@ -45,7 +45,7 @@ class FeatureNames:
         """Find these features among those of an environment, by name.
 
         Raises:
-            SsdgymError: the environment lacks one, which is named.
+            SsdgymError: the environment lacks a feature, which the error names.
         """
         for kind in ("candidates", "context"):
             ours, theirs = getattr(self, kind), getattr(observed, kind)
@@ -64,12 +64,12 @@ class FeatureNames:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where an agent's features are in the observations of an environment.
+    """The columns of an agent's features in the observations of an environment.
 
     Attributes:
-        widths: number of columns of `candidates` and of entries of `context` there.
-        candidates: place of each candidate feature of the agent.
-        context: place of each context feature of the agent.
+        widths: numbers of the environment's candidate features and context features.
+        candidates: column of each candidate feature of the agent.
+        context: column of each context feature of the agent.
     """
 
     widths: tuple[int, int]
@@ -77,10 +77,10 @@ class Columns:
     context: tuple[int, ...]
 
     def select(self, observation: Observation) -> list[np.ndarray]:
-        """Return the agent's candidates and context, in its order, of one observation or a batch.
+        """Return candidates and context with the agent's features, of one observation or a batch.
 
         Raises:
-            SsdgymError: it has another number of features than expected.
+            SsdgymError: the observation has another number of features than expected.
         """
         arrays = [observation["candidates"], observation["context"]]
         seen = tuple(array.shape[-1] for array in arrays)
@@ -100,7 +100,7 @@ def _width(space: gym.Space) -> int:
 
 
 def _difference(ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
-    """Name the first missing feature, and the feature in its place."""
+    """Return a phrase with the first missing feature, and the feature at its position."""
     i = next(i for i, name in enumerate(ours) if name not in theirs)
     if i < len(theirs):
         return f"number {i} ({ours[i]!r}, not {theirs[i]!r})"

@@ -1,7 +1,7 @@
 """One network that scores every candidate of a decision, for any number of candidates.
 
 The structure is that of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores every
-candidate, and the others reach it only through a permutation-invariant pooling.
+candidate, and sees the other candidates only through a permutation-invariant pooling.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _START_WEIGHTS: dict[str, dict[str, float]] = {
 
 
 class CandidateScorer(nn.Module):
-    """Scores and the value of a decision with any number of candidates.
+    """Computes the scores of any number of candidates, and the value of the decision.
 
-    The score of a candidate is linear in its features, plus a correction by a network whose last layer
-    starts at zero. The linear part starts at `sharpness * (log_benefit + log_age)`, the logarithm of the
-    cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995), or
-    at greedy's `sharpness * log_benefit`; so the untrained scorer ranks candidates as that heuristic does.
-    Its weights, those of the other features included, and its sharpness are learned.
+    The score of a candidate is a linear function of its features plus a correction by a network whose last
+    layer starts at zero. The linear part starts at `sharpness * (log_benefit + log_age)`, the logarithm of
+    the cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995),
+    or at greedy's `sharpness * log_benefit`. So the untrained scorer ranks candidates as that heuristic does.
+    Training changes the sharpness and the weights of all features.
 
     Args:
         candidate_features: the names of the F columns of `candidates`.
         context_features: the names of the G entries of `context`.
-        config: shape and starting point.
+        config: shape and initial heuristic.
 
     Raises:
-        SsdgymError: if the start needs a feature that the candidates do not have.
+        SsdgymError: the heuristic needs a feature that the candidates do not have.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CandidateScorer(nn.Module):
         features, context = len(candidate_features), len(context_features)
         pooled = 2 * features if config.pooling == "mean_max" else 0
         width = config.hidden[0]
-        # the first layer is split: what all candidates share is computed once, not once per candidate
+        # the first layer is split, to compute the part that all candidates share only once
         self.candidate_layer = _linear(features, width)
         self.shared_layer = _linear(context + pooled, width)
         self.body = _body(config.hidden)
@@ -72,9 +72,9 @@ class CandidateScorer(nn.Module):
         """Return the scores, shape (B, K); `MASKED_SCORE` where `mask` is zero.
 
         Args:
-            candidates: float, (B, K, F).
-            context: float, (B, G).
-            mask: (B, K), nonzero where a candidate can be chosen; None where all can.
+            candidates: features of the candidates, float (B, K, F).
+            context: features of the context, float (B, G).
+            mask: (B, K), nonzero where a candidate can be chosen; None if all can be chosen.
         """
         valid = None if mask is None else mask.bool()
         shared = context
@@ -86,7 +86,7 @@ class CandidateScorer(nn.Module):
         return scores if valid is None else scores.masked_fill(~valid, MASKED_SCORE)
 
     def value(self, candidates: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the value of the decision, shape (B, 1), of what `forward` takes."""
+        """Return the value of the decision, shape (B, 1), from the same arguments as `forward`."""
         embedded = torch.relu(self.value_embedding(candidates))
         valid = None if mask is None else mask.bool()
         return self.value_body(torch.cat([context, pool(embedded, valid)], dim=-1))
@@ -98,7 +98,7 @@ class _LinearScore(nn.Module):
     def __init__(self, weights: list[float], sharpness: float) -> None:
         super().__init__()
         self.weights = nn.Parameter(torch.tensor(weights))
-        # its logarithm is what is learned, so that the ranking cannot turn over through it
+        # the logarithm is learned, so that the sharpness stays positive
         self.log_sharpness = nn.Parameter(torch.tensor(math.log(sharpness)))
 
     def forward(self, candidates: Tensor) -> Tensor:
@@ -117,11 +117,11 @@ def _start_weights(candidate_features: Sequence[str], start: Start) -> list[floa
 
 
 def pool(values: Tensor, valid: Tensor | None) -> Tensor:
-    """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none.
+    """Return mean and maximum over the valid candidates, (B, 2 F); zero if there is none.
 
     Args:
         values: float, (B, K, F).
-        valid: bool, (B, K); None where all are.
+        valid: bool, (B, K); None if all candidates are valid.
     """
     if valid is None:
         return torch.cat([values.mean(dim=-2), values.amax(dim=-2)], dim=-1)
@@ -154,23 +154,23 @@ def _body(hidden: Sequence[int]) -> nn.Sequential:
 
 
 class OrdinalNetwork(nn.Module):
-    """Scores of ordered actions: a linear number of the context, a correction, and rising thresholds.
+    """Chooses among ordered actions by one number and rising thresholds.
 
-    Write streams and how far an idle die collects are answers in an order: colder, or further. A page that
-    is a little colder belongs to the next stream, so one number and rising thresholds need few weights
-    (ordinal regression: McCullagh, "Regression models for ordinal data", 1980).
+    The actions of some decisions have an order: streams for colder and colder pages, or more and more
+    background GC. For such actions one number and rising thresholds need few weights (ordinal regression:
+    McCullagh, "Regression models for ordinal data", 1980).
 
-    With `x` the features, centred and scaled, a head `h` has `z = w_h x + b_h + f_h(x)`, where `f` is a
-    multilayer perceptron whose last layer starts at zero. Its action is the first one of its range and as
-    many more as thresholds lie below `z`; the score of an action is the sum of `z - threshold` over the
-    thresholds before it, so that the highest score is that action.
+    Head `h` computes the number `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`, where
+    `f` is a multilayer perceptron whose last layer starts at zero. With t thresholds below `z`, the action is
+    the first action of the head's range plus t. The score of an action is the sum of `z - threshold` over the
+    thresholds before it, so this action has the highest score.
 
     Args:
         context_features: names of the G entries of `context`.
-        config: shape.
+        config: shape of the network.
 
     Raises:
-        SsdgymError: there are two heads, and no feature that separates them.
+        SsdgymError: there are two heads, but no feature that chooses between them.
     """
 
     centre: Tensor
@@ -189,7 +189,7 @@ class OrdinalNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(heads))
         most = max(count for _, count in config.ranges)
         self.first_threshold = nn.Parameter(torch.full((heads,), -0.5 * config.gap * (most - 2)))
-        #: ln of the distance of a threshold from the one before.
+        #: ln of the distance between a threshold and the previous one.
         self.log_gaps = nn.Parameter(torch.full((heads, max(most - 2, 0)), math.log(config.gap)))
         layers: list[nn.Module] = []
         for inputs, outputs in itertools.pairwise((features, *config.hidden)):
@@ -200,25 +200,25 @@ class OrdinalNetwork(nn.Module):
 
     @property
     def thresholds(self) -> Tensor:
-        """The thresholds of each head, (H, most actions of a head - 1); short heads use the first ones."""
+        """The thresholds of each head, (H, largest number of actions - 1); a head uses the first of them."""
         first, gaps = self.first_threshold[:, None], self.log_gaps.exp()
         return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 
     def place(self, context: Tensor) -> Tensor:
-        """Return `z` of each head, (B, H), of a context (B, G)."""
+        """Return the number `z` of each head, (B, H), for a context (B, G)."""
         return self.number((context - self.centre) * self.scale)
 
     def number(self, scaled: Tensor) -> Tensor:
-        """Return `z` of each head, (B, H), of a context (B, G) that is centred and scaled."""
+        """Return the number `z` of each head, (B, H), for a centred and scaled context (B, G)."""
         numbers = scaled @ self.weights.T + self.bias
         return numbers + self.body(scaled) if self.config.hidden else numbers
 
     def number_weights(self) -> list[nn.Parameter]:
-        """Return the weights that `z` is made of; the others are thresholds."""
+        """Return the weights that determine `z`: all but the thresholds."""
         return [self.weights, self.bias, *self.body.parameters()]
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Return the scores, shape (B, K); candidates are not looked at."""
+        """Return the scores, shape (B, K); `candidates` are ignored."""
         numbers, thresholds = self.place(context), self.thresholds
         scores = torch.full(mask.shape, MASKED_SCORE, dtype=context.dtype, device=context.device)
         for head, (first, count) in enumerate(self.config.ranges):
@@ -233,7 +233,7 @@ class OrdinalNetwork(nn.Module):
 
 
 def network_of(card: AgentCard) -> nn.Module:
-    """Make the network that a card describes, with the weights of its start."""
+    """Make the network that a card describes, with initial weights."""
     if card.ordinal is not None:
         return OrdinalNetwork(card.context_features, card.ordinal)
     assert card.scorer is not None, "a card has one of the two"

@@ -1,4 +1,4 @@
-"""Agents as rules: loaded by name, checked, and packed for the engine."""
+"""Agents as compiled rules: load them by name, check them, and pack their weights for the engine."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ from ssdgym.policy import Kind, Rule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 
-#: Features that need more than a rule sees: the other candidates, or when the last decision was.
+#: Features that a rule cannot compute: they need the other candidates or the time of the last decision.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
-#: What the context of each decision may be about.
+#: The kinds of context features of each decision.
 _CONTEXT_OF = {
     "EraseVictim": ("device", "decision"),
     "Placement": ("device", "decision", "page"),
     "BackgroundGC": ("device", "decision", "die"),
     "WearLevel": ("device", "decision"),
 }
-#: What the candidates of each decision are.
+#: The kind of candidate features of each decision.
 _CANDIDATES_OF = {"EraseVictim": "candidate", "Placement": "stream"}
-#: The notes that placements of agents keep.
+#: The trackers whose records rules of agents have; "" stands for no tracker.
 _NOTES = ("", "page_history")
 
 
 class CompiledNetwork:
-    """The network of an agent, as rules read it in records of `dtype`."""
+    """The network of an agent, in records of `dtype` that compiled rules read."""
 
     def __init__(self, card: AgentCard, weights: Weights, who: str, dtype: np.dtype = NETWORK) -> None:
         self.card, self.dtype = card, dtype
@@ -74,16 +74,16 @@ class CompiledNetwork:
 
     @property
     def functions(self) -> list[Callable[..., float]]:
-        """The functions of its features."""
+        """The functions of the network's features."""
         return [one.function for part in self._features for one in part]
 
     @property
     def records(self) -> list[np.void]:
-        """What rules read, a record for each kind of devices, where they read it."""
+        """The records that compiled rules read, one for each layout of the rule's memory."""
         return [record[0] for record in self._records.values()]
 
     def record_on(self, memory: Memory) -> np.ndarray:
-        """Return the constants of a rule with such memory, (1,) NETWORK; compile features at first use."""
+        """Return the constants of a rule with memory of a layout, (1,) NETWORK; compile at first use."""
         if memory not in self._records:
             record = np.zeros(1, self.dtype)
             _write_shape(record[0], self.card)
@@ -93,19 +93,19 @@ class CompiledNetwork:
         return self._records[memory]
 
     def _write_weights(self) -> None:
-        """Write the weights where all rules that use this network read them."""
+        """Write the weights into all records."""
         body, linear = self.packed
         scorer = self.card.scorer
         for record in self._records.values():
             if scorer:
-                # A correction that is zero, as that of an untrained network, is not computed.
+                # A correction that is zero, as in an untrained network, is not computed.
                 corrects = np.any(body[-1 - scorer.hidden[-1] :])
                 record["layers"] = len(scorer.hidden) if corrects else 0
             record["weights"][0, : len(body)] = body
             record["weights"][0, MAX_WEIGHTS - len(linear) :] = linear
 
     def replace_weights(self, weights: Weights) -> None:
-        """Replace the weights by others of the same shape, by their names in PyTorch."""
+        """Replace the weights by weights of the same shapes; keys are their names in PyTorch."""
         self.packed = _packed(self.card, weights)
         self._write_weights()
 
@@ -120,7 +120,7 @@ class CompiledNetwork:
 
 
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
-    """Return the features that are computed: of candidates, where these are scored, and of the context."""
+    """Return the features of candidates (none for an ordinal network) and of the context."""
     for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
         is_of_plane = name == "wear" and card.decision == "WearLevel"
         if (name in _NEED_MORE and not is_of_plane) or name.startswith(PROPOSED_BY):
@@ -145,7 +145,7 @@ def _unknown(name: str, who: str) -> SsdgymError:
 
 
 def _streams_of(card: AgentCard, who: str) -> int:
-    """Return how many write streams a placement chooses among."""
+    """Return the number of write streams of a placement."""
     given = card.arguments
     streams = given["streams"] if "streams" in given else default_of(card.environment, "streams")
     if streams is None:
@@ -154,7 +154,7 @@ def _streams_of(card: AgentCard, who: str) -> int:
 
 
 def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the packed weights, if they are those of the network that the card describes."""
+    """Return the packed weights, after a check that they fit the network that the card describes."""
     expected = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
     if card.scorer:
         expected -= card.scorer.hidden[0]  # two biases are packed as one
@@ -206,7 +206,7 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights in the order that rules read, and those at the end."""
+    """Return the weights in the order of a record, and the weights at the record's end."""
     if card.ordinal:
         return _packed_ordinal(card.ordinal, weights), np.zeros(0, np.float32)
     assert card.scorer is not None, "a card has one of the two"
@@ -221,7 +221,7 @@ def _packed_scorer(config: ScorerConfig, weights: Weights) -> tuple[np.ndarray, 
         weights["candidate_layer.weight"].T,
     ]
     for layer in range(1, len(config.hidden)):
-        # ReLU stands before each linear layer of the body, which begins with one
+        # each linear layer of the body follows a ReLU
         parts += [weights[f"body.{2 * layer - 1}.bias"], weights[f"body.{2 * layer - 1}.weight"].T]
     parts += [weights["score_layer.bias"], weights["score_layer.weight"]]
     return _joined(parts), linear.astype(np.float32)
@@ -244,37 +244,37 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.ascontiguousarray(part, np.float32).ravel() for part in parts])
 
 
-#: Agents without a file, by name.
+#: Rules of agents that have no file, by name.
 _IN_TRAINING: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True)
 class AgentRule(Rule):
-    """A rule that is a network; a placement notes what `page_history` does."""
+    """A rule that is a network; a placement also keeps the records of `page_history`."""
 
     network: CompiledNetwork = field(kw_only=True, compare=False)
     digest: str = field(kw_only=True)
 
     @property
     def code(self) -> bytes:
-        """The files of the function, the hooks and the features, and the hash of the agent's file."""
+        """The source code of the function, the hooks and the features, and the hash of the agent's file."""
         files = files_of([*self.network.functions, CompiledNetwork.record_on])
         features = b"".join(file.read_bytes() for file in files if file.is_file())
         return super().code + features + self.digest.encode()
 
     @cached_property
     def record(self) -> np.ndarray:
-        """The rule, its hooks and its network for the engine, shape () RULE; compiles at first use."""
+        """The engine's record of rule, hooks and network, shape () RULE, compiled at first use."""
         record = super().record.copy()
         record["constants"] = self.network.record_on(self.memory).ctypes.data
         return record
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule that `agent:NAME` is, with the name of an agent of the zoo or the path of a file.
+    """Return the rule `agent:NAME`, where NAME is the name of an agent of the zoo or the path of a file.
 
     Raises:
-        SsdgymError: there is no such agent, or it cannot be a rule.
+        SsdgymError: there is no such agent, or it cannot be compiled as a rule.
     """
     if name in _IN_TRAINING:
         return _IN_TRAINING[name]
@@ -291,7 +291,7 @@ def rule_named(name: str) -> Rule:
 
 
 def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Register an agent whose weights change; return its name, and the network to replace them in."""
+    """Register an agent whose weights will be replaced; return its name and its network."""
     name = f"{PREFIX}in-training-{len(_IN_TRAINING)}"
     rule = rule_of(name, card, weights, name)
     _IN_TRAINING[name] = rule
@@ -299,7 +299,7 @@ def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, Compiled
 
 
 def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Register a placement that records its features; return its name, and the network with the records."""
+    """Register a placement that records its features; return its name and the network with the records."""
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = CompiledNetwork(card, weights, f"policy {name}", RECORDER)
     if card.decision != "Placement" or not card.ordinal:
@@ -310,13 +310,13 @@ def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledN
     return name, network
 
 
-@cache  # for good: the engine reads weights where they lie
+@cache  # never freed: the engine reads the weights by address
 def _loaded(name: str, path: Path, digest: str) -> Rule:
     card, data = read_parts(path)
     return rule_of(name, card, unpack_weights(data, card, f"policy {name}"), digest)
 
 
-#: The rules of what scores blocks, by the decision.
+#: The kind and the function of rules that score blocks, by decision.
 _OF_BLOCKS: Mapping[str, tuple[Kind, Callable[..., int]]] = {
     "EraseVictim": ("victim", score_blocks),
     "WearLevel": ("levelling", level_wear),

@@ -1,4 +1,4 @@
-"""The rules that agents are, compiled: their networks, and what they read of devices."""
+"""The compiled rules of agents: they read features of the device and evaluate the network."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_str
 from ssdgym.policy import blocks_of, choose_block, eligible, is_closed
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
-#: What a feature of the context is a function of.
+#: The kinds of context features.
 CONTEXT_KINDS = ("device", "decision", "page", "die")
 OF_DEVICE, OF_DECISION, OF_PAGE, OF_DIE = range(4)
-#: The record: where a part of the weights begins follows from the shape.
+#: The record of a network; its shape determines where each part of the weights begins.
 NETWORK = np.dtype(
     [
         ("features", "i8"),  # of a candidate
@@ -66,7 +66,7 @@ _scratch_units = scratch_of(np.dtype(np.float32), MAX_WIDTH)
 
 @inlined
 def _add_inputs(weights, at, inputs, count, outputs, width):
-    """Add what a layer makes of its inputs to its outputs; return where the weights of the layer end."""
+    """Add the weighted inputs of a layer to its outputs; return the end of the layer's weights."""
     for i in range(count):
         value, row = inputs[i], at + i * width
         for j in range(width):
@@ -76,7 +76,7 @@ def _add_inputs(weights, at, inputs, count, outputs, width):
 
 @inlined
 def _put_bias(weights, at, outputs, width):
-    """Begin the outputs of a layer with its bias; return where that ends."""
+    """Set the outputs of a layer to its bias; return the end of the bias."""
     for j in range(width):
         outputs[j] = weights[at + j]
     return at + width
@@ -91,16 +91,16 @@ def _keep_positive(units, width):
 
 @inlined
 def _pass_hidden(network, at, units, others):
-    """Pass the units of the first hidden layer on to the last one, in place.
+    """Compute the hidden layers from the second to the last.
 
     Args:
         network: the NETWORK.
-        at: where the weights of the second layer begin, its bias first.
-        units: of the first layer, behind its nonlinearity; those of the last one at the end.
-        others: scratch as long.
+        at: index of the second layer's first weight; its bias comes first.
+        units: units of the first hidden layer; on return, those of the last hidden layer.
+        others: scratch array of the same length.
 
     Returns:
-        Where the weights end.
+        The index after the last weight.
     """
     for layer in range(1, network.layers):
         inputs, width = network.widths[layer - 1], network.widths[layer]
@@ -114,7 +114,7 @@ def _pass_hidden(network, at, units, others):
 
 @inlined
 def _look_at_decision(kind, plane, decision):
-    """Write the context features of a decision."""
+    """Write the record of a decision that features read."""
     decision.kind = kind
     decision.plane = plane
     decision.candidates = 0
@@ -143,7 +143,7 @@ def _entry(network, k, handle, decision, page, die):
 
 @inlined
 def _read_features(network, handle, decision, page, die, features):
-    """Write the context, centred and scaled; return which head the decision is of."""
+    """Write the centred and scaled context features; return the head that takes the decision."""
     weights, entries, head = network.weights, network.entries, np.int64(0)
     for k in range(entries):
         value = _entry(network, k, handle, decision, page, die)
@@ -155,7 +155,7 @@ def _read_features(network, handle, decision, page, die, features):
 
 @inlined
 def _action_of(network, features, head, units, others):
-    """Return the first action of the head, and one more for every threshold below its number."""
+    """Return the head's first action plus the number of thresholds below the head's number `z`."""
     weights, entries, heads = network.weights, network.entries, network.heads
     at = 2 * entries
     number = weights[at + entries * heads + head]
@@ -183,7 +183,7 @@ def _action_of(network, features, head, units, others):
 
 @inlined
 def _read_page(network, view, plane, lpn, source, features):
-    """Write the features of a page that is placed; return which head places it."""
+    """Write the features of the page to place; return the head that places it."""
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
@@ -191,7 +191,7 @@ def _read_page(network, view, plane, lpn, source, features):
 
 
 def place_page(view, plane, lpn, source, parameters):
-    """Put a page into the stream that the network has for it."""
+    """Return the stream that the network chooses for a page."""
     network = _constants_of(parameters)[0]
     features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
     head = _read_page(network, view, plane, lpn, source, features)
@@ -199,7 +199,7 @@ def place_page(view, plane, lpn, source, parameters):
 
 
 def collect_idle(view, die_number, gap_ns, parameters):
-    """Let an idle die go on with collecting as far as the network has it."""
+    """Return how many commands of background GC the network allows an idle die."""
     network, handle = _constants_of(parameters)[0], number_of(view)
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     look_at_die(view, die_number, die)
@@ -213,7 +213,7 @@ def collect_idle(view, die_number, gap_ns, parameters):
 
 @inlined
 def _share(network, handle, decision, page, die, units):
-    """Write what all candidates have in common of the first layer; return where its weights end."""
+    """Write the part of the first layer that all candidates share; return the end of its weights."""
     weights, width = network.weights, network.widths[0]
     at = _put_bias(weights, 0, units, width)
     for k in range(network.entries):
@@ -226,7 +226,7 @@ def _share(network, handle, decision, page, die, units):
 
 @inlined
 def _correct(network, at, features, shared, units, others):
-    """Return the network's part of the score of a candidate."""
+    """Return the hidden layers' part of the score of a candidate."""
     width = network.widths[0]
     for j in range(width):
         units[j] = shared[j]
@@ -241,7 +241,7 @@ def _correct(network, at, features, shared, units, others):
 
 @inlined
 def _score(network, at, features, shared, units, others):
-    """Return the score of a candidate: a linear part plus the network's."""
+    """Return the score of a candidate: the linear part plus that of the hidden layers."""
     score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # at the end
     for k in range(network.features):
         score += features[k] * network.weights[linear + k]
@@ -251,7 +251,7 @@ def _score(network, at, features, shared, units, others):
 
 
 def score_streams(view, plane, lpn, source, parameters):
-    """Put a page into the stream with the highest score; of equals, the lowest number."""
+    """Return the stream with the highest score for a page; of equals, the lowest number."""
     network, handle = _constants_of(parameters)[0], number_of(view)
     decision, page, die, stream = (
         _scratch_decision()[0],
@@ -283,7 +283,7 @@ def score_streams(view, plane, lpn, source, parameters):
 
 @inlined
 def _read_block(network, view, choice, block, stride, decision, candidate, features):
-    """Write the features of a block, which is also written to a choice."""
+    """Write a block to `choice`, and its features to `features`."""
     handle = number_of(view)
     choose_block(view, choice, block)
     count_candidate(view, choice, 1, stride, candidate)
@@ -335,7 +335,7 @@ def _look_at_wear(network, kind, view, plane, decision, shared):
 
 
 def level_wear(view, plane, parameters):
-    """Choose the closed block with the highest score, if that is above the score of nothing: of zeros."""
+    """Return the closed block with the highest score, or -1 if moving nothing (features 0) scores as high."""
     network = _constants_of(parameters)[0]
     decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
     features, shared = _scratch_features(), _scratch_units()
@@ -354,9 +354,9 @@ def level_wear(view, plane, parameters):
     return best
 
 
-#: Decisions that are noted; later ones are not.
+#: Number of decisions that are recorded; later ones are not.
 ROOM = 1 << 16
-#: A network, and behind it what was seen.
+#: A network, followed by the recorded decisions.
 RECORDER = np.dtype(
     [
         *((name, NETWORK[name]) for name in NETWORK.names or ()),
@@ -373,7 +373,7 @@ _recorder_of = constants_at(RECORDER)
 
 
 def place_and_note(view, plane, lpn, source, parameters):
-    """Put a page into the network's stream, and record its features."""
+    """Return the stream that the network chooses for a page, and record the page's features."""
     network, recorder = _constants_of(parameters)[0], _recorder_of(parameters)[0]
     features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
     head = _read_page(network, view, plane, lpn, source, features)

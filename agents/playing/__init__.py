@@ -1,4 +1,4 @@
-"""Agents in evaluations: their interface, baselines, and sources.
+"""Agents in evaluations: their interface, simple baselines, and how agents are loaded.
 
-Nothing here needs the extra `agents`, except to read files that its packages have written.
+Only loading agents from files needs the extra `agents`.
 """

@@ -1,4 +1,4 @@
-"""What plays: agents, functions and random actions, and how their episodes go."""
+"""Play episodes with agents, with callables that make agents, with proposers and with random actions."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 
 class Agent(Protocol):
-    """An object that chooses actions. Any object with this method is one; nothing has to be inherited."""
+    """An object that chooses actions. Any object with the method `act` is an agent; no base is needed."""
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Choose an action in every environment.
 
         Args:
-            observation: of n environments, arrays by name with n as the first axis: `candidates` (n, K, F),
-                `context` (n, G), `action_mask` (n, K).
+            observation: observations of n environments: `candidates` (n, K, F), `context` (n, G) and
+                `action_mask` (n, K).
             mask: bool (n, K), the valid actions, at least one in each row.
-            rng: of all that the agent draws; seeded by the seeds of the episodes.
+            rng: generator for all random draws of the agent; the seeds of the episodes determine its seed.
 
         Returns:
-            Whole numbers (n,), each valid.
+            The chosen actions, whole numbers (n,).
         """
 
 
 class RandomAction:
     """Draw every action uniformly from the valid ones.
 
-    Proposers have picked the candidates, so this is not the policy `random`, which draws among all blocks:
-    compare an agent with `RandomAction` to see what it has learned.
+    Proposers have already picked good candidates. So `RandomAction` is better than the policy `random`, which
+    draws among all blocks; compare an agent with `RandomAction` to see what the agent has learned.
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -57,12 +57,12 @@ class RandomAction:
 
 
 class Source(ABC):
-    """Where an agent comes from.
+    """A way to load an agent.
 
     Attributes:
-        text: as it was written.
+        text: the text that names the agent, as the user wrote it.
         executes: the code that loading executes; empty if none.
-        learns: whether it is to be called learned; baselines are not.
+        learns: whether results call the agent learned; baselines are not.
     """
 
     executes: ClassVar[str] = ""
@@ -78,23 +78,23 @@ class Source(ABC):
 
     @property
     def objective(self) -> str:
-        """What the agent was trained for, where that is known."""
+        """The objective of the training, if known."""
         return ""
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment that the agent was trained in, where its file has it."""
+        """Return the environment of the training, if the agent's file records it."""
         return None
 
     @abstractmethod
     def digest(self) -> str:
-        """Return a hash of all that the agent is made of but the code of ssdgym."""
+        """Return a hash of everything that determines the agent, except the code of ssdgym."""
 
     @abstractmethod
     def build(self, env: VectorEnv) -> Agent:
         """Make the agent for an environment.
 
         Raises:
-            SsdgymError: it cannot be made, or does not fit the environment.
+            SsdgymError: the agent cannot be made, or does not fit the environment.
         """
 
 
@@ -110,8 +110,8 @@ def names_callable(text: str) -> bool:
 class CallableSource(Source):
     """`module:callable`, or `module:callable(name=value, ...)`: a function or class that makes the agent.
 
-    The module is imported as Python would, or from the present folder. A parameter called `env` is given the
-    vector environment.
+    The module is imported as Python would, or from the present folder. If the callable has a parameter `env`,
+    it gets the vector environment.
     """
 
     executes = "code of the module it names"
@@ -159,10 +159,10 @@ class CallableSource(Source):
 
 
 def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
-    """Read texts such as `name=value`; values are YAML, so that `3` is a number and `a.pt` a text.
+    """Read parameters such as `name=value`; values are YAML, so `3` is a number and `a.pt` a string.
 
     Raises:
-        SsdgymError: a text has another form, or a name is given twice.
+        SsdgymError: a piece has another form, or a name is given twice.
     """
     found: dict[str, Any] = {}
     for piece in filter(None, map(str.strip, pieces)):
@@ -173,20 +173,20 @@ def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-#: Called with (observation, infos of the batch, actions, numbers of the environments that still count).
+#: Called with (observation, infos, actions, numbers of the environments whose first episode still runs).
 Watch = Callable[[Observation, dict[str, Any], np.ndarray, np.ndarray], None]
 
 
 def play(agent: Agent, env: SB3VecEnv, first_seed: int, watch: Watch | None = None) -> list[dict[str, Any]]:
     """Play one whole episode in every environment.
 
-    Environments whose episode is over go on with others, which do not count, until all are.
+    An environment that is done plays further episodes, which are ignored, until all are done.
 
     Args:
-        agent: takes the decisions.
+        agent: agent that takes the decisions.
         env: n environments.
         first_seed: seed of environment 0; environment i has `first_seed + i`.
-        watch: called before every step.
+        watch: function to call before every step.
 
     Returns:
         For each environment the info at the end of its episode, with `episode` and `metrics`.
@@ -211,10 +211,10 @@ Behaviour = Callable[[Observation, Mapping[str, Any], np.random.Generator], int]
 
 
 def single(environment: EnvironmentConfig, **more: Any) -> VectorEnv:
-    """Return a native vector environment of one device, whose episodes begin by `reset` alone.
+    """Return a vector environment of one device without autoreset.
 
     Args:
-        environment: id and keyword arguments.
+        environment: id and keyword arguments of the environment.
         more: keyword arguments of the vector environment.
 
     Raises:
@@ -226,10 +226,10 @@ def single(environment: EnvironmentConfig, **more: Any) -> VectorEnv:
 
 
 def heuristic(env: VectorEnv, policy: str) -> Behaviour:
-    """Return an agent that takes the picks of a proposer of the environment.
+    """Return a behaviour that plays the picks of one of the environment's proposers.
 
     Raises:
-        SsdgymError: the environment has no such proposer. The behaviour raises it where that picks nothing.
+        SsdgymError: the environment has no such proposer, or (from the behaviour) the proposer has no pick.
     """
     proposers = tuple(env.metadata["proposers"])
     if not proposers:

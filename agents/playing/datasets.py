@@ -1,4 +1,4 @@
-"""Data sets of Minari, played by heuristics and agents, for learning offline."""
+"""Record episodes of heuristics and agents as Minari data sets, for offline learning."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ RANDOM = "random_action"
 
 @dataclass(frozen=True)
 class Scores:
-    """Mean returns of whole episodes by player; `random_action` is one."""
+    """Mean returns of whole episodes, by the name of the behaviour; `random_action` is one of them."""
 
     means: Mapping[str, float]
 
     @property
     def best(self) -> str:
-        """The name with the highest mean return."""
+        """The behaviour with the highest mean return."""
         return max(self.means, key=lambda name: self.means[name])
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What has been written.
+    """A recorded data set.
 
     Attributes:
         path: folder of the data set.
-        returns: of the episodes in it, by behaviour.
-        scores: reference scores, the lowest of which a normalised score takes as 0 and the best as 1.
+        returns: returns of its episodes, by behaviour.
+        scores: reference scores: a normalised score is 0 for random actions and 1 for the best behaviour.
     """
 
     path: Path
@@ -90,7 +90,7 @@ class Recorder:
         }
 
     def score(self, behaviours: Mapping[str, Behaviour], seeds: Sequence[int]) -> Scores:
-        """Return the mean returns of behaviours over the episodes of some seeds."""
+        """Return the mean return of each behaviour over the episodes of the given seeds."""
         return Scores(
             {
                 name: float(np.mean([sum(self.play(behaviour, seed)["rewards"]) for seed in seeds]))
@@ -107,7 +107,7 @@ def record(
     seeds: Sequence[int],
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Recorded:
-    """Play an episode of each seed, by the behaviours in turn, and write them where Minari keeps data sets.
+    """Play an episode of each seed, by the behaviours in turn, and write a data set to Minari's folder.
 
     Args:
         dataset_id: name of the data set for Minari, `group/name-v0`.
@@ -115,10 +115,10 @@ def record(
         behaviours: functions that choose actions, by name.
         scores: mean returns by which Minari normalises returns.
         seeds: seeds of the episodes, one each.
-        advance: called with the number of episodes played, and the total.
+        advance: function to call with the number of episodes played, and the total.
 
     Raises:
-        SsdgymError: Minari refuses the id or has it, or no score is above that of random actions.
+        SsdgymError: Minari refuses the id or already has it, or no score is above that of random actions.
     """
     import minari
     from minari.data_collector.episode_buffer import EpisodeBuffer

@@ -1,4 +1,4 @@
-"""Agents in files: those that `ssdgym train` wrote, and zips of Stable-Baselines3."""
+"""Load agents from files of `ssdgym train` and from zip files of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ssdgym.files import DAMAGED_ZIP, file_hash
 
 
 class FileSource(Source):
-    """A file with an agent in it."""
+    """A file that contains an agent."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -28,7 +28,7 @@ class FileSource(Source):
 
     @property
     def label(self) -> str:
-        """The name of the file or agent, after the folder's where the file is called `agent`."""
+        """The name of the agent or file, preceded by the folder's name if it begins with `agent`."""
         stem = self.path.stem
         return f"{self.path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
 
@@ -44,15 +44,15 @@ class FileSource(Source):
 
 
 class TrainedSource(FileSource):
-    """A file that `ssdgym train` wrote. Nothing in it is executed."""
+    """A file that `ssdgym train` wrote. Nothing in the file is executed."""
 
     @property
     def objective(self) -> str:
-        """What the agent was trained for, as its card has it."""
+        """The objective of the training, from the agent's card."""
         return str(self._card().arguments.get("objective", ""))
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment of the training, with the arguments that describe its decision."""
+        """Return the environment of the training, with the arguments of its decision."""
         card = self._card()
         names = decision_arguments(card.environment)
         kept = {name: card.arguments[name] for name in names if name in card.arguments}
@@ -62,7 +62,7 @@ class TrainedSource(FileSource):
         return EnvironmentConfig(id=card.environment, kwargs=kept)
 
     def build(self, env: VectorEnv) -> Agent:
-        """Load the agent, whose features are matched with those of the environment by name."""
+        """Load the agent, and match its features with the environment's by name."""
         with needing("agents", "an agent from a file needs"):
             from ssdgym.agents.agent import Agent as Trained
         return Trained.load(self.path, env)
@@ -72,7 +72,7 @@ class TrainedSource(FileSource):
 
 
 class SB3Source(FileSource):
-    """A zip that an algorithm of Stable-Baselines3 saved. It holds pickles."""
+    """A zip file that an algorithm of Stable-Baselines3 saved; it contains pickles."""
 
     executes = "pickles in it"
 
@@ -92,7 +92,7 @@ class SB3Source(FileSource):
 
 
 def is_sb3_zip(path: Path) -> bool:
-    """Return whether an algorithm of Stable-Baselines3 saved a file."""
+    """Return whether a file was saved by an algorithm of Stable-Baselines3."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {"data", "policy.pth"} <= set(archive.namelist())
@@ -100,7 +100,7 @@ def is_sb3_zip(path: Path) -> bool:
         return False
 
 
-#: Agents that are known by a name; they learn nothing, others are measured against them.
+#: Baselines by name: agents that learn nothing, with which learned agents are compared.
 BASELINES: dict[str, Callable[..., Agent]] = {"random_action": RandomAction, "stump": Stump}
 
 
@@ -119,14 +119,14 @@ class BaselineSource(CallableSource):
 
 
 def source_of(agent: str | Path, *, trust: bool = False) -> Source:
-    """Return where an agent comes from.
+    """Return the source from which an agent is loaded.
 
     Args:
         agent: name of a baseline or of an agent of the zoo, `module:callable`, or path of a file.
-        trust: whether code that comes with it may be executed.
+        trust: whether loading may execute code that comes with the agent.
 
     Raises:
-        SsdgymError: it is of no such form, or it would execute code without trust.
+        SsdgymError: `agent` has another form, or loading would execute code although `trust` is false.
     """
     source = untrusted_source_of(agent)
     if source.executes and not trust:
@@ -138,7 +138,7 @@ def source_of(agent: str | Path, *, trust: bool = False) -> Source:
 
 
 def untrusted_source_of(agent: str | Path) -> Source:
-    """Return the source of an agent for inspection; nothing of it is executed."""
+    """Return the source of an agent for inspection, without executing code of the agent."""
     text = str(agent)
     if re.split(r"\s*\(", text)[0] in BASELINES:
         return BaselineSource(text)

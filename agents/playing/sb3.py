@@ -1,4 +1,4 @@
-"""An agent out of the zip that an algorithm of Stable-Baselines3 saved."""
+"""Load an agent from a zip file that an algorithm of Stable-Baselines3 saved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ssdgym.types import Observation
 
 
 class SB3Agent:
-    """A policy of Stable-Baselines3 that acts without exploration; where it takes masks, it is given them."""
+    """A policy of Stable-Baselines3 that acts without exploration, with action masks if it takes masks."""
 
     def __init__(self, policy: BasePolicy) -> None:
         policy.set_training_mode(False)
@@ -32,7 +32,7 @@ class SB3Agent:
 
 
 def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
-    """Load the policy of a saved algorithm, on the CPU. What is pickled in the file is executed.
+    """Load the policy of a saved algorithm on the CPU. This executes the pickles in the file.
 
     Raises:
         SsdgymError: the file cannot be loaded, or its spaces differ from the environment's.
@@ -50,7 +50,7 @@ def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
 
 
 def _load_policy(path: Path) -> BasePolicy:
-    """Load the policy alone, which is the same for all algorithms."""
+    """Load only the policy, which works the same way for all algorithms."""
     data, weights, _ = load_from_zip_file(path, device="cpu")
     assert data is not None
     policy: BasePolicy = data["policy_class"](
@@ -72,7 +72,7 @@ def _check_fits(path: Path, does: str, own: spaces.Space, theirs: spaces.Space) 
 
 
 def _shape(space: spaces.Space) -> Any:
-    """Return the sizes of a space, which must match; its limits need not."""
+    """Return the sizes of a space, which must match; its bounds may differ."""
     if isinstance(space, spaces.Dict):
         return {name: _shape(part) for name, part in space.items()}
     return int(space.n) if isinstance(space, spaces.Discrete) else space.shape

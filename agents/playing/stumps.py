@@ -1,7 +1,7 @@
-"""Rules over one or two features that agents see, with one threshold: rivals of learned agents.
+"""Rules with one threshold for one or two observed features, as baselines for learned agents.
 
-`ssdgym tune stump-subftl` finds one on the training split of a suite. It plays wherever an agent does, by the
-text that names it: `stump(feature=sector_writes, cut=0.3)`.
+`ssdgym tune stump-subftl` finds such a rule on the training split of a suite. Wherever an agent is named, a
+text such as `stump(feature=sector_writes, cut=0.3)` names a rule.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ssdgym.types import Observation
 
 
 class Stump:
-    """Take the candidate with the largest value of a feature, if that is above a threshold.
+    """Choose the candidate with the largest value of a feature, if the value is above a threshold.
 
-    Of equal candidates the first is taken, and the first valid one where none is above the threshold. A
-    feature of the context is the same for all candidates: above the threshold the last valid action is taken.
+    Of equal candidates the first is chosen. If no value is above the threshold, the first valid candidate is
+    chosen. If a context feature, the same for all candidates, is above it, the last valid one is chosen.
 
     Args:
         env: the environment that is played.
-        feature: its name; with `-` before it, its negative.
-        second: another feature, which is added: of logarithms that is a product of powers, as of benefit and
-            age, and of features of the context a threshold that follows the other one.
-        weight: of the second one.
+        feature: name of the feature; with `-` before it, the negative of the feature.
+        second: another feature, which is added with a weight. The sum of two logarithms is the logarithm of a
+            product of powers, such as benefit times age; with context features, one shifts the threshold.
+        weight: weight of the second feature.
         cut: the threshold.
 
     Raises:
-        SsdgymError: the environment does not observe a feature, or a number is none.
+        SsdgymError: the environment does not observe a feature, or `cut` or `weight` is not a number.
     """
 
     def __init__(

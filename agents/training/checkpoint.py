@@ -1,4 +1,4 @@
-"""Checkpoints of a training: all that a resumed run needs, in a file of numbers."""
+"""Checkpoints of a training run: everything that is needed to resume it, without pickled code."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Checkpoint:
 
     Attributes:
         config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
-        algorithm: what `Learner.state` returned.
+        algorithm: the state of the learner, from `Learner.state`.
         evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
-        best: weights of the scorer at the best validation.
-        stages: what has trained the network so far (`ssdgym.agents.training.stages.Stage`), as mappings.
-        best_stages: the same of the best one.
+        best: weights of the network that was best in validation.
+        stages: stages of training so far (`ssdgym.agents.training.stages.Stage`), as mappings.
+        best_stages: stages of training of the best network.
     """
 
     config: str
@@ -40,10 +40,10 @@ class Checkpoint:
     best_stages: list[dict[str, Any]]
 
     def save(self, folder: Path) -> Path:
-        """Write the checkpoint into `folder` in place of the one before.
+        """Write the checkpoint into `folder`, and replace the previous one.
 
         Raises:
-            SsdgymError: if it cannot be written.
+            SsdgymError: the checkpoint cannot be written.
         """
         path = folder / FILE_NAME
         content = {"format": _FORMAT, **vars(self)}
@@ -52,10 +52,10 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read a checkpoint, or the one in a run's folder. Nothing in the file is executed.
+        """Read a checkpoint file, or the one in a run's folder. Nothing in the file is executed.
 
         Raises:
-            SsdgymError: if there is none, or it is damaged or of another format.
+            SsdgymError: the file is missing, damaged or of another format.
         """
         path = path / FILE_NAME if path.is_dir() else path
         content = _load(path)
@@ -68,11 +68,11 @@ class Checkpoint:
         """Check that a configuration continues this run: only `total_decisions` may differ.
 
         Args:
-            config: of the run to resume.
-            path: names the checkpoint in errors.
+            config: configuration of the run to resume.
+            path: path of the checkpoint, for error messages.
 
         Raises:
-            SsdgymError: naming the first field that differs.
+            SsdgymError: a field differs; the error names the first one.
         """
         saved = json.loads(self.config)
         wanted = config.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""What a search or PPO begins with: a clone of a policy."""
+"""Clone a policy into a network, from which a search or PPO begins."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ssdgym.agents.training.ppo import Collector
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
-#: Decisions of each environment between gradient steps, and of each of these steps.
+#: Decisions per environment in a rollout, and decisions per gradient step.
 _STEPS = 64
 _BATCH = 256
 _EPOCHS = 4
-#: Steps of the bisection for the factor of all scores.
+#: Steps of the bisection that finds a factor for all scores.
 _HALVINGS = 30
-#: What `info["proposed"]` has where the policy proposes none of the candidates.
+#: The value in `info["proposed"]` if the policy picks none of the candidates.
 _NONE = -1
 
 
@@ -38,15 +38,15 @@ def clone(
 ) -> tuple[int, float]:
     """Train a scorer to imitate a named policy in the environment.
 
-    The policy plays every second environment, the network the others, so that it also learns the policy's
-    choices in states that its own mistakes lead to (Ross, Gordon, Bagnell, AISTATS 2011).
+    The policy plays every second environment, and the network plays the others. So the network also learns
+    the policy's choices in states that its own mistakes lead to (Ross, Gordon, Bagnell, AISTATS 2011).
 
     Returns:
-        The decisions taken, rounded up to a whole rollout, and the share of decisions of the last rollout in
-        which network and policy agree.
+        The number of decisions, rounded up to whole rollouts, and the share of decisions in the last rollout
+        in which network and policy agree.
 
     Raises:
-        SsdgymError: the environment does not propose what the policy would do.
+        SsdgymError: the environment does not show the policy's choices.
     """
     teach = _teacher(env, prior)
     generator = torch.Generator().manual_seed(seed)
@@ -89,14 +89,14 @@ def clone(
 
 
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
-    """Shrink all scores alike until the best candidates are drawn with a probability at most, on average.
+    """Multiply all scores by a factor, so that the best candidate's mean probability is at most a bound.
 
-    What a network is sure of, PPO never tries otherwise, and the surer it is the less it learns.
+    PPO never tries other candidates where the network is sure, so it learns less the surer the network is.
 
     Args:
-        scorer: whose scores are shrunk.
-        scores: (B, K), of the decisions that are looked at.
-        confidence: the probability.
+        scorer: network whose scores are multiplied.
+        scores: scores (B, K) of the decisions over which the mean is taken.
+        confidence: the bound.
     """
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
@@ -113,12 +113,12 @@ def first_picks(proposed: np.ndarray) -> np.ndarray:
     return proposed[np.arange(len(proposed)), (proposed != _NONE).argmax(axis=1)]
 
 
-#: Of the observation and the infos of decisions, what the policy does: int64 (N,), -1 where nothing.
+#: Returns the policy's actions from observation and infos: int64 (N,), -1 if it has none.
 Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return the policy to clone: a proposer, the first one that picks, or a rule over features."""
+    """Return the policy to clone: a proposer, the first proposer with a pick, or a `stump`."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

@@ -1,7 +1,7 @@
-"""CMA-ES over whole episodes: the weights of the candidate scorer, for any environment with candidates.
+"""Search the weights of the candidate scorer by CMA-ES, for any environment with candidates.
 
-Covariance matrix adaptation (Hansen, Ostermeier, 2001), by the package `cmaes`. What a decision costs may
-show long after it: here an episode is judged as a whole, by its return.
+Covariance matrix adaptation (Hansen, Ostermeier, 2001) from the package `cmaes`. The cost of a decision may
+appear long after the decision, so the search compares the returns of whole episodes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.stages import Segments, segment_seed
 
-#: What a search goes on from, beside its draws.
+#: Arrays of the search's state, without its random generator.
 _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
 
 
 def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
-    """Return the mean of each member's returns (members, episodes), standardised over the members or not."""
+    """Return the mean over episodes of returns (members, episodes), `standardised` per episode or not."""
     if standardised:
         returns = (returns - returns.mean(axis=0)) / (returns.std(axis=0) + np.finfo(float).eps)
     return returns.mean(axis=1)
@@ -35,14 +35,14 @@ def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
 class CmaesLearner:
     """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
 
-    All members of a generation play at the same time, each as many environments, on the same seeds.
+    All members of a generation play at the same time, each in its own environments, with the same seeds.
     """
 
     def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
         self.config, self.settings, self.env = config, config.cmaes, env
         torch.manual_seed(config.seed)
         self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
-        # The values and the sharpness change no choice.
+        # The value network and the sharpness change no choice.
         searched = ("",) if self.settings.network else ("linear.",)
         self._searched = {
             name: weights
@@ -58,17 +58,17 @@ class CmaesLearner:
         )
 
     def set_logger(self, logger: Logger) -> None:
-        """Log training to a logger."""
+        """Set the logger of the training."""
         self.logger = logger
 
     def state(self) -> dict[str, Any]:
-        """Return the distribution of the search and the decisions, as tensors and numbers."""
+        """Return the distribution of the search and the number of decisions, as tensors and numbers."""
         arrays = {name: torch.from_numpy(getattr(self._search, name).copy()) for name in _ARRAYS}
         search = self._search
         return {**arrays, "_sigma": float(search._sigma), "_g": search._g, "decisions": self.decisions}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
+        """Restore a state that `state` returned."""
         self.decisions = state["decisions"]
         for name in _ARRAYS:
             setattr(self._search, name, state[name].numpy().copy())
@@ -97,12 +97,12 @@ class CmaesLearner:
         return parameters_to_vector(self._searched.values()).detach().numpy().astype(float)
 
     def _take_mean(self) -> None:
-        """Let the scorer be the mean of the search."""
+        """Set the scorer's weights to the mean of the search."""
         vector_to_parameters(torch.tensor(self._search.mean, dtype=torch.float32), self._searched.values())
 
     @torch.inference_mode()
     def _play(self, vectors: np.ndarray) -> np.ndarray:
-        """Play an episode in every environment; return the returns, float64 (members, episodes of each)."""
+        """Play an episode in every environment; return the returns, float64 (members, episodes)."""
         members, each = len(vectors), self.env.num_envs // len(vectors)
         sizes = [weights.numel() for weights in self._searched.values()]
         split = zip(

@@ -1,4 +1,4 @@
-"""Configurations of trainings, and the environment that PPO learns in."""
+"""Configurations of training runs, and their environments."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
     """Make a native vector environment with the interface of Stable-Baselines3.
 
     Args:
-        config: id and keyword arguments.
+        config: id and keyword arguments of the environment.
         n_envs: number of environments.
         **overrides: keyword arguments that replace those of `config`.
 
     Raises:
-        SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
+        SsdgymError: the id is unknown, has no native vector environment, or does not take the arguments.
     """
     from ssdgym.envs.sb3 import SB3VecEnv  # needs the packages of the extra `agents`
 
@@ -52,10 +52,10 @@ def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
 
 
 def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
-    """Check that a registered environment takes keyword arguments; their values are not looked at.
+    """Check that a registered environment has arguments of the given names; values are not checked.
 
     Raises:
-        SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
+        SsdgymError: the id is unknown, has no native vector environment, or does not take the arguments.
     """
     parameters = inspect.signature(_entry_point(env_id)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -69,7 +69,7 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
 
 
 def default_of(env_id: str, argument: str) -> Any:
-    """Return the default of an argument of a registered environment: of its task, or of its class."""
+    """Return the default of a registered environment's argument, from its registration or its class."""
     check_arguments(env_id, {argument: None})
     if argument in gym.spec(env_id).kwargs:
         return gym.spec(env_id).kwargs[argument]
@@ -77,7 +77,7 @@ def default_of(env_id: str, argument: str) -> Any:
 
 
 def decision_arguments(env_id: str) -> tuple[str, ...]:
-    """Name the arguments that describe the decision of an environment; none if it is not one of ssdgym's."""
+    """Return the names of an environment's decision arguments; empty if it is not one of ssdgym's."""
     options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
     return () if options is None else options.decision_arguments()
 
@@ -118,12 +118,12 @@ class PpoConfig(Config):
     start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
 
 
-#: The policy of a prior that is the first proposer that picks something, of whatever kind the decision is.
+#: The `policy` of a prior that follows, in each decision, the first proposer with a pick.
 FIRST_PROPOSER = "first_proposer"
 
 
 class PriorConfig(Config):
-    """What an agent starts from before it learns from rewards."""
+    """The policy that a network imitates before it learns from rewards."""
 
     policy: str | None = Field(
         None,
@@ -160,7 +160,7 @@ class CmaesConfig(Config):
 
 
 class EvaluationConfig(Config):
-    """Episodes on seeds that training never uses, played without exploration."""
+    """Validation episodes, on seeds that training never uses, played without exploration."""
 
     episodes: int = Field(8, ge=1, description="one per environment of a validation batch")
     first_seed: int = Field(1_000_000, ge=0, description="the episodes use this seed and those after it")
@@ -215,12 +215,12 @@ class TrainConfig(BasedConfig):
         return self
 
 
-#: Stands for the agent in `EvolutionConfig.policy`.
+#: The text that stands for the agent in `EvolutionConfig.policy`.
 AGENT = "{agent}"
 
 
 class LifetimesConfig(Config):
-    """How the network is fitted to lifetimes before the search, by least squares with Adam."""
+    """How the network is fitted to lifetimes of pages before the search, by least squares with Adam."""
 
     pages: PositiveInt = Field(8192, description="drawn of each task")
     epochs: PositiveInt = 8
@@ -228,7 +228,7 @@ class LifetimesConfig(Config):
 
 
 class TasksConfig(Config):
-    """The tasks that members are judged by."""
+    """The tasks that determine the fitness of members."""
 
     count: PositiveInt = Field(48, description="tasks in all, each drawn with a seed of its own")
     per_generation: PositiveInt = Field(10, description="of them, for all members of a generation the same")
@@ -237,7 +237,7 @@ class TasksConfig(Config):
 
 
 class ValidationConfig(Config):
-    """The runs by which the weights to keep are chosen."""
+    """The validation runs, by which the weights to keep are chosen."""
 
     every: PositiveInt = Field(10, description="generations between them")
     seeds: tuple[NonNegativeInt, ...] = Field((9000,), min_length=1)
@@ -246,11 +246,11 @@ class ValidationConfig(Config):
 
 
 class EvolutionConfig(BasedConfig):
-    """One evolution: covariance matrix adaptation (Hansen, Ostermeier, 2001), by the package `cmaes`.
+    """One evolution: covariance matrix adaptation (Hansen, Ostermeier, 2001) from the package `cmaes`.
 
-    A member is a weight vector. Its score on a task is `r = ln(metric / metric of the baseline)` on the same
-    device, requests and seed; its fitness is the mean of `r + loss_weight * max(r - loss_above, 0)`, and less
-    is better.
+    A member is a weight vector. Its score on a task is `r = ln(metric / metric of the baseline)` for the same
+    device, requests and seed. Its fitness is the mean of `r + loss_weight * max(r - loss_above, 0)` over the
+    tasks; smaller is better.
     """
 
     folder: ClassVar[str] = "training"
@@ -295,7 +295,7 @@ class EvolutionConfig(BasedConfig):
 
     @property
     def inputs(self) -> dict[str, InputConfig]:
-        """What each feature is to the network, by name."""
+        """How the network takes each feature, by name."""
         return {**self.candidates, **self.context}
 
     def card(self) -> AgentCard:

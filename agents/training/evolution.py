@@ -1,4 +1,4 @@
-"""Evolution: the weights of a compiled agent, searched by whole runs inside the engine (CMA-ES)."""
+"""Evolution: search the weights of a compiled agent by CMA-ES, with whole runs inside the engine."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 from ssdgym.simulator.future import BEYOND
 
-#: Weights that only gradients need, or that change no choice.
+#: First parts of the names of weights that change no choice.
 _WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
 
 
 class WeightVectors:
-    """Vectors of searched weights, and the networks that they are.
+    """Converts between vectors of searched weights and networks.
 
     Args:
-        card: of the agent.
+        card: card of the agent.
         inputs: how the network takes each feature (centre, spread, start weights), by name.
-        fixed: names and values of weights that are not searched.
-        seed: draws the hidden layers.
+        fixed: names of weights that are not searched.
+        seed: seed of the initial weights of hidden layers.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class WeightVectors:
 
     @property
     def start(self) -> np.ndarray:
-        """The vector that the network has at the start, float64."""
+        """The vector of the initial weights, float64."""
         named = dict(self.network.named_parameters())
         return np.concatenate([named[name].detach().numpy().ravel() for name in self._searched]).astype(float)
 
@@ -83,7 +83,7 @@ class WeightVectors:
 
 
 def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig]) -> None:
-    """Set the weights that the configuration says."""
+    """Set the initial weights from the configuration."""
     if isinstance(network, OrdinalNetwork):
         context = [inputs[name] for name in card.context_features]
         network.centre.copy_(torch.tensor([one.centre for one in context]))
@@ -97,14 +97,14 @@ def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig
 
 
 def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
-    """Return the weights of the linear part at the start, (heads, features)."""
+    """Return the initial weights of the linear part, (heads, features)."""
     return torch.tensor([one.start or (0.0,) * heads for one in inputs]).T.contiguous()
 
 
 def begin_with_lifetimes(
     members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
 ) -> tuple[float, int]:
-    """Fit the start of an evolution to lifetimes; return the share of variance explained, and pages."""
+    """Fit the initial network to page lifetimes; return the share of variance explained, and pages used."""
     name, recorder = register_recorder(members.card, members.weights(members.start))
     rng = np.random.default_rng([config.seed, 0x11FE])
     parts: list[Lifetimes] = []
@@ -128,13 +128,13 @@ def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: flo
 
 @dataclass(frozen=True)
 class Tasks:
-    """What an evolution is judged by.
+    """The runs and the metric that determine fitness.
 
     Attributes:
         training: the runs of each training workload.
         validation: the runs by which the weights to keep are chosen.
         baseline: policy that every run is compared with.
-        metric: less is better.
+        metric: name of the metric to minimise.
     """
 
     training: Sequence[Sequence[Play]]
@@ -151,15 +151,16 @@ def evolve(
     overwrite: bool = False,
     about: Mapping[str, str] | None = None,
 ) -> Path:
-    """Search the weights of an agent and return the file of the best one.
+    """Search the weights of an agent and return the file of the best agent.
 
-    `out` receives `agent.zip`, the best on the validation tasks (the start takes part), `agent-last.zip` and
-    `evaluations.csv`. The same configuration, versions and machine type give the same bits.
+    `out` receives `agent.zip`, the agent that was best on the validation tasks (possibly the initial one),
+    `agent-last.zip` and `evaluations.csv`. The same configuration, versions and machine type give the same
+    bits.
 
     Args:
-        config: of the evolution.
-        tasks: that it is judged by.
-        out: folder for the results, made where missing.
+        config: configuration of the evolution.
+        tasks: runs and metric that determine fitness.
+        out: folder for the results, created if missing.
         progress: whether to show a bar and a line for each validation.
         overwrite: whether an agent that is already in `out` may be replaced.
         about: further fields of the card, such as the command that makes the agent again.
@@ -178,9 +179,9 @@ def evolve(
 class Evolution:
     """One evolution.
 
-    Its rows of validations have `generation`, `pages` that the runs of training have written, `cpu_seconds`
-    of the process, `fitness` (mean of the last generation), `validation` (fitness of the mean of the search),
-    and against the baseline the mean `change` of the metric, the `worst` one, and that of the `cap`.
+    The columns of its validations are `generation`, `pages` (written by all training runs), `cpu_seconds` of
+    the process, `fitness` (mean of the last generation), `validation` (fitness of the search's mean), and,
+    relative to the baseline, the mean `change` of the metric, its `worst` change, and the change of `cap`.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class Evolution:
         self.pages = 0
 
     def run(self) -> None:
-        """Search for so many generations, and save."""
+        """Search for the configured number of generations, and save."""
         config = self.config
         search = CMA(
             mean=self.members.start,
@@ -236,7 +237,7 @@ class Evolution:
                     self.evaluate(generation, search.mean, float(np.mean(fitness)))
 
     def _draw(self) -> list[Task]:
-        """Return the tasks of a generation, of as many workloads as there are tasks if there are so many."""
+        """Draw the tasks of a generation, from as many different workloads as possible."""
         order = [int(i) for i in self.rng.permutation(len(self.tasks)) if self.tasks[i]]
         turns = [order[k % len(order)] for k in range(self.config.tasks.per_generation)]
         return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
@@ -255,7 +256,7 @@ class Evolution:
         return [task.score() for task in tasks]
 
     def evaluate(self, generation: int, vector: np.ndarray, fitness: float) -> None:
-        """Play the validation tasks, keep the weights if they are the best so far, and write all files."""
+        """Run the validation tasks, keep the weights if they are the best so far, and write all files."""
         scores = self._scores(vector, self.validation)
         changes = np.array([score.metric for score in scores])
         row: Row = {
@@ -293,5 +294,5 @@ class Evolution:
 
 
 def _share(logarithm: Any) -> float:
-    """Return the change that a logarithm of a ratio is, as a share."""
+    """Convert the logarithm of a ratio to a relative change."""
     return round(float(np.exp(logarithm) - 1), 5)

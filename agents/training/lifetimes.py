@@ -1,4 +1,4 @@
-"""Fit a scorer to lifetimes of blocks that runs have recorded."""
+"""Fit an ordinal network to the lifetimes of pages that runs have recorded."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ssdgym.simulator.future import BEYOND, check_order, deaths_after
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Pages that were placed, P of them.
+    """P placed pages and the lifetimes of their data.
 
     Attributes:
-        features: float32 (P, G), centred and scaled as the network sees them.
-        heads: int64 (P,), of the network: which decides.
-        lives: float32 (P,), log4 of the host pages until the data dies, in tenths of the logical pages.
+        features: float32 (P, G), features centred and scaled as the network sees them.
+        heads: int64 (P,), number of the network's head that placed each page.
+        lives: float32 (P,), log4(10 * host pages until the data dies / logical pages).
     """
 
     features: np.ndarray
@@ -50,14 +50,14 @@ def record_lifetimes(
     """Run a policy whose placement records its features; return these and the lifetime of each page.
 
     Args:
-        simulator: at the beginning of the requests.
-        network: of its placement.
+        simulator: the device, before the first request.
+        network: network of the device's placement.
         requests: array of REQUEST, longer than the run by `BEYOND` times the logical pages.
-        host_pages: of the run.
-        warmup: host pages before that, of which nothing is noted.
+        host_pages: host pages of the recorded run.
+        warmup: host pages before the recorded run.
 
     Returns:
-        The first pages placed after the warm-up, at most `ROOM`.
+        The pages placed first after the warm-up, at most `ROOM`.
     """
     check_order(simulator.device, "a record of lifetimes")
     (record,) = network.records
@@ -80,17 +80,17 @@ def record_lifetimes(
 
 
 _BATCH = 2048
-#: Cuts are at least so far apart.
+#: Smallest distance between thresholds.
 _CLOSEST = 0.05
 
 
 def fit_lifetimes(
     network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
-    """Fit a network by least squares, its thresholds to equal shares; return the variance explained.
+    """Fit a network to lifetimes by least squares; set its thresholds so that actions are equally frequent.
 
     Returns:
-        The share of the variance of lifetimes that the numbers then explain.
+        The share of the variance of lifetimes that the network explains.
     """
     if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
         kind = "relocated" if missing == {1} else "written"
@@ -125,7 +125,7 @@ def _numbers(network: OrdinalNetwork, features: Tensor, heads: Tensor) -> Tensor
 
 
 def _set_thresholds(network: OrdinalNetwork, numbers: np.ndarray, heads: np.ndarray) -> None:
-    """Set the thresholds so that they share the pages of each head out evenly."""
+    """Set the thresholds of each head so that every action has equally many of the head's pages."""
     for head, (_, count) in enumerate(network.config.ranges):
         if count < 2:
             continue

@@ -1,6 +1,6 @@
 """PPO in one file: rollouts, advantages, the losses, and the learner (Schulman et al., 2016 and 2017).
 
-In the manner of CleanRL (Huang et al., JMLR 2022), for the candidate scorer, on the CPU.
+It follows CleanRL (Huang et al., JMLR 2022), trains the candidate scorer, and runs on the CPU.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ssdgym.agents.training.config import PpoConfig, TrainConfig
 from ssdgym.agents.training.stages import Segments, segment_seed
 from ssdgym.types import Observation
 
-#: Decisions at most that are valued at once.
+#: Largest number of decisions whose values are computed at once.
 _CHUNK = 1024
-#: How far mean and deviation of the rewards follow those of the latest rollout.
+#: Weight of the latest rollout in the moving mean and deviation of rewards.
 _RATE = 0.1
 
 
 class Decisions(NamedTuple):
-    """B decisions, as `CandidateScorer` takes them.
+    """B decisions, as inputs of `CandidateScorer`.
 
     Attributes:
         candidates: float32 (B, K, F).
@@ -43,33 +43,33 @@ class Decisions(NamedTuple):
 
     @classmethod
     def of(cls, observation: Observation) -> Decisions:
-        """Return what is observed."""
+        """Return the decisions of a batch of observations."""
         mask = torch.from_numpy(observation["action_mask"] != 0)
         candidates, context = (torch.from_numpy(observation[key]) for key in ("candidates", "context"))
         return cls(candidates, context, None if mask.all() else mask)
 
     def take(self, rows: Tensor | slice) -> Decisions:
-        """Return some of them."""
+        """Return the decisions of the given rows."""
         mask = None if self.mask is None else self.mask[rows]
         return Decisions(self.candidates[rows], self.context[rows], mask)
 
     def split(self) -> Iterator[Decisions]:
-        """Yield all of them, `_CHUNK` at most at a time."""
+        """Yield all decisions in parts of at most `_CHUNK`."""
         for first in range(0, len(self.context), _CHUNK):
             yield self.take(slice(first, first + _CHUNK))
 
 
 @dataclass
 class RewardScale:
-    """Subtracts a running mean of the rewards and divides by their running deviation.
+    """Subtracts a running mean of the rewards and divides by a running standard deviation.
 
-    What a decision costs is nearly all mean; discounted over a thousand decisions, the mean drowns what
-    choices change (reward centring: Naik, Wan, Tomar, Sutton, 2024).
+    The mean reward is much larger than the effect of a choice. Summed over a thousand decisions it would hide
+    that effect (reward centring: Naik, Wan, Tomar, Sutton, 2024).
 
     Attributes:
-        mean: of rewards.
-        deviation: of rewards, or of returns; 0 before the first rollout.
-        gamma: discount of the returns that are to vary by 1; 0: rewards are.
+        mean: running mean of rewards.
+        deviation: running standard deviation of rewards or returns; 0 before the first rollout.
+        gamma: discount of the returns whose standard deviation is taken; 0 takes that of rewards.
     """
 
     mean: float = 0.0
@@ -86,7 +86,7 @@ class RewardScale:
         self.deviation += rate * (returns.std().item() + 1e-8 - self.deviation)
 
     def apply(self, rewards: Tensor) -> Tensor:
-        """Return rewards, centred and scaled."""
+        """Return centred and scaled rewards."""
         return (rewards - self.mean) / self.deviation
 
 
@@ -97,12 +97,12 @@ def advantages_of(
 
     Args:
         rewards: (T, N).
-        values: (T, N), of the decisions.
-        next_values: (T, N), of what came after each; of the last observation where the episode was cut off
-            there, and 0 where it terminated.
-        ends: (T, N), 1 where the episode ended with the decision, otherwise 0.
+        values: (T, N), values of the decisions.
+        next_values: (T, N), values of the next observations; of the last observation if the episode was
+            truncated there, and 0 if it terminated.
+        ends: (T, N), 1 if the episode ended with the decision, otherwise 0.
         gamma: discount per decision.
-        gae_lambda: bias against variance.
+        gae_lambda: lambda of the estimates: smaller means more bias and less variance.
     """
     deltas = rewards + gamma * next_values - values
     keeps = gamma * gae_lambda * (1 - ends)
@@ -112,25 +112,23 @@ def advantages_of(
     return advantages
 
 
-#: Chooses: of the actions drawn, int64 (N,), the observation and the infos, the actions to take.
+#: Returns the actions to take, int64 (N,), from the drawn actions, the observation and the infos.
 Chooser = Callable[[np.ndarray, Observation, dict[str, Any]], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """T decisions of each of N environments; decision t of environment i is number `t * N + i` of all.
-
-    The next rollout of the collector is written to the same arrays.
+    """T decisions of each of N environments; decision t of environment i has the row `t * N + i`.
 
     Attributes:
-        decisions: T N decisions.
-        scores: float32 (T N, K), of all candidates when they were drawn from.
+        decisions: the T N decisions.
+        scores: float32 (T N, K), scores of all candidates, from which actions were drawn.
         actions: int64 (T, N).
-        rewards: float32 (T, N), as the environments gave them.
-        values: float32 (T, N).
-        next_values: float32 (T, N), of what came after; 0 where the episode terminated.
-        ends: float32 (T, N), 1 where the episode ended.
-        returns: undiscounted, of the episodes that ended.
+        rewards: float32 (T, N), rewards of the environments, not scaled.
+        values: float32 (T, N), values of the decisions.
+        next_values: float32 (T, N), values of the next observations; 0 if the episode terminated.
+        ends: float32 (T, N), 1 if the episode ended.
+        returns: undiscounted returns of the episodes that ended.
     """
 
     decisions: Decisions
@@ -147,22 +145,22 @@ class Collector:
     """Plays a vector environment, rollout by rollout.
 
     Args:
-        env: N environments that begin the next episode in the same step.
-        scorer: draws the actions.
-        steps: T, the decisions of each environment in a rollout.
+        env: N environments with `AutoresetMode.SAME_STEP`.
+        scorer: network from whose scores actions are drawn.
+        steps: number T of decisions of each environment in a rollout.
     """
 
     def __init__(self, env: VectorEnv, scorer: CandidateScorer, steps: int) -> None:
         self.env, self.scorer, self.steps = env, scorer, steps
 
     def begin(self, seed: int) -> None:
-        """Begin new episodes, that of environment i with `seed + i`."""
+        """Begin new episodes; environment i has the seed `seed + i`."""
         self._observation, self._infos = self.env.reset(seed=seed)
         self._running = np.zeros(self.env.num_envs)
 
     @torch.no_grad()
     def collect(self, generator: torch.Generator, choose: Chooser | None = None) -> Rollout:
-        """Play T decisions in every environment, drawn, or chosen by `choose` among those drawn."""
+        """Play T decisions in every environment; actions are drawn, and `choose` may replace them."""
         shape, choices = (self.steps, self.env.num_envs), self._observation["action_mask"].shape[1]
         kept = {
             key: np.empty((self.steps, *value.shape), value.dtype) for key, value in self._observation.items()
@@ -202,12 +200,12 @@ class Collector:
 
 
 def _row(final: Any, i: int) -> Observation:
-    """Return the last observation of environment i, of a dictionary of arrays or an array of such."""
+    """Return the last observation of environment i, from a dictionary or from an array of dictionaries."""
     return {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
 
 
 def gumbel(shape: torch.Size, generator: torch.Generator) -> Tensor:
-    """Return Gumbel noise: the candidate of the largest score plus noise is a draw from the softmax."""
+    """Return Gumbel noise: the candidate with the largest score plus noise is a draw from the softmax."""
     return torch.empty(shape).exponential_(generator=generator).log_().neg_()
 
 
@@ -217,10 +215,10 @@ class Batch(NamedTuple):
     Attributes:
         decisions: M decisions.
         actions: int64 (M,).
-        log_probabilities: float32 (M,), of the actions when they were drawn.
+        log_probabilities: float32 (M,), log-probabilities of the actions when they were drawn.
         advantages: float32 (M,); normalised in a gradient step.
-        targets: float32 (M,), of the values.
-        prior: float32 (M, K), log-probabilities of the frozen start; None where it is not held to.
+        targets: float32 (M,), targets of the values.
+        prior: float32 (M, K), log-probabilities of the frozen initial network; None without such a penalty.
     """
 
     decisions: Decisions
@@ -231,7 +229,7 @@ class Batch(NamedTuple):
     prior: Tensor | None
 
     def take(self, rows: Tensor) -> Batch:
-        """Return some rows, with their advantages normalised."""
+        """Return the decisions of some rows, with normalised advantages."""
         advantages = self.advantages[rows]
         if len(rows) > 1:
             deviation, mean = torch.std_mean(advantages)
@@ -245,12 +243,12 @@ class Losses(NamedTuple):
     """The loss of a gradient step and the figures logged with it, means over a minibatch.
 
     Attributes:
-        total: the weighted sum.
-        policy: of the clipped objective.
+        total: the weighted sum, which is minimised.
+        policy: loss of the clipped objective.
         value: squared error of the values.
-        entropy: of the policy.
+        entropy: entropy of the policy.
         approx_kl: estimate of the KL divergence from the policy that played.
-        prior_kl: KL divergence from the frozen start; 0 where it is not held to.
+        prior_kl: KL divergence from the frozen initial network; 0 without such a penalty.
     """
 
     total: Tensor
@@ -301,7 +299,7 @@ def update(
     return losses
 
 
-#: How the log names losses, where not by their names; most as Stable-Baselines3 does.
+#: Names of losses in the log, if they differ; most are those of Stable-Baselines3.
 _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_loss"}
 
 
@@ -322,11 +320,11 @@ class Ppo:
         self._generator = torch.Generator()
 
     def set_logger(self, logger: Logger) -> None:
-        """Log training to a logger."""
+        """Set the logger of the training."""
         self.logger = logger
 
     def state(self) -> dict[str, Any]:
-        """Return weights, optimiser, counters and the frozen start, as tensors and numbers."""
+        """Return weights, optimiser, counters and the frozen initial network, as tensors and numbers."""
         return {
             "scorer": self.scorer.state_dict(),
             "prior": None if self.prior is None else self.prior.state_dict(),
@@ -335,7 +333,7 @@ class Ppo:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
+        """Restore a state that `state` returned."""
         self.scorer.load_state_dict(state["scorer"])
         if state["prior"] is not None:
             self.prior = copy.deepcopy(self.scorer)

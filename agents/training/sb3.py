@@ -1,6 +1,6 @@
 """The candidate scorer as the policy of MaskablePPO of sb3-contrib.
 
-The policy reads the mask from the observation, in training as in use, so that no mask is ever missing.
+The policy reads the mask from the observation, in training and in use, so callers need not pass masks.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.errors import SsdgymError
 
-#: What the policies see: an observation of a batch, as tensors.
+#: A batch of observations, as tensors.
 Tensors = dict[str, Tensor]
 
 
 class NoExtractor(BaseFeaturesExtractor):
-    """A features extractor that passes observations on: the scorer needs none."""
+    """A features extractor that returns observations unchanged, as the scorer needs them."""
 
     def __init__(self, observation_space: spaces.Space) -> None:
         super().__init__(observation_space, features_dim=1)
@@ -36,12 +36,12 @@ class NoExtractor(BaseFeaturesExtractor):
         return observation
 
 
-#: A set network without the start of a heuristic.
+#: A scorer that does not begin with the ranking of a heuristic.
 FROM_SCRATCH = ScorerConfig(start="none", sharpness=1.0)
 
 
 def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
-    """Return the names of all features that an environment of ssdgym observes, and how many of candidates."""
+    """Return the names of an ssdgym environment's features, and how many of them are of candidates."""
     noted = getattr(space, "environment", None)
     if noted is None or not isinstance(space, spaces.Dict):
         raise SsdgymError(
@@ -56,7 +56,7 @@ def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
     """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
 
-    Without names of features it takes the environment's, which ssdgym stores with the space.
+    If no names of features are given, it uses those that ssdgym stores with the observation space.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         obs: Tensors,  # type: ignore[override]
         action_masks: np.ndarray | Tensor | None = None,
     ) -> MaskableDistribution:
-        """Return the distribution over the candidates; `action_masks` (B, K) leave out more of them."""
+        """Return the distribution over the candidates; `action_masks` (B, K) exclude further candidates."""
         distribution = self.action_dist.proba_distribution(action_logits=self.scorer(*_arguments(obs)))
         mask = obs["action_mask"].bool()
         if action_masks is not None:

@@ -1,4 +1,4 @@
-"""Stages of a training, and segments with no episode under way between them."""
+"""Stages of a training run, and segments: parts between checkpoints, each of which begins new episodes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ssdgym.config.loading import Config
 
 
 class Enough(Exception):
-    """Ends learning at a checkpoint, where the next rollout would begin."""
+    """Raised at a checkpoint to end learning."""
 
 
 class Segments:
-    """Calls back between segments, and after every step.
+    """Calls functions between segments, and after every step.
 
     Args:
         every: decisions between two checkpoints, rounded up to a whole update.
-        at_checkpoint: called between two segments; may end learning by raising `Enough`.
-        on_step: called with the decisions so far.
+        at_checkpoint: function to call between two segments; it may raise `Enough` to end learning.
+        on_step: function to call with the number of decisions so far.
     """
 
     def __init__(self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]) -> None:
@@ -32,11 +32,11 @@ class Segments:
         self.on_step = on_step
 
     def start(self, decisions: int) -> None:
-        """Plan the first checkpoint, after so many decisions."""
+        """Plan the next checkpoint, given the number of decisions so far."""
         self._next = (decisions // self.every + 1) * self.every
 
     def end(self, decisions: int) -> bool:
-        """Write a checkpoint if one is due; return whether it was."""
+        """Call `at_checkpoint` if a checkpoint is due; return whether it was due."""
         if decisions < self._next:
             return False
         self.at_checkpoint()
@@ -45,10 +45,10 @@ class Segments:
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return what every generator is seeded with where a segment begins, and its episodes: 31 bits.
+    """Return the seed, of 31 bits, of all generators and episodes of the segment that begins now.
 
-    It depends on nothing else, so a training resumed from a checkpoint equals an uninterrupted one: at a
-    checkpoint both begin new episodes and seed again.
+    Because it depends on nothing else, a run that is resumed from a checkpoint gives the same results as one
+    that was not interrupted.
     """
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
@@ -65,7 +65,7 @@ _NAMES = {
 
 
 class Stage(Config):
-    """One stage of a training run, as far as it has gone."""
+    """One stage of a training run, with its decisions and CPU time so far."""
 
     method: Method
     decisions: int = Field(0, ge=0, description="of all environments")
@@ -73,7 +73,7 @@ class Stage(Config):
 
 
 class Stages:
-    """The stages of a run, in order, and the CPU time that each has taken, from `done` on."""
+    """The stages of a run, in order, each with its CPU time; `done` are those of a resumed run."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}
@@ -82,7 +82,7 @@ class Stages:
 
     @property
     def taken(self) -> tuple[Stage, ...]:
-        """The stages that have taken decisions, as they stand now."""
+        """The stages that have taken decisions, with their counts up to now."""
         self._take_time()
         return tuple(stage for stage in self._done.values() if stage.decisions)
 
@@ -99,7 +99,7 @@ class Stages:
 
     @contextmanager
     def running(self, method: Method) -> Iterator[None]:
-        """Count CPU time for a stage."""
+        """Count the CPU time of the block for a stage."""
         self._running, self._begun = method, time.process_time()
         self._done.setdefault(method, Stage(method=method))
         try:
@@ -109,7 +109,7 @@ class Stages:
             self._running = None
 
     def count(self, method: Method, decisions: int) -> None:
-        """Set how many decisions a stage has taken in all."""
+        """Set the number of decisions that a stage has taken in all."""
         known = self._done.get(method, Stage(method=method))
         self._done[method] = known.model_copy(update={"decisions": decisions})
 
@@ -138,5 +138,5 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
 
 
 def _counted(method: Method) -> str:
-    """Return what a stage counts: a run inside the engine counts pages, not decisions."""
+    """Return the name of what a stage counts: evolution counts pages, other stages decisions."""
     return "pages of runs" if method == "evolution" else "decisions"

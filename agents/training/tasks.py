@@ -1,4 +1,4 @@
-"""Runs by which the weights of a compiled agent are judged, beside a baseline."""
+"""Runs that compare a compiled agent with a baseline policy."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import open_on
 
 _CHUNK = 1 << 14
-#: What errors begin with.
+#: First part of error messages.
 WHERE = "evolution"
 
 
 @dataclass(frozen=True)
 class Play:
-    """A run without its policy.
+    """A run, without the policy that plays it.
 
     Attributes:
-        device: fields.
-        ftl: changes of its FTL; None: none.
+        device: fields of the device.
+        ftl: changes of FTL fields; None for no changes.
         workload: the workload of the run.
-        seed: of the device and the requests.
-        host_pages: measured.
-        warmup: before that.
-        preconditioning_seed: of the steady state in which the run begins.
+        seed: seed of the device and of the requests.
+        host_pages: host pages that are measured.
+        warmup: host pages before the measurement.
+        preconditioning_seed: seed of the preconditioning before the run.
     """
 
     device: Mapping[str, Any]
@@ -45,8 +45,8 @@ class Play:
     preconditioning_seed: int
 
     def simulator(self, policy: str, *, cache: bool) -> Simulator:
-        """Return a device in its steady state, which is kept for others if `cache` is true."""
-        # A device is restored as a whole: records of latencies are short, and none are kept without time.
+        """Return the preconditioned device; with `cache`, its state is stored on disk for other runs."""
+        # A device is restored as a whole, so records of latencies are short, or empty without time.
         timed = (self.ftl or {}).get("timing") != "none"
         simulator = Simulator(
             dict(self.device),
@@ -79,12 +79,12 @@ class Play:
 
 
 class Score(NamedTuple):
-    """What a run is worth beside that of the baseline; less is better.
+    """The score of a run relative to the baseline; smaller is better.
 
     Attributes:
         metric: `ln(metric / metric of the baseline)`.
-        cap: the same of the metric that should not be above the baseline's; 0 without one.
-        pages: written by the run, relocated ones included.
+        cap: the same for the metric that should not exceed the baseline's; 0 if there is none.
+        pages: pages that the run has written, including relocated pages.
     """
 
     metric: float
@@ -92,7 +92,7 @@ class Score(NamedTuple):
     pages: int
 
     def judged(self, cap_weight: float) -> float:
-        """Return the metric's part, and what the cap adds where it is above 0."""
+        """Return `metric`, plus `cap_weight * cap` if `cap` is above 0."""
         return self.metric + cap_weight * max(self.cap, 0.0)
 
 
@@ -101,10 +101,10 @@ class Task:
 
     Args:
         play: the run.
-        policy: with the agent, whose weights are replaced between runs.
-        baseline: that every run is compared with.
-        metric: less is better.
-        cap: a metric that should not be above the baseline's; None: none.
+        policy: policy that contains the agent, whose weights are replaced between runs.
+        baseline: policy that every run is compared with.
+        metric: name of the metric to minimise.
+        cap: name of a metric that should not exceed the baseline's; None for no such metric.
     """
 
     def __init__(self, play: Play, policy: str, baseline: str, metric: str, cap: str | None) -> None:
@@ -112,17 +112,17 @@ class Task:
         self._requests = play.requests(play.warmup + play.host_pages)
         metrics = self._run(play.simulator(baseline, cache=True))
         self.baseline = metric_of(metrics, metric, WHERE), metric_of(metrics, cap or metric, WHERE)
-        # The agent's steady state is that of its first weights, which no name or file stands for.
+        # The policy preconditions with its first weights, which have no name for the cache.
         self._simulator = play.simulator(policy, cache=False)
         self._begin = self._simulator.snapshot()
 
     def run(self) -> dict[str, Any]:
-        """Run the policy with the weights that its agent has now; return all metrics."""
+        """Run the policy with the agent's present weights; return all metrics."""
         self._simulator.restore(self._begin)
         return self._run(self._simulator)
 
     def score(self) -> Score:
-        """Run the policy with the weights that its agent has now; compare it with the baseline."""
+        """Run the policy with the agent's present weights; compare it with the baseline."""
         metrics = self.run()
         return Score(
             math.log(metric_of(metrics, self.metric, WHERE) / self.baseline[0]),

@@ -28,7 +28,7 @@ from ssdgym.files import writable_folder
 
 
 class Learner(Protocol):
-    """An algorithm with its network, between two segments of a run."""
+    """A training algorithm with its network."""
 
     @property
     def decisions(self) -> int:
@@ -36,22 +36,21 @@ class Learner(Protocol):
 
     @property
     def scorer(self) -> CandidateScorer:
-        """The network that chooses."""
+        """The network that chooses actions."""
 
     def set_logger(self, logger: Logger) -> None:
-        """Log training to a logger."""
+        """Set the logger of the training."""
 
     def state(self) -> dict[str, Any]:
-        """Return all that a resumed run needs, as tensors and numbers."""
+        """Return everything that a resumed run needs, as tensors and numbers."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned for the same configuration."""
+        """Restore a state that `state` returned for the same configuration."""
 
     def learn(self, segments: Segments) -> None:
-        """Learn until the decisions of the run have been taken.
+        """Learn until all decisions of the run have been taken, or until `Enough` is raised.
 
-        Every segment begins new episodes and seeds every generator again (`segment_seed`). `Enough` ends the
-        run.
+        Every segment begins new episodes and seeds every generator again (`segment_seed`).
         """
 
 
@@ -63,7 +62,7 @@ def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) ->
 
 @contextmanager
 def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3VecEnv]]]:
-    """Yield environments to learn in, and batches of them to evaluate in, closed at the end of the block."""
+    """Yield the training environments and the batches of validation environments; close them afterwards."""
     evaluation = config.evaluation
     played = [{"workload": workload} for workload in named_workloads(evaluation.workloads)] or [{}]
     kwargs = thread_arguments(config.environment.id, config.threads) | config.environment.kwargs
@@ -88,35 +87,35 @@ def train(
     checkpoints: int | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Path:
-    """Train an agent and return the file of the best one.
+    """Train an agent and return the file of the best agent.
 
-    `out` receives `agent.zip`, the best on the validation seeds; `agent-last.zip`, `checkpoint.pt`,
-    `evaluations.csv` and `tensorboard/`. The untrained start is also a candidate for the best: the agent's
-    card and the last line of the progress then say that nothing was learned (`AgentCard.how_trained`).
+    `out` receives `agent.zip`, the agent that was best on the validation seeds, `agent-last.zip`,
+    `checkpoint.pt`, `evaluations.csv` and `tensorboard/`. If the untrained network was best, `agent.zip`
+    contains it; the card (`AgentCard.how_trained`) and the last line of the progress then say so.
 
-    Repeatability: on the CPU, the same configuration, library versions and machine type give the same bits.
-    Every checkpoint begins new episodes and seeds every generator from (`seed`, decisions so far); a run that
-    was stopped and resumed therefore equals, bit for bit, one that was not. What was done after the last
-    checkpoint is done again. The global generators of `random`, numpy and torch are seeded on the way.
+    On the CPU, the same configuration, library versions and machine type give the same bits. After every
+    checkpoint, new episodes begin and every generator is seeded from (`seed`, decisions so far). So a run
+    that was stopped and resumed equals an uninterrupted run, bit for bit; it repeats the work after its last
+    checkpoint. The run also seeds the global generators of `random`, numpy and torch.
 
     Args:
-        config: the run.
-        out: folder for the results, made where missing.
-        resume: checkpoint, or the folder that holds one, to continue from.
+        config: configuration of the run.
+        out: folder for the results, created if missing.
+        resume: checkpoint, or folder with a checkpoint, from which the run continues.
         progress: whether to show a progress bar with rate and remaining time.
         overwrite: whether a run that is already in `out` may be replaced.
-        report: called after every checkpoint, the one at the start included, when all files are written. A
-            resumed run calls it for the checkpoint that it begins at.
-        checkpoints: end after this many checkpoints behind the first, to be resumed later; None: never.
-        about: what the card says besides, such as the suite that tasks are from; fields of `AgentCard`.
+        report: function to call after every checkpoint, when all files are written; also after the first
+            one, at the start, and after the one from which a run resumes.
+        checkpoints: number of checkpoints after the first at which the run stops, to be resumed later; None:
+            it does not stop.
+        about: further fields of `AgentCard`, such as the suite of the tasks.
 
     Returns:
         Path of the best agent, for `Agent.load`.
 
     Raises:
-        SsdgymError: before any work, if `out` cannot be written or holds another run, if there is no
-            checkpoint in `resume` or it is of another configuration, or if the environment cannot be made as
-            configured.
+        SsdgymError: `out` cannot be written or contains another run, `resume` has no checkpoint or one of
+            another configuration, or the environment cannot be made. It is raised before any work.
     """
     writable_folder(out)
     if resume is None and not overwrite and (out / FILE_NAME).exists():
@@ -135,7 +134,7 @@ def train(
 
 
 class TrainingRun:
-    """One run between two checkpoints and the next."""
+    """One training run: its learner, stages, validations and files."""
 
     def __init__(
         self,
@@ -175,22 +174,22 @@ class TrainingRun:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions taken so far, over all environments, those of a clone included."""
+        """Number of decisions taken so far, over all environments, including those of cloning."""
         return self.stages.decisions
 
     @property
     def share(self) -> float:
-        """How much of `config.total_decisions` has been done; above 1 where the last update went beyond."""
+        """Share of `config.total_decisions` taken so far; the last update can exceed 1."""
         return self.learner.decisions / self.config.total_decisions
 
     @property
     def best_decisions(self) -> int:
-        """Number of decisions that the best agent so far had taken; 0 where it is the untrained start."""
+        """Number of decisions that the best agent so far was trained on; 0 if it is untrained."""
         return int(self.validations.best_row["decisions"])
 
     @property
     def agent(self) -> Agent:
-        """The agent as it is now, with the network that goes on learning."""
+        """The present agent; it shares the network that is still learning."""
         return Agent(self.learner.scorer, self.card.trained(self.stages.taken))
 
     def learn(self, bar: Progress) -> None:
@@ -210,7 +209,7 @@ class TrainingRun:
         )
 
     def _learn(self, bar: Progress) -> None:
-        """Learn by gradients."""
+        """Learn from rewards, by PPO or CMA-ES."""
         self.save()
         name = f"{self.config.algorithm.upper()} (decisions)"
         total, rows = self.config.total_decisions, self.validations.rows
@@ -238,11 +237,11 @@ class TrainingRun:
             raise Enough
 
     def count(self) -> None:
-        """Count the decisions that gradients have been learned from."""
+        """Update the number of decisions of the present stage."""
         self.stages.count(self.config.algorithm, self.learner.decisions)
 
     def _clone(self, bar: Progress) -> None:
-        """Clone a named policy first, if so configured."""
+        """Clone a policy into the network, if the configuration names one."""
         prior = self.config.prior
         if prior.policy is None:
             return
@@ -270,7 +269,7 @@ class TrainingRun:
         self._print(evaluation_line(row, is_best))
 
     def save(self) -> None:
-        """Write the best agent, the last one, the table of validations, then the checkpoint, and report."""
+        """Write the best and the last agent, the table of validations and the checkpoint; call `report`."""
         self.validations.save(self.agent)
         best = self.validations.best
         assert best is not None, "it has been saved"

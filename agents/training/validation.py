@@ -1,4 +1,4 @@
-"""Validations of a training: measuring, storing, printing, and the progress bar."""
+"""Validations of a training run: measure, store and print them; the progress bar."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EVALUATIONS = "evaluations.csv"
 
 
 def metric_of(metrics: Mapping[str, Any], name: str, where: str) -> float:
-    """Return a metric that has a logarithm, by nested names joined by `/`."""
+    """Return a metric by its nested names, joined by `/`; raise if it is not a number above 0."""
     value: Any = metrics
     for part in name.split("/"):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -59,7 +59,7 @@ class _Rate(ProgressColumn):
 
 
 def training_bar(visible: bool) -> Progress:
-    """Return a bar on stderr; where that is no terminal, only lines show."""
+    """Return a progress bar on stderr; if stderr is not a terminal, only lines are printed."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -97,8 +97,8 @@ def validate(
     """Play one whole episode in every environment, without exploration.
 
     Returns:
-        `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every metric
-        that is a number; where a metric is named, `score`: minus the mean of its logarithm.
+        `return_mean` and `return_min` (undiscounted), `reward_mean` per decision, and the mean of every
+        metric that is a number; with `metric`, also `score`, which is minus the mean of its logarithm.
     """
     episodes = [episode for env in batches for episode in play(agent, env, first_seed)]
     returns = [episode["episode"]["r"] for episode in episodes]
@@ -115,18 +115,18 @@ def validate(
 
 
 def score_of(row: Mapping[str, Any]) -> float:
-    """Return the number that chooses the best agent: the score of a validation, or the mean return."""
+    """Return the number by which the best agent is chosen: `score` if there is one, else the mean return."""
     return float(row.get("score", row["return_mean"]))
 
 
 class Validations:
-    """The validations of a run, the best agent by them, and the files that hold both.
+    """The validations of a run, the best agent, and the files of both.
 
     Args:
         out: existing folder of the run.
-        score: of a row; the agent with the highest one is kept, the earliest of equals.
-        rows: earlier validations of a resumed training.
-        best: agent of these.
+        score: function that returns the score of a row; the first agent with the highest score is kept.
+        rows: earlier validations of a resumed run.
+        best: best agent of a resumed run.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Validations:
 
 
 def mean_metrics(episodes: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the mean of every metric that is a plain number, over the episodes in which it is one."""
+    """Return the mean of every metric over the episodes in which it is a number."""
     metrics = [episode.get("metrics", {}) for episode in episodes]
     numbers: dict[str, list[float]] = {}
     for metric in metrics:

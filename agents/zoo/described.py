@@ -1,4 +1,4 @@
-"""What the cards of agents say, in the words of tables."""
+"""Summaries of the cards of agents, for tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdgym.agents.zoo import PREFIX, find_agent, zoo_agents
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 
-#: What environments decide, as kinds of rules are called.
+#: The kind of rule that an agent of each environment replaces.
 _DECIDES = {
     "EraseVictim": "victim",
     "Placement": "placement",
@@ -27,9 +27,9 @@ class ZooAgent:
     """One agent of the zoo.
 
     Attributes:
-        name: by which it is written in policies, behind `agent:`.
-        path: of its file.
-        card: what it carries.
+        name: name of the agent; in policies it follows `agent:`.
+        path: path of the agent's file.
+        card: the description in the file.
     """
 
     name: str
@@ -38,17 +38,17 @@ class ZooAgent:
 
     @property
     def decides(self) -> str:
-        """The kind of rule that it is, or the environment, where that makes no rule."""
+        """The kind of rule that the agent replaces; if there is none, the id of its environment."""
         return _DECIDES.get(self.card.decision, self.card.environment)
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What it observes: of candidates, where it scores them, and of the context."""
+        """The features that the agent observes: of candidates, if it scores them, and of the context."""
         return (*(self.card.candidate_features if self.card.scorer else ()), *self.card.context_features)
 
     @property
     def network(self) -> str:
-        """The shape of its network, as a phrase."""
+        """A phrase that describes the shape of the agent's network."""
         layers = " x ".join(map(str, self.card.network.hidden))
         body = f"linear and {layers} units" if layers else "linear"
         if self.card.ordinal is None:
@@ -58,7 +58,7 @@ class ZooAgent:
 
     @property
     def cost(self) -> DecisionCost:
-        """What a decision costs."""
+        """The cost of a decision."""
         return cost_of(self.card)
 
     @property
@@ -94,7 +94,7 @@ def described_zoo() -> list[ZooAgent]:
 
 
 def described_agent(name: str) -> ZooAgent:
-    """Return one agent of the zoo, or of a path; its weights are read, so that a damaged one is refused."""
+    """Return an agent of the zoo or of a path; its weights are read, so that a damaged file is refused."""
     path = find_agent(name)
     if not path.is_file():
         known = ", ".join(zoo_agents()) or "none"

@@ -192,7 +192,7 @@ class PlacementEnv(DecisionEnv):
     to all its pages; each relocated page still has its own decision.
 
     If the device's placement may choose a sub-block of a block in the pool (`hotness_groups`,
-    `hot_to_victims`), there are S + P actions: proposer 0 is this placement, and P - 1 others are those of the
+    `hot_to_victims`), there are S + P actions. Proposer 0 is this placement; proposers 1 to P - 1 are the
     argument `proposers`. Action `S + j` places the page in the sub-block that proposer `j` chooses. It is
     masked if proposer `j` chooses a stream, or the same sub-block as an earlier proposer.
 
