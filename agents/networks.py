@@ -18,9 +18,9 @@ from ssdgym.agents.card import SWITCH, AgentCard, OrdinalConfig, ScorerConfig, S
 from ssdgym.errors import SsdgymError
 
 MASKED_SCORE = -1e9
-"""Score of a candidate or action that cannot be chosen; finite, so that it survives a bootstrap."""
+"""Score of a candidate or action that cannot be chosen; it is finite to keep later sums finite."""
 
-# weights of the features in the linear part of the score
+# initial weights of the features in the linear part of the score
 _START_WEIGHTS: dict[str, dict[str, float]] = {
     "cost_benefit": {"log_benefit": 1.0, "log_age": 1.0},
     "greedy": {"log_benefit": 1.0},

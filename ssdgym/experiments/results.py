@@ -1,7 +1,7 @@
-"""Results: what one policy did on one device, workload and seed; and their files.
+"""Results of runs (one policy on one device, workload and seed), and their files.
 
-A file holds one row per result. The metrics are flattened into columns, nested names joined by `/`
-(`metrics/read_latency_ns/p99`); a metric that a run did not have is an empty cell.
+A file contains one row per result. Each metric is a column whose name joins nested names by `/`
+(`metrics/read_latency_ns/p99`); the cell is empty if the run did not have the metric.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PREFIX = "metrics/"
-#: What the commands call their results, in the order in which they are looked for in a folder.
+#: File names of results, in the order in which a folder is searched for them.
 _FILE_NAMES = ("results.parquet", "run.parquet")
 
 
@@ -32,26 +32,26 @@ _FILE_NAMES = ("results.parquet", "run.parquet")
 class Result:
     """One finished run.
 
-    Two results are equal when the same policy, device, workload and seed have the same metrics: neither the
-    wall-clock time nor the description of the run counts.
+    Two results are equal if policy, device, workload, seed and metrics are equal; the wall-clock time and the
+    description of the run are not compared.
 
     Attributes:
         device: name or path of the device configuration.
-        ftl: options of the FTL, e.g. `placement=sep_gc`; empty for the device's own choice.
+        ftl: options of the FTL, e.g. `placement=sep_gc`; empty if the device's own options were used.
         workload: name or path of the workload.
-        policy: the victim policy, or the label of a learned agent.
-        seed: of the workload and of all random choices.
-        objective: what a learned agent was trained for; empty for a policy.
-        assumed: fields of the workload that stand on an assumption, not on a source; empty without any.
-        version: of ssdgym.
-        engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
-        metrics: numbers by name, possibly nested, units in the names. `None` and NaN entries (a latency
-            where nothing was read) are left out.
-        spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
-            (`ssdgym.experiments.runs.spec`); empty where it is not known.
-        series: of a run that was sampled, columns of equal length by name (`ssdgym.simulator.simulator`); not
-            in the tables of results, which stay flat.
-        wall_seconds: how long the run took; not part of what it found, and not in files of results.
+        policy: the policy, or the label of a learned agent.
+        seed: seed of the workload and of all random choices.
+        objective: training objective of a learned agent; empty for a policy.
+        assumed: fields of the workload that are assumed and have no source; empty if there are none.
+        version: version of ssdgym.
+        engine_hash: hash of the engine's sources and compiler; equal hashes give equal bits.
+        metrics: numbers by name, possibly nested, with units in the names. `None` and NaN entries (such as a
+            read latency without reads) are left out.
+        spec: everything that the run depended on, except the code, as JSON; the run can be repeated from it
+            (`ssdgym.experiments.runs.spec`). It is empty if not known.
+        series: time series of a sampled run: columns of equal length by name
+            (`ssdgym.simulator.simulator`). Tables of results do not contain them.
+        wall_seconds: duration of the run; files of results do not contain it.
     """
 
     device: str
@@ -73,7 +73,7 @@ class Result:
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
 
     def metric(self, name: str) -> float:
-        """Return the metric of that name, nested names joined by `/`, such as `read_latency_ns/p99`.
+        """Return the metric `name`, which joins nested names by `/`, such as `read_latency_ns/p99`.
 
         Raises:
             SsdgymError: this result has no such metric.
@@ -89,31 +89,31 @@ class Result:
     def measured(self, name: str) -> bool:
         """Return whether the metric exists and has at least one observation.
 
-        A summary of latencies has in `count` the number of its requests, which may be none.
+        A summary of latencies has the number of its requests in `count`, which may be 0.
         """
         value = self._find(name)
         return value is not None and self._find(f"{name.rpartition('/')[0]}/count") != 0
 
     def _find(self, name: str) -> int | float | None:
-        """Return the metric of that name, or None."""
+        """Return the metric `name`, or None."""
         value: Any = self.metrics
         for part in name.split("/"):
             value = value.get(part) if isinstance(value, Mapping) else None
         return None if isinstance(value, Mapping) else value
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields in order, the metrics nested, ready for JSON; samples only if there are some."""
+        """Return the fields in order, with nested metrics, ready for JSON; `series` only if not empty."""
         names = (item.name for item in fields(self) if item.name != "series" or self.series)
         return {name: getattr(self, name) for name in names}
 
     def as_row(self) -> dict[str, Any]:
-        """Return one flat row: the fields in order, then the metrics by their joined names."""
+        """Return one flat row: the fields in order, then the metrics with joined names."""
         row = {name: getattr(self, name) for name in _IDENTITY}
         return row | {_PREFIX + name: value for name, value in _flat(self.metrics).items()}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
-        """Return the result that `as_row` flattened; empty cells are metrics it did not have."""
+        """Return the result of a row from `as_row`; empty cells stand for missing metrics."""
         metrics = {
             name.removeprefix(_PREFIX): value
             for name, value in row.items()
@@ -126,20 +126,20 @@ class Result:
         return cls(**identity, metrics=_nested(metrics))
 
 
-#: Columns that say which run it was; wall-clock times are no part of a result.
+#: Columns that identify the run.
 _IDENTITY = tuple(
     item.name for item in fields(Result) if item.name not in ("metrics", "series", "wall_seconds")
 )
 
 
 def to_pandas(results: Path | str | Sequence[Result]) -> pd.DataFrame:
-    """Return a row for each run: fields, metrics, options of its FTL and fields in which devices differ.
+    """Return a row for each run: fields, metrics, FTL options and the fields in which devices differ.
 
     Args:
-        results: that were read, or the folder or file that has them.
+        results: results, or the folder or file to read them from.
 
     Raises:
-        SsdgymError: they cannot be read.
+        SsdgymError: the results cannot be read.
     """
     import pandas as pd
 
@@ -160,11 +160,11 @@ def listed(values: Iterable[str]) -> str:
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
-    """Write results as Parquet and as CSV, each whole or not at all.
+    """Write results as Parquet and as CSV, each file atomically.
 
     Args:
-        results: what to write.
-        stem: path without its ending.
+        results: results to write.
+        stem: path of the files without the ending.
 
     Returns:
         The paths of the two files.
@@ -221,7 +221,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def _number(name: str, value: Any) -> int | float:
-    """Return a number as Python's own, so that NumPy's do not leak into files and JSON."""
+    """Convert a number to Python's type, because files and JSON must not contain NumPy's types."""
     plain = value.item() if hasattr(value, "item") else value
     if not isinstance(plain, int | float):
         raise SsdgymError(f"the metric {name!r} must be a number, not {type(value).__name__}")
@@ -240,7 +240,7 @@ def _nested(flat: Mapping[str, int | float]) -> dict[str, Any]:
 
 
 def _table_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return rows that all have all columns, in order of first appearance."""
+    """Return rows with the same columns, in order of first appearance."""
     rows = [result.as_row() for result in results]
     columns = list(dict.fromkeys([*_IDENTITY, *(name for row in rows for name in row)]))
     return [{name: row.get(name) for name in columns} for row in rows]
@@ -269,7 +269,7 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
 
 
 def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> Path:
-    """Write rows as CSV with line feeds, whole or not at all; return the path."""
+    """Write rows as CSV with line feeds, atomically; return the path."""
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")

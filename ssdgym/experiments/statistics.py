@@ -6,13 +6,13 @@ Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its auth
 the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, and the
 probability of improvement.
 
-What one method has learned from several seeds are its *members*. Their scores have the shape
-`(members, runs, tasks)`; a policy that is not learned has one member. A replicate of the bootstrap draws the
-members, the same for all tasks, and for every task by itself the runs. Where the interval is to hold for
-other workloads, it also draws the workloads, each with all of its tasks: the tasks of one workload on several
-devices are alike.
+The policies that one method has learned from several training seeds are its *members*. Their scores have the
+shape `(members, runs, tasks)`; a policy that is not learned is a single member. A replicate of the bootstrap
+draws members, the same for all tasks, and then runs, separately for every task. If the interval is to hold
+for other workloads, the replicate also draws workloads, each with all of its tasks, because the tasks of one
+workload on several devices are similar.
 
-The bootstrap needs thousands of matrices, so a *statistic* is of many at once: it maps scores of the shape
+The bootstrap needs thousands of matrices, so a *statistic* takes many at once: it maps scores of the shape
 `(..., runs, tasks)` to numbers of the shape `(...)`.
 """
 
@@ -29,11 +29,11 @@ from ssdgym.errors import SsdgymError
 Scores = NDArray[np.float64]
 Statistic = Callable[[Scores], Any]
 
-#: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
+#: Number of bootstrap replicates; a limit of a 95 % interval is then accurate to about 0.4 % probability.
 REPLICATES = 2_000
-#: Percent outside a 95 % interval at either end; not 2.5 to the last bit, as published intervals are.
+#: Percent outside a 95 % interval at either end; rounding makes it differ from 2.5 in the last bit.
 _TAIL = 50.0 * (1.0 - 0.95)
-#: Scores held at a time while resampling; bounds the memory, changes no number.
+#: Largest number of scores in memory while resampling; it does not change results.
 _SCORES_AT_A_TIME = 1 << 21
 
 
@@ -42,8 +42,8 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: the statistic of the scores.
-        low: the lower limit; NaN where a single run per task leaves nothing to resample.
-        high: the upper limit, NaN likewise.
+        low: the lower limit; NaN if a single run per task leaves nothing to resample.
+        high: the upper limit; NaN in the same case.
     """
 
     value: float
@@ -51,26 +51,25 @@ class Estimate(NamedTuple):
     high: float
 
     def excludes(self, value: float) -> bool:
-        """Return whether `value` lies outside the interval; never true without an interval."""
+        """Return whether `value` lies outside the interval; False if there is no interval."""
         return self.low > value or self.high < value
 
 
 def iqm(scores: Scores) -> Any:
-    """Return the mean of the middle half of all scores, without `int(n / 4)` of the `n` at either end."""
+    """Return the mean of the middle half of all n scores, without the `int(n / 4)` at either end."""
     return _middle_half(scores.reshape(*scores.shape[:-2], -1), axis=-1)
 
 
 def mean_over_tasks(scores: Scores) -> Any:
     """Return the mean over tasks of each task's interquartile mean over its runs.
 
-    Where `iqm` would leave the tasks at either end out, here every task counts: a policy that fails on one
-    workload cannot hide it.
+    Unlike in `iqm`, every task counts, so the failure of a policy on one workload is visible.
     """
     return iqm_of_tasks(scores).mean(axis=-1)
 
 
 def geometric_mean_over_tasks(scores: Scores) -> Any:
-    """Return as `mean_over_tasks` the geometric mean, which suits ratios and tasks of different scale."""
+    """Return the geometric mean over tasks of each task's interquartile mean; it suits ratios."""
     return np.exp(np.log(iqm_of_tasks(scores)).mean(axis=-1))
 
 
@@ -87,7 +86,7 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
 def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed: int = 0) -> Estimate:
     """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
 
-    Every replicate draws, for each task by itself, as many runs with replacement as the task has.
+    Every replicate draws runs with replacement, separately for each task and as many as the task has.
 
     Args:
         scores: shape `(runs, tasks)`, finite.
@@ -108,13 +107,13 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
 
 
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return how likely a run of ours is better than a run of theirs on the same task, mean over the tasks.
+    """Return the probability that a run of `ours` scores less than one of `theirs`, mean over tasks.
 
-    Per task it is the Mann-Whitney U statistic over the number of pairs, ties counting one half.
+    For a task it is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
 
     Args:
-        ours: shape `(runs, tasks)`.
-        theirs: shape `(runs of theirs, tasks)`, the same tasks in the same order.
+        ours: scores, shape `(runs, tasks)`.
+        theirs: scores, shape `(runs of theirs, tasks)`, for the same tasks in the same order.
         seed: as in `stratified_bootstrap`; both sides are resampled.
 
     Raises:
@@ -139,11 +138,11 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int 
 def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
 
-    Ratios are paired by run and task, and within a task their interquartile mean over the runs counts.
+    Ratios are paired by run and task; a task counts with the interquartile mean of its ratios.
 
     Args:
-        ours: shape `(runs, tasks)`, positive.
-        theirs: the same shape, row by row the same seeds.
+        ours: positive scores, shape `(runs, tasks)`.
+        theirs: positive scores of the same shape; equal rows have equal seeds.
         seed: as in `stratified_bootstrap`.
 
     Raises:
@@ -172,7 +171,7 @@ def _finite(scores: ArrayLike, axes: tuple[str, ...]) -> Scores:
 
 
 def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
-    """Return `count` matrices `(count, runs, tasks)`, the runs of every task drawn with replacement."""
+    """Return `count` matrices `(count, runs, tasks)`, with the runs of every task drawn with replacement."""
     rows = rng.integers(0, matrix.shape[0], size=(count, *matrix.shape))
     return np.take_along_axis(matrix[np.newaxis], rows, axis=1)
 
@@ -184,7 +183,7 @@ def _estimate(
     portion: int,
     tail: float = _TAIL,
 ) -> Estimate:
-    """Return a value with the limits of its replicates; without limits where there are not several runs."""
+    """Return a value with the limits of its replicates; limits are NaN unless there are several runs."""
     if not several:
         return Estimate(float(value), np.nan, np.nan)
     low, high = _limits(draw, portion, tail)
@@ -192,7 +191,7 @@ def _estimate(
 
 
 def _limits(draw: Callable[[int], Scores], portion: int, tail: float = _TAIL) -> tuple[Scores, Scores]:
-    """Return the limits of the percentile interval of replicates, of which `portion` are drawn at a time."""
+    """Return the limits of the percentile interval of replicates, drawing `portion` of them at a time."""
     portion = max(1, portion)
     samples = [draw(min(portion, REPLICATES - first)) for first in range(0, REPLICATES, portion)]
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
@@ -200,7 +199,7 @@ def _limits(draw: Callable[[int], Scores], portion: int, tail: float = _TAIL) ->
 
 
 def mean_win_rate(left: Scores, right: Scores) -> Scores:
-    """Return the share of pairs of runs on one task in which the left is greater, mean over the tasks.
+    """Return the share of pairs of runs in which the left one has the greater score, mean over the tasks.
 
     Args:
         left: shape `(..., runs, tasks)`.
@@ -215,16 +214,16 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
 
 #: The axes of scores of several members.
 _CUBE = ("members", "runs", "tasks")
-#: Replicates of members that are drawn at a time; another number draws others.
+#: Number of replicates that are drawn at a time; it changes the random draws.
 _PORTION = 200
 
 
 def pooled_bootstrap(
     samples: Sequence[ArrayLike], statistic: Callable[..., Scores], *, seed: int = 0
 ) -> Estimate:
-    """Return a statistic of all runs with its 95 % interval over members and runs; the tasks are fixed.
+    """Return a statistic of all runs with its 95 % interval over members and runs, for fixed tasks.
 
-    With one member it is the bootstrap stratified by task.
+    With one member this is the bootstrap stratified by task.
 
     Args:
         samples: one or several arrays of shape `(members, runs, tasks)`, finite, drawn independently.
@@ -248,11 +247,11 @@ def pooled_bootstrap(
 def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0) -> Estimate:
     """Return the geometric mean of ratios with its 95 % interval over members, workloads and runs.
 
-    Every task counts the same, and within it every member and run: none is left out.
+    Every task has the same weight, and every member and run has the same weight within a task.
 
     Args:
-        ratios: shape `(members, runs, tasks)`, positive.
-        workloads: of each task; those of a workload are drawn together.
+        ratios: positive ratios, shape `(members, runs, tasks)`.
+        workloads: workload of each task; tasks of one workload are drawn together.
         seed: the same seed gives the same interval.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a leaderboard says, as `leaderboard.json` holds it: enough to make all its tables from."""
+"""Models of `leaderboard.json`, from which all tables of a leaderboard are made."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ssdgym.experiments.statistics import Estimate
 from ssdgym.policy import get_policy
 
 Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
-#: A task has a score where the bound is below the best fixed pair by this share; less is lost in noise.
+#: A task has a score if the bound is below the best fixed pair by this share; smaller gaps are noise.
 ROOM = 0.01
-#: Kinds of what has learned: before it is measured, or on the measured device.
+#: Kinds of learned policies: trained before the measurement, or learning on the measured device.
 LEARNED = ("learned", "learned, online")
 
 
 class Interval(Config):
-    """A number with its 95 % interval; without limits where there is nothing to draw from."""
+    """A number with its 95 % interval; without limits if there is nothing to resample."""
 
     value: float
     low: float | None = None
@@ -35,7 +35,7 @@ class Interval(Config):
 
     @classmethod
     def of(cls, found: Estimate) -> Interval:
-        """Return an estimate as JSON can hold it."""
+        """Return an estimate in a form that JSON can represent."""
         if math.isnan(found.low):
             return cls(value=found.value)
         return cls(value=found.value, low=found.low, high=found.high)
@@ -45,11 +45,11 @@ class Row(Config):
     """One policy, or the policies that one method has learned from several seeds.
 
     Attributes:
-        score: interquartile mean; `None` where no task has room between the pair and the bound.
+        score: interquartile mean of scores; `None` if no task has a score (`ROOM`).
         ratio: geometric mean of the metric relative to the best fixed pair.
-        rivals: relative to the best of the suite's rivals on each task; `None` without any.
-        amplification: of write amplification relative to the best fixed pair, where another metric is scored.
-        worst: the largest ratio of a single task, geometric mean over all of its runs.
+        rivals: the same relative to the best of the suite's rivals on each task; `None` without rivals.
+        amplification: write amplification relative to the best fixed pair, if another metric is scored.
+        worst: the largest ratio of a single task, as the geometric mean over all of its runs.
     """
 
     name: str
@@ -63,10 +63,10 @@ class Row(Config):
 
 
 class Task(Config):
-    """A workload on a device, with changes of its FTL as text.
+    """A workload on a device; `ftl` describes changes of the device's FTL.
 
     Attributes:
-        values: the metric by policy, in order of the seeds.
+        values: values of the metric by policy, in order of the seeds.
     """
 
     workload: str
@@ -83,14 +83,14 @@ class SuiteBoard(Config):
     """The leaderboard of one suite.
 
     Attributes:
-        metric: the scored metric; less is better.
-        ceiling_metric: what the bounds are scored by, where that is another one.
+        metric: name of the scored metric; smaller is better.
+        ceiling_metric: name of the metric that scores bounds, if it differs.
         fixed: the best fixed pair over these tasks, which scores 0.
-        ceilings: the bounds of which the best on a task scores 1.
+        ceilings: the bounds; the best of them on a task scores 1.
         rivals: policies; entries are also compared with the best of them on each task.
-        version: of ssdgym, by which the runs were made.
-        engine_hash: of its engine; equal hashes promise equal bits.
-        rows: by falling score.
+        version: version of ssdgym that made the runs.
+        engine_hash: hash of its engine; equal hashes give equal bits.
+        rows: entries by falling score.
     """
 
     suite: str
@@ -114,7 +114,7 @@ class SuiteBoard(Config):
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return what scores 1 on a task: the least mean of a bound; without bounds what scores 0."""
+        """Return the value that scores 1 on a task: the smallest mean of a bound, else of the fixed pair."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:
@@ -142,7 +142,7 @@ def read_board(path: Path) -> Leaderboard:
         ) from error
 
 
-#: Rules that every textbook has; a policy of nothing else is classic, any other is of the paper it is from.
+#: Textbook rules; a policy of such rules only is `classic`, any other policy is `paper`.
 CLASSICS = frozenset(
     {
         *("greedy", "cost_benefit", "fifo", "random", "d_choices", "windowed_greedy"),
@@ -154,10 +154,10 @@ CLASSICS = frozenset(
 
 @dataclass(frozen=True)
 class Entry:
-    """One row before it is measured.
+    """One row of a leaderboard before it is measured.
 
     Attributes:
-        policies: one, or one for each seed of the training.
+        policies: one policy, or one for each seed of the training.
     """
 
     name: str
@@ -183,7 +183,7 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
 
 
 def named_policy(policy: str) -> Entry:
-    """Return the entry of a policy: learned where an agent or an online learner is among its rules."""
+    """Return the entry of a policy; it counts as learned if an agent or an online learner is part of it."""
     kind: Kind = "classic" if is_classic(policy) else "paper"
     if learns_online(policy):
         kind = "learned, online"
@@ -198,6 +198,6 @@ def learns_online(policy: str) -> bool:
 
 
 def is_classic(policy: str) -> bool:
-    """Return whether a policy has nothing but rules of `CLASSICS`."""
+    """Return whether all rules of a policy are in `CLASSICS`."""
     found = get_policy(policy)
     return found.alias is None and all(rule.name in CLASSICS for rule in found.parts)

@@ -1,4 +1,4 @@
-"""Standings of a suite: scores between the best fixed pair, 0, and the best bound, 1."""
+"""Compute the standings of a suite: the best fixed pair scores 0, and the best bound scores 1."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def suite_board(
     run_pages: tuple[int, int],
     named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the entries of a suite and those named; the best fixed pair is one of the suite's.
+    """Rank the entries of a suite and the entries `named`; the best fixed pair is one of the suite's.
 
-    `results` are of every policy on every task and seed; `run_pages` are the measured pages of a run and the
-    warm-up.
+    `results` contains every policy on every task and seed; `run_pages` are the measured pages and the warm-up
+    pages of a run.
     """
     entries = entries_of(suite, named)
     values = _values(results, entries, suite.metric, suite.ceiling_metric or suite.metric)
@@ -71,7 +71,7 @@ def suite_board(
 
 
 def _values(results: Sequence[Result], entries: Sequence[Entry], metric: str, of_bounds: str) -> Values:
-    """Return a metric of the entries, and another one of bounds."""
+    """Return the metric `of_bounds` for bounds and `metric` for other entries, by policy."""
     return {
         policy: score_matrix(results, policy, of_bounds if entry.kind == "bound" else metric)
         for entry in entries
@@ -82,7 +82,7 @@ def _values(results: Sequence[Result], entries: Sequence[Entry], metric: str, of
 def _rows(
     suite: SuiteConfig, entries: Sequence[Entry], results: Sequence[Result], values: Values, fixed: str
 ) -> list[Row]:
-    """Return a row for each entry, in order of the entries."""
+    """Return a row for each entry, in the same order."""
     workloads = [workload for _, _, workload in tasks_of(results)]
     zero = values[fixed].mean(axis=0)
     one = np.min([values[policy].mean(axis=0) for policy in suite.ceilings or (fixed,)], axis=0)
@@ -117,12 +117,12 @@ def _rows(
 
 
 def _cube(values: Values, entry: Entry) -> Scores:
-    """Return a metric of an entry, shape `(members, runs, tasks)`."""
+    """Return the values of an entry, shape `(members, runs, tasks)`."""
     return np.stack([values[policy] for policy in entry.policies])
 
 
 def _best_on_each(values: Values, policies: Sequence[str]) -> Scores:
-    """Return the runs of that policy which has the least mean on each task, shape `(runs, tasks)`."""
+    """Return, for each task, the runs of the policy with the smallest mean, shape `(runs, tasks)`."""
     every = np.stack([values[policy] for policy in policies])
     best = every.mean(axis=1).argmin(axis=0)
     return every[best, :, np.arange(every.shape[2])].T

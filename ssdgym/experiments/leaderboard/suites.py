@@ -1,4 +1,4 @@
-"""Suites: tasks of a kind, how they are scored and split."""
+"""Suites: sets of tasks, with their splits and the policies that define scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Policies = Annotated[tuple[str, ...], EachOnce]
 
 
 class LearnedEntry(Config):
-    """Policies that one method has learned, each from another seed of the training, judged together."""
+    """Policies that one method has learned from several training seeds; they are scored together."""
 
     name: str = Field(description="What tables call them.")
     policies: Policies = Field((), description="One for each seed of the training, inside the engine.")
@@ -51,7 +51,7 @@ def _as_entry(value: Any) -> Any:
 
 
 class SuiteConfig(BasedConfig):
-    """Tasks, each a device with a workload, and the policies that score 0 and 1 on them."""
+    """Tasks (a device with a workload), and the policies that score 0 and 1 on them."""
 
     folder: ClassVar[str] = "suites"
     description: str = ""
@@ -136,19 +136,19 @@ class SuiteConfig(BasedConfig):
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """All policies that have learned."""
+        """All learned policies."""
         return tuple(policy for entry in self.agents for policy in entry.policies)
 
     @property
     def deciders(self) -> dict[str, Any]:
-        """All that is evaluated where nothing is named, as an experiment has it."""
+        """The policies and agents to evaluate by default, as fields of an experiment."""
         players = (agent for entry in self.agents for agent in entry.agents)
         return {"policies": (*self.policies, *self.learned), "agents": (*self.rules, *players)}
 
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the runs of splits: of scored entries and of the policies that define 0 and 1."""
+        """Return the experiment on some splits, with scored entries and the policies that score 0 and 1."""
         for split in splits:
             if split not in self.splits:
                 raise SsdgymError(
@@ -172,11 +172,11 @@ class SuiteConfig(BasedConfig):
 
 
 def load_suite(source: Source) -> SuiteConfig:
-    """Load a suite by name (`configs/suites`), YAML path, mapping or ready model."""
+    """Load a suite from a name (`configs/suites`), a YAML path, a mapping or a model."""
     return load_config(SuiteConfig, source, "suites")
 
 
 def split_digest(suite: SuiteConfig) -> str:
-    """Return a hash of the workloads of all splits of a suite, the order of each included."""
+    """Return a hash of the workloads of all splits of a suite, including their order."""
     text = json.dumps(suite.model_dump(mode="json")["splits"], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

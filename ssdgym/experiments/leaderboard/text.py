@@ -1,4 +1,4 @@
-"""The leaderboard as tables, losses first, as text and as files."""
+"""Write a leaderboard as tables, losses first, as text and as files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LOSSES_TITLE = "Where learned policies lose"
 def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
     """Return the tasks on which a learned policy is worse than the best fixed pair, worst first.
 
-    Each has the ratio to the pair (geometric mean over all runs), the name, the task, how many runs are worse
-    than the pair's on the same seed, and of how many.
+    Each tuple has the ratio to the pair (geometric mean over all runs), the name of the entry, the task, the
+    number of runs that are worse than the pair's run of the same seed, and the number of runs.
     """
     losses = []
     for row in board.rows:
@@ -34,7 +34,7 @@ def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
 
 
 def losses_sentence(board: SuiteBoard) -> str:
-    """Return a sentence on how many tasks learned policies lose."""
+    """Return a sentence that says on how many tasks each learned policy loses."""
     learned = [row.name for row in board.rows if row.kind in LEARNED]
     if not learned:
         return "No policy of this suite has learned."
@@ -46,7 +46,7 @@ def losses_sentence(board: SuiteBoard) -> str:
 
 
 def losses_table(board: SuiteBoard) -> Table:
-    """Return the tasks that learned policies lose, the worst first."""
+    """Return a table of the tasks on which learned policies lose, the worst first."""
     return Table(
         LOSSES_TITLE,
         f"{losses_sentence(board)} {_words(board.metric).capitalize()} in relation to that pair's, geometric "
@@ -65,14 +65,14 @@ def losses_table(board: SuiteBoard) -> Table:
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
-    """Return workload and device, with varied fields and FTLs where there are several."""
+    """Return the cells with workload and device; they show varied fields, and FTLs if there are several."""
     several = len({other.ftl for other in board.tasks}) > 1
     where = _without_common(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
 
 
 def _without_common(device: str, devices: Sequence[str]) -> str:
-    """Return how a device differs from others: of variations of one device, the fields that are varied."""
+    """Return the varied fields of a device if all devices vary one device, else its whole name."""
     names = {name.partition("(")[0] for name in devices}
     _, bracket, fields = device.partition("(")
     return fields.removesuffix(")") if bracket and len(names) == 1 else device
@@ -82,7 +82,7 @@ def _words(metric: str) -> str:
     return metric.replace("_", " ").replace("/", " ")
 
 
-#: Headings of the standings, with what a row has there.
+#: Headings of the standings, with functions that return a row's cell.
 _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("policy", lambda row: Entry(row.name)),
     ("kind", lambda row: Entry(row.kind + (f", {len(row.policies)} seeds" if row.policies[1:] else ""))),
@@ -92,7 +92,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("WA × best pair [95 %]", lambda row: _interval(row.amplification)),
     ("worst task", lambda row: Entry(_change(row.worst), number=row.worst)),
 )
-#: What stands under a heading, without the interval, where it does not say so itself.
+#: Explanations of headings (without the interval).
 MEANINGS = {
     "kind": "`classic`: only textbook rules; `paper`: any rule of a paper; `rule found`: a stump found on "
     "the split training; `learned`: trained before the run; `learned, online`: learns on the measured "
@@ -108,14 +108,14 @@ MEANINGS = {
 
 
 def standings_table(board: SuiteBoard, rows: Sequence[Row] | None = None) -> Table:
-    """Return the entries by falling score."""
+    """Return a table of the entries by falling score."""
     headings, cells = zip(*_COLUMNS, strict=True)
     entries = tuple(tuple(cell(row) for cell in cells) for row in rows or board.rows)
     return Table(f"{board.suite}: standings", _caption(board), headings, entries).without_gaps()
 
 
 def summarized(board: SuiteBoard) -> list[Row]:
-    """Return the rows of a suite in a summary: learned, the best fixed pair, rivals, the best bound."""
+    """Return the rows for a summary: learned policies, the best fixed pair, rivals and the best bound."""
     bound = next((row.name for row in board.rows if row.kind == "bound"), "")
     shown = {board.fixed, bound, *board.rivals}
     return [row for row in board.rows if row.kind in LEARNED or row.name in shown]
@@ -138,7 +138,7 @@ def _caption(board: SuiteBoard) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number of things in words."""
+    """Return a number and a noun, such as `2 tasks`."""
     return f"{number} {thing}{'s' * (number != 1)}"
 
 
@@ -147,17 +147,17 @@ def _interval(found: Interval | None) -> Entry:
 
 
 def _short(value: float) -> str:
-    """Return a number with three decimals, a large one with fewer."""
+    """Format a number with three decimals, or without decimals if it is large."""
     return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.0f}"
 
 
 def _change(ratio: float) -> str:
-    """Return a ratio as a change in percent."""
+    """Format a ratio as a change in percent."""
     return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
 
 
 def tasks_table(board: SuiteBoard) -> Table:
-    """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
+    """Return a table of all tasks: the best fixed pair, the bound, the best entry and the learned entries."""
     learned = [row for row in board.rows if row.kind in LEARNED]
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
 
@@ -181,7 +181,7 @@ def tasks_table(board: SuiteBoard) -> Table:
 
 
 def rich_board(board: SuiteBoard) -> Renderables:
-    """Return how often learned policies lose, and the standings, for the terminal."""
+    """Return the sentence on losses and the standings, for the terminal."""
     learned = {row.name for row in board.rows if row.kind in LEARNED}
     sentence = Text(f"{LOSSES_TITLE}: {losses_sentence(board)}")
     return Renderables(sentence, standings_table(board).to_rich(learned))
@@ -201,7 +201,7 @@ def markdown_board(board: Leaderboard) -> Iterator[str]:
 
 
 def facts(board: SuiteBoard) -> str:
-    """Return a sentence on tasks, seeds and length of the runs."""
+    """Return a phrase with the tasks, the seeds, and the length of the runs."""
     seeds = f"{counted(len(board.seeds), 'seed')} from {board.seeds[0]}"
     return (
         f"{counted(len(board.tasks), 'task')} of the split {' and '.join(board.splits)}, {seeds}, "

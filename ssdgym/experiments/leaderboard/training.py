@@ -1,4 +1,4 @@
-"""Training around a suite: on its training split and drawn devices, chosen by its validation split."""
+"""Train agents for a suite, on its training split and on drawn devices; validate on its validation split."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ssdgym.workloads.stream import load_workload
 
 
 class RangesConfig(Config):
-    """Ranges from which devices and workloads of a training are drawn, beside those of its suite."""
+    """Devices and workloads from which training draws, in addition to those of the suite."""
 
     shapes: tuple[dict[str, Scalar], ...] = Field(
         ({},), min_length=1, description="fields of the device, dotted, that are drawn together"
@@ -44,7 +44,7 @@ class RangesConfig(Config):
 def draw_device(
     suite: SuiteConfig, ranges: RangesConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Draw a device, and one of the suite's changes of its FTL."""
+    """Draw a device, and one of the suite's `ftls`."""
     shape = ranges.shapes[int(rng.integers(len(ranges.shapes)))]
     vary = ranges.vary or suite.vary
     drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
@@ -53,7 +53,7 @@ def draw_device(
 
 
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Yield every device that a suite plays, and changes of its FTL, as `draw_device` returns them."""
+    """Yield every device of a suite with each of its `ftls`, in the form of `draw_device`."""
     for number in range(len(suite.devices)):
         for values in itertools.product(*suite.vary.values()):
             device = device_of(suite, number, dict(zip(suite.vary, values, strict=True)))
@@ -62,13 +62,13 @@ def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str
 
 
 def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the fields of a device of a suite with others in their places."""
+    """Return the fields of a suite's device after some changes."""
     fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
     return with_changes(fields, changes)
 
 
 def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) -> list[Any]:
-    """Return the workloads allowed in training: the training split, and those in no split."""
+    """Return the training workloads: the training split and `others`, which must be in no other split."""
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
     trained = [*suite.splits["training"], *others]
@@ -77,7 +77,7 @@ def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) ->
 
 
 def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split], where: str) -> None:
-    """Raise if a workload is, or has a part, of some splits of a suite."""
+    """Raise if a workload, or a part of it, is in one of the given splits of a suite."""
     for split in splits:
         kept = {repr(load_workload(one)) for one in suite.splits.get(split, ())}
         for one in workloads:
@@ -89,7 +89,7 @@ def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split
 
 
 def _named(kwargs: Mapping[str, Any]) -> list[Any]:
-    """Return the workloads that arguments of an environment name."""
+    """Return the workloads in the arguments of an environment."""
     return named_workloads(kwargs.get("workload", ()))
 
 
@@ -104,7 +104,7 @@ _SEEDS = 2**31 - 1
 
 
 class SuiteTrainConfig(TrainConfig):
-    """A training run, which may keep away from the test split of a suite."""
+    """A training run; with `suite`, it must not play workloads of the suite's test split."""
 
     suite: str | None = Field(
         None, description="name or file of a suite, of whose test split no workload is played; null: of none"
@@ -112,10 +112,10 @@ class SuiteTrainConfig(TrainConfig):
 
 
 def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
-    """Return a training run, and facts for its card.
+    """Return the configuration of a training run, and fields for the agent's card.
 
     Raises:
-        SsdgymError: it learns on workloads of the suite's validation or test split, or plays the test split.
+        SsdgymError: the run trains on the suite's validation or test split, or validates on the test split.
     """
     found = TrainConfig.model_validate(config.model_dump(exclude={"suite"}))
     if config.suite is None:
@@ -128,11 +128,11 @@ def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
 
 
 class DrawnRunsConfig(RangesConfig, TasksConfig):
-    """What members of an evolution are judged by: runs drawn once, of the training split and of ranges."""
+    """The runs that determine fitness in an evolution; they are drawn once at the start."""
 
 
 class SuiteEvolutionConfig(EvolutionConfig):
-    """An evolution around a suite: it plays its training split and is validated on its validation split."""
+    """An evolution that trains on a suite's training split and validates on its validation split."""
 
     suite: str = Field(description="name or file of the suite; its test split is not looked at")
     baseline: str | None = Field(None, description="null: that of the suite")
@@ -140,7 +140,7 @@ class SuiteEvolutionConfig(EvolutionConfig):
 
 
 def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
-    """Load a training by name (`configs/training`), YAML path, mapping or ready model, by its algorithm."""
+    """Load a training run from a name (`configs/training`), a YAML path, a mapping or a model."""
     fields = load_config(TypeAdapter(dict), source, "training")
     if fields.get("algorithm") == "evolution":
         return load_config(SuiteEvolutionConfig, source, "training")
@@ -148,7 +148,7 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
 
 
 def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evolution.Tasks:
-    """Draw the tasks of an evolution; validation plays the validation split on the suite's devices."""
+    """Draw the training tasks of an evolution; the validation tasks are those of the suite."""
     rng = np.random.default_rng([config.seed, 0x7A5C])
     workloads = training_workloads(suite, config.tasks.workloads, WHERE)
     training: list[list[Play]] = [[] for _ in workloads]
@@ -173,7 +173,7 @@ def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evoluti
 def _play(
     device: dict[str, Any], ftl: Mapping[str, Any], workload: Any, seed: int, host_pages: int, warmup: int
 ) -> Play:
-    """Return a run with the options of a suite's runs."""
+    """Return a run with the same options as the suite's runs."""
     loaded = load_workload(workload)
     changes = ftl_changes(closed_loop(tuple(sorted(ftl.items())), loaded))
     return Play(device, changes, loaded, seed, host_pages, warmup, PRECONDITIONING_SEED)
@@ -182,9 +182,9 @@ def _play(
 def evolve(
     config: SuiteEvolutionConfig, out: Path, progress: bool = True, overwrite: bool = False, command: str = ""
 ) -> Path:
-    """Search the weights of an agent on tasks around a suite; return the file of the best.
+    """Search the weights of an agent for a suite by CMA-ES; return the file of the best agent.
 
-    The command is what makes the agent again, for its card.
+    The agent's card stores `command`, the shell command that repeats the search.
     """
     suite = load_suite(config.suite)
     about = {"command": command, "suite": config.suite, "split_digest": split_digest(suite)}

@@ -1,1 +1,1 @@
-"""Figures of papers, reproduced and held against the claims of the papers."""
+"""Figures of papers: reproduce them and check the claims of the papers."""

@@ -1,4 +1,4 @@
-"""Claims about changes against a baseline, and about trends along the variants of a figure."""
+"""Claims about changes relative to other bars, and about trends along the variants of a figure."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ssdgym.experiments.statistics import Estimate
 
 
 class ChangeClaim(Claim):
-    """A series against others: its metric over theirs, minus one (-0.2 is 20 % less).
+    """The change of a series against others: its metric divided by theirs, minus one (-0.2 is 20 % less).
 
-    One of `change`, `limit`, `within` and `direction` is claimed.
+    The claim gives exactly one of `change`, `limit`, `within` and `direction`.
     """
 
     kind: Literal["change"]
@@ -75,7 +75,7 @@ class ChangeClaim(Claim):
 
     @property
     def averages_ratios(self) -> bool:
-        """Every comparison counts by itself where the claim is about each."""
+        """Whether comparisons are averaged; they are not if the claim is about each of them."""
         return self.statistic != "each"
 
     @property
@@ -89,7 +89,7 @@ class ChangeClaim(Claim):
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:
-            # The best of many on the same numbers that it is tested on would be the luckiest.
+            # Choosing the best comparison on the numbers that test it would choose the luckiest one.
             tested = compared.halves()[1] if chosen else compared
             measured = tested.only(self._index(compared)).mean()
         elif self.statistic == "mean":
@@ -112,17 +112,17 @@ class ChangeClaim(Claim):
     def _statistic(self, changes: Matrix) -> Any:
         if self.statistic == "median":
             return np.median(changes, axis=-1)
-        # Every one is within the width if the one that is farthest from zero is, to whichever side.
+        # All changes are within the width if the one farthest from zero is.
         if self.within is not None:
             farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
             return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
-        # All of them hold if the one that is farthest from the claim does.
+        # All changes hold if the one farthest from the claim holds.
         return self._side * (self._side * changes).min(axis=-1)
 
     def _judge(self, measured: Estimate, carrier: str) -> Verdict:
-        """Judge the claimed direction and size, or whether the whole interval is within the claimed width.
+        """Return the verdict on direction and size, or on whether the whole interval is within `within`.
 
-        A mean that is on its side because of a single workload says nothing of the others.
+        If a mean is on the claimed side because of a single workload, the verdict says so.
         """
         low, high = limits(measured)
         if self.within is not None:
@@ -133,18 +133,18 @@ class ChangeClaim(Claim):
         return "carried by one trace" if carrier and verdict != "negligible" else verdict
 
     def _size(self, measured: Estimate) -> Verdict:
-        """Judge how large a change on the claimed side is."""
+        """Return the verdict on the size of a change that is on the claimed side."""
         if self.change is not None:
             return by_magnitude(measured.value / self.change)
         if self.limit is None:
             return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
         if is_next_to_none(measured.value / self.limit):
             return "negligible"
-        # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
+        # A fall must reach the limit; a rise must not exceed it.
         return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
 
     def describe(self) -> str:
-        """Return the claimed number, or the direction in a word."""
+        """Return the claimed number or direction as text."""
         if self.change is not None:
             return f"{self.change:+.1%}"
         if self.limit is not None:
@@ -155,14 +155,14 @@ class ChangeClaim(Claim):
 
 
 class TrendClaim(Claim):
-    """The metric, or its ratio to that of a bar, falls or rises along the variants, in their order."""
+    """The metric, or its ratio to another bar's, falls or rises along the variants in their order."""
 
     kind: Literal["trend"]
     direction: Direction
 
     @property
     def averages_ratios(self) -> bool:
-        """It averages changes from the first variant on."""
+        """Whether changes are averaged: always, those from the first variant."""
         return True
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
@@ -173,7 +173,7 @@ class TrendClaim(Claim):
             raise ValueError(f"claims a trend in {where} against several; name one of {self.against}")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the changes from the first variant to each of the others: of all of them or of none."""
+        """Return the changes from the first variant to each other one; none if a variant lacks its value."""
         other = "".join(self.against)
         own = relative(values[0], other) if other else values[0]
         divisors = [place._replace(series=other) for place in places] if other else places[:1]
@@ -187,7 +187,7 @@ class TrendClaim(Claim):
         return found if len(found) == len(places) - 1 else []
 
     def find(self, compared: Compared) -> Found:
-        """Return the mean change from the first variant to the last, and the verdict on all steps."""
+        """Return the mean change from the first to the last variant, and the verdict on all steps."""
         side = side_of(self.direction)
         steps = len(compared.workloads) // len(set(compared.workloads.tolist()))
         last = slice(steps - 1, None, steps)

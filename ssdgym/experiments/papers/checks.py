@@ -1,4 +1,4 @@
-"""Check the claims of a paper about a figure against the measurements."""
+"""Check the claims of a paper about a figure against measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ssdgym.experiments.papers.samples import (
 )
 from ssdgym.experiments.statistics import Estimate
 
-#: A trace is left out of a mean of ratios if it has less to divide by than this share of the others' median.
+#: A mean of ratios leaves a trace out if its divisor is below this share of the other traces' median.
 NEAR_ZERO = 0.01
 
 
@@ -32,19 +32,19 @@ class CheckedClaim:
     """One claim with its measurement.
 
     Attributes:
-        workloads: the workloads of the check.
-        claimed: number of workloads in the run that the claim is about.
-        measured: the numbers that its kind measures; empty where nothing could be compared.
-        shown: these numbers as text.
-        style: format of one value.
-        means: by name, the other means of the same comparisons that a paper could have meant.
+        workloads: the workloads on which the claim was checked.
+        claimed: number of workloads that the claim is about.
+        measured: the measured numbers; empty if nothing could be compared.
+        shown: the measured numbers as text.
+        style: format of one number.
+        means: by name, other means of the same comparisons that the paper could have meant.
         per_workload: the mean over all comparisons on each workload.
-        chosen: the comparison that it was judged on and how, where one was chosen among them.
-        carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
+        chosen: the comparison that was chosen for the verdict, if any, and how.
+        carrier: the workload without which the mean is not on the claimed side; empty if there is none.
         elsewhere: measurements at variants without a verdict (`also_at` of the figure).
-        left_out: workloads that have next to nothing to divide by.
-        unmeasured: workloads whose input is too little to say anything about it, each with the reason; they
-            are left out where others are left.
+        left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
+        unmeasured: workloads with too few writes to say anything, each with the reason; they are left out
+            unless nothing else remains.
     """
 
     claim: Claim
@@ -64,7 +64,7 @@ class CheckedClaim:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict, the comparison that was chosen for it, and why there is none or it says little."""
+        """The verdict, with the chosen comparison, or with the reason why there is no verdict."""
         if self.verdict == "not comparable" and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
         if self.verdict == "not measured" and self.unmeasured:
@@ -81,7 +81,7 @@ class CheckedClaim:
 
     @property
     def measured_text(self) -> str:
-        """The measurement, and the number of traces if it is not all of the claim's."""
+        """The measurement, with the number of traces if some of the claim's traces are missing."""
         if not self.measured:
             return "nothing"
         count = len(self.workloads)
@@ -102,10 +102,10 @@ def check_claims(
 ) -> list[CheckedClaim]:
     """Check every claim of a panel.
 
-    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out;
-    so is, where ratios are averaged, one with next to nothing to divide by, and one that writes too little
-    (`least_writes` of the figure), as long as others are left. A claim that names no variants
-    is judged without those of `also_at` of the figure, and measured at each of them.
+    A workload is left out if the claim's metric was not measured on it, or is 0 as a divisor. Two more kinds
+    are left out as long as others remain: workloads with a divisor near zero, if ratios are averaged, and
+    workloads that write too little (`least_writes` of the figure). A claim that names no variants is judged
+    without the figure's `also_at`, and measured at each of these.
     """
     return [
         _check(figure, panel, claim, samples, scale)
@@ -118,7 +118,7 @@ def check_claims(
 def _check_elsewhere(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
-    """Judge a claim at its variants, and measure it at each of the others."""
+    """Judge a claim without the variants `also_at`, and measure it at each of these."""
 
     def at(*variants: str) -> CheckedClaim:
         return _check(figure, panel, claim.model_copy(update={"variants": variants}), samples, scale)
@@ -171,9 +171,9 @@ def _check(
 def _too_little(
     figure: FigureConfig, samples: Sequence[Sample], workloads: Collection[str]
 ) -> dict[str, str]:
-    """Return the workloads that write less than the figure's `least_writes`, each with its writes.
+    """Return the workloads that write less than the figure's `least_writes`, each with a reason as text.
 
-    Workload and device decide this, not the policy: all bars of a claim write as much.
+    The writes depend on workload and device, not on the policy, so all bars of a claim write the same.
     """
     if figure.least_writes is None:
         return {}
@@ -186,9 +186,9 @@ def _too_little(
 
 
 def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
-    """Return by name how many times the bar compared with is that of the claim, by each mean of the traces.
+    """Return the ratio of the other bar to the claim's bar, averaged over traces in several ways, by name.
 
-    The first is the mean of the drawn bars; a paper that gives one number may have taken any mean.
+    The first way averages the bars as drawn; a paper that gives one number may have used any of these means.
     """
     own = [column for found in columns.values() for column in found]
     ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])
@@ -202,7 +202,7 @@ def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
-    """Return whether measurements at a scale, on these workloads, can judge a claim."""
+    """Return whether a claim can be judged by measurements at this scale and on these workloads."""
     reason = claim.not_comparable
     if reason is None or (reason.scales and scale not in reason.scales):
         return True
@@ -213,7 +213,7 @@ def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[
 def _columns(
     figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]
 ) -> dict[str, list[Column]]:
-    """Return the comparisons of a claim on each workload that was run, without those of weight 0."""
+    """Return the comparisons of a claim by workload; workloads with a weight of 0 are left out."""
     variants = [name for name in figure.variant_names if not claim.variants or name in claim.variants]
     of_each = {
         workload: claim.columns(values, [Place(claim.series, workload, name) for name in variants])
@@ -224,14 +224,14 @@ def _columns(
 
 
 def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
-    """Return the workloads that have next to nothing to divide by, held against the median of the others."""
+    """Return the workloads whose divisor is near zero, relative to the median of the other workloads."""
     bases = {name: min(one.base for one in own) for name, own in columns.items()}
     of_others = {name: [bases[one] for one in bases if one != name] for name in bases}
     return tuple(name for name, own in of_others.items() if own and bases[name] < NEAR_ZERO * np.median(own))
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons by the seeds they have in common; what nothing is drawn for has every seed."""
+    """Return all comparisons at their common seeds; workloads without random draws count for every seed."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

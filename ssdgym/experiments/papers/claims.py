@@ -1,4 +1,4 @@
-"""What every kind of claim is: a model of its YAML that compares, measures, judges and describes."""
+"""The base class of claims: a model of a claim in YAML, which measures and judges itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Verdict = Literal[
     "too few seeds: no verdict",
     "not measured",
 ]
-#: What each means.
+#: Meanings of the verdicts.
 VERDICTS: dict[Verdict, str] = {
     "holds within a factor two": "a change on the claimed side of zero (the whole interval) and between half "
     "and twice the claimed one; a value likewise, beyond what it has at the least",
@@ -46,9 +46,9 @@ VERDICTS: dict[Verdict, str] = {
     "matter to the claim (`measured_by`)",
 }
 
-#: Between this share and its inverse of the published number, a measured one counts as of its magnitude.
+#: A measured number has the magnitude of the published one if they differ by at most this factor.
 _FACTOR = 2.0
-#: Under this share of a published change, a measured one on the same side of zero is next to none.
+#: A measured change below this share of the published change is negligible.
 _NEXT_TO_NONE = 0.1
 
 
@@ -62,7 +62,7 @@ Names = Annotated[Texts, BeforeValidator(_listed)]
 Direction = Literal["falls", "rises"]
 
 
-#: Of changes of which nothing says how large they are, the smallest that counts.
+#: The smallest change that counts if the paper gives no number.
 SMALLEST = 0.01
 
 
@@ -70,12 +70,12 @@ class Found(NamedTuple):
     """The measurement and verdict of a claim.
 
     Attributes:
-        measured: the numbers that it is judged by.
-        verdict: as `VERDICTS` explains it.
+        measured: the numbers by which the claim is judged.
+        verdict: one of `VERDICTS`.
         text: the numbers as printed.
-        style: format of one of the numbers.
-        chosen: the comparison that it was judged on, where one was chosen among them.
-        carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
+        style: format of one number.
+        chosen: the comparison that was chosen for the verdict, if any.
+        carrier: the workload without which the mean is not on the claimed side; empty if there is none.
     """
 
     measured: tuple[Estimate, ...]
@@ -87,7 +87,7 @@ class Found(NamedTuple):
 
 
 class HoldsBy(Config):
-    """Why a claim holds here for any measurement, or nearly any."""
+    """The reason why a claim holds whatever is measured here."""
 
     kind: Literal["arithmetic", "construction", "vacuity"] = Field(
         description="arithmetic: of other figures; construction: of what is run; vacuity: nothing happens."
@@ -96,7 +96,7 @@ class HoldsBy(Config):
 
 
 class NotComparable(Config):
-    """Why no measurement here can judge a claim."""
+    """The reason why no measurement here can judge a claim."""
 
     why: str = Field(min_length=1, description="The reason: what it hangs on and no source publishes.")
     scales: Names = Field((), description="The scales at which that is so; empty: all.")
@@ -106,7 +106,7 @@ class NotComparable(Config):
 
 
 class Claim(Config):
-    """What a paper says about a panel of a figure. A subclass with a field `kind` is a kind of claim."""
+    """A statement of a paper about a panel of a figure; a subclass with a field `kind` is a kind of claim."""
 
     said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
     source: str = Field(
@@ -134,22 +134,22 @@ class Claim(Config):
 
     @property
     def is_ours(self) -> bool:
-        """Whether the paper does not say it."""
+        """Whether the claim is ours and not the paper's."""
         return self.source.startswith("ours")
 
     @property
     def metrics(self) -> Texts:
-        """The metrics that it needs beside that of the panel."""
+        """The metrics that the claim needs in addition to that of the panel."""
         return ()
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether one trace with next to nothing to divide by would decide it."""
+        """Whether the claim averages ratios, so that a trace with a divisor near zero would dominate."""
         return bool(self.against)
 
     @property
     def measured_on(self) -> Texts:
-        """The workloads of the claim; empty: all of the figure."""
+        """The workloads of the claim; empty means all workloads of the figure."""
         return self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
@@ -158,9 +158,9 @@ class Claim(Config):
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the comparisons on one workload; what cannot be compared is left out.
+        """Return the comparisons on one workload; places without a comparison are left out.
 
-        `values` are of the metric of the panel, then of each of `metrics`, then of that of `weights`.
+        `values` contains the panel's metric, then each of `metrics`, then the metric `weights`.
         """
         if not self.against:
             own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
@@ -193,7 +193,7 @@ class Claim(Config):
 
 
 def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
-    """Return why there is no verdict: a single seed has none, unless nothing is drawn."""
+    """Return why too few seeds give no verdict; None if there are enough, or if nothing is random."""
     if compared.exact or not np.isnan(measured.low):
         return None
     return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
@@ -205,7 +205,7 @@ def on_side(measured: Estimate, side: float) -> bool:
 
 
 def changes(values: Values, place: Place, base: Place) -> BySeed | None:
-    """Return the value at `place` over that at `base`, minus one, by seed; `None` without both."""
+    """Return the value at `place` divided by that at `base`, minus one, by seed; `None` if one is missing."""
     ours, theirs = values.get(place, {}), values.get(base, {})
     common = ours.keys() & theirs.keys()
     if not common or not all(theirs[seed] for seed in common):
@@ -214,7 +214,7 @@ def changes(values: Values, place: Place, base: Place) -> BySeed | None:
 
 
 def mean_at(values: Values, place: Place) -> float:
-    """Return the mean of a metric over its seeds; 0 where it was not measured."""
+    """Return the mean of a metric over its seeds; 0 if it was not measured."""
     return float(np.mean(list(values[place].values()))) if place in values else 0.0
 
 
@@ -224,34 +224,34 @@ def side_of(word: str) -> float:
 
 
 def limits(estimate: Estimate) -> tuple[float, float]:
-    """Return the interval; where one seed leaves none, the value as both of its limits."""
+    """Return the limits of the interval; without an interval, the value as both limits."""
     return (estimate.value,) * 2 if np.isnan(estimate.low) else (estimate.low, estimate.high)
 
 
 def is_of_magnitude(share: float) -> bool:
-    """Return whether a measured number is between half and twice the claimed one, given their ratio."""
+    """Return whether the ratio of measured to claimed number is between one half and two."""
     return 1 / _FACTOR <= share <= _FACTOR
 
 
 def is_next_to_none(share: float) -> bool:
-    """Return whether a change is under a tenth of the claimed one, given their ratio."""
+    """Return whether the ratio of measured to claimed change is below one tenth."""
     return share < _NEXT_TO_NONE
 
 
 def by_magnitude(share: float) -> Verdict:
-    """Return the verdict on a change on the claimed side of zero, given its ratio to the claimed one."""
+    """Return the verdict on a change on the claimed side of zero, by its ratio to the claimed change."""
     if is_next_to_none(share):
         return "negligible"
     return "holds within a factor two" if is_of_magnitude(share) else "direction holds"
 
 
 def holds(keeps: bool) -> Verdict:
-    """Return the verdict on a claim that holds or does not."""
+    """Return `holds` or `does not hold`."""
     return "holds" if keeps else "does not hold"
 
 
 def with_interval(estimate: Estimate, style: str) -> str:
-    """Return an estimate and its interval as text, each number in the format `style`."""
+    """Format an estimate and its interval, each number in the format `style`."""
     if np.isnan(estimate.low):
         return f"{estimate.value:{style}} (no interval)"
     return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"

@@ -1,4 +1,4 @@
-"""Models of `configs/papers/PAPER.yaml`: figures of a paper and their claims."""
+"""Models of `configs/papers/PAPER.yaml`: the figures of a paper and their claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyClaim = Annotated[
 
 
 class LengthConfig(Config):
-    """How long a generated workload, which never ends, is played."""
+    """How long a generated workload is played, because it never ends."""
 
     warmup: NonNegativeInt = Field(0, description="Host pages that are played and not measured.")
     host_pages: PositiveInt = Field(description="Host pages that are measured.")
@@ -32,7 +32,7 @@ class LengthConfig(Config):
 
 
 class FileConfig(Config):
-    """A real trace that is played in place of a synthetic one where its file is at hand."""
+    """A real trace that replaces a synthetic trace if its file is available."""
 
     path: Path = Field(description="Of the file, in the folder that --traces or SSDGYM_TRACES names.")
     skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
@@ -42,7 +42,7 @@ class FileConfig(Config):
 
 
 class ScaleConfig(Config):
-    """How much of the experiment is run."""
+    """How much of the experiment is run at a scale."""
 
     seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
     transforms: tuple[AnyTransformConfig, ...] = Field(
@@ -75,7 +75,7 @@ class ScaleConfig(Config):
     departures: Texts = Field((), description="Where this scale is not the paper's, and why.")
 
 
-#: Of a metric's own unit, ns or bytes, by the unit that is shown.
+#: How many of a metric's own units (ns or bytes) make the unit that is shown.
 _PER_UNIT = {"ms": 1e6, "s": 1e9, "KB": 1e3, "MiB": 2.0**20}
 
 
@@ -126,18 +126,18 @@ class PanelConfig(Config):
 
     @property
     def divisor(self) -> float:
-        """What the metric is divided by to be in the unit that is shown."""
+        """The divisor that converts the metric to the unit that is shown."""
         return self.per_unit or _PER_UNIT.get(self.unit, 1.0)
 
     @property
     def base(self) -> str:
-        """What counts as 1; empty where nothing does."""
+        """A phrase that names the series to which values are normalised; empty if there is none."""
         at = f" at {self.normalise_at}" if self.normalise_at else ""
         return f"{self.normalise_to}{at}" if self.normalise_to else ""
 
 
 class FigureConfig(Config):
-    """One figure of a paper: which runs it takes, and its panels."""
+    """One figure of a paper: its runs and its panels."""
 
     paper: str = Field(description="Name of the paper: that of the folder.")
     figure: str = Field(min_length=1, description="Its number in the paper; a word where it is not there.")
@@ -214,7 +214,7 @@ class FigureConfig(Config):
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether the paper says anything about it."""
+        """Whether at least one claim about the figure is the paper's."""
         return any(not claim.is_ours for panel in self.panels for claim in panel.claims)
 
     @property
@@ -236,11 +236,11 @@ class FigureConfig(Config):
 
     @property
     def variant_names(self) -> Texts:
-        """Names of the variants; one without a name where there are none."""
+        """Names of the variants; a single empty name if there are no variants."""
         return tuple(self.variants) or ("",)
 
     def number_of(self, panel: PanelConfig) -> str:
-        """Return the number of a panel: `12a`, or `limit-a` for a figure that the paper does not have."""
+        """Return the number of a panel, such as `12a`, or `limit-a` if the figure is not in the paper."""
         joint = "-" if panel.name and not self.figure[-1].isdigit() else ""
         return self.figure + joint + panel.name
 

@@ -1,6 +1,6 @@
 """Diagrams of papers' figures: bars, lines, stacked bars and heat maps.
 
-A new kind is a subclass of `Diagram`; a panel of a figure names it in its field `diagram`.
+To add a kind, write a subclass of `Diagram`; the field `diagram` of a panel names it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 class Row(NamedTuple):
-    """A row of a diagram's table: its label and numbers."""
+    """A row of a diagram's table: its names and its numbers."""
 
     names: tuple[str, ...]
     estimates: list[Estimate]
@@ -35,10 +35,10 @@ class Diagram(ABC):
     """A panel of a figure with its numbers.
 
     Attributes:
-        kind: the name that panels give.
+        kind: name of the kind, which panels use.
         name_columns: headings of the names in a row.
         number_columns: headings of the numbers in a row.
-        width: of the picture, in inches.
+        width: width of the picture, in inches.
     """
 
     kind: ClassVar[str]
@@ -48,7 +48,7 @@ class Diagram(ABC):
     width: float
 
     def __init_subclass__(cls) -> None:
-        """Register the class, if it is a kind."""
+        """Register the class if it has a `kind`."""
         if cls.kind:
             DIAGRAM_KINDS[cls.kind] = cls
 
@@ -57,7 +57,7 @@ class Diagram(ABC):
         self.panel = panel
 
     def values(self, samples: Sequence[Sample]) -> Values:
-        """Return the values of the panel at each place, relative to the bar that is 1, if any."""
+        """Return the values of the panel at each place; normalise them if the panel is normalised."""
         panel = self.panel
         values = values_of(samples, panel.metric, panel.divisor)
         if panel.normalise_to is None:
@@ -66,16 +66,16 @@ class Diagram(ABC):
 
     @property
     def unit(self) -> str:
-        """The unit of the numbers, with what they are relative to."""
+        """The unit of the numbers; if they are normalised, the series that is 1."""
         return f"{self.panel.base} = 1" if self.panel.base else self.panel.unit
 
     @abstractmethod
     def draw(self, axes: Axes, is_last: bool) -> None:
-        """Draw the panel on `axes`; `is_last`: no other panel is beneath it."""
+        """Draw the panel on `axes`; `is_last` says that no other panel is below it."""
 
 
 def mean_of(columns: Sequence[BySeed]) -> Estimate:
-    """Return the mean over workloads and seeds; of nothing where one of the workloads lacks all seeds."""
+    """Return the mean over workloads and seeds; NaN if the workloads have no seed in common."""
     seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
     if not seeds:
         return _NOTHING
@@ -83,19 +83,18 @@ def mean_of(columns: Sequence[BySeed]) -> Estimate:
     return stratified_bootstrap(matrix, lambda drawn: drawn.mean(axis=(-2, -1)))
 
 
-#: The group of the means over all traces.
+#: Name of the group with means over all traces.
 MEAN = "mean"
-#: Least widths, in inches, of a bar and of a letter of what is written below its group.
+#: Smallest widths, in inches, of a bar and of a letter in the text below its group.
 _BAR_INCHES, _LETTER_INCHES = 0.13, 0.09
 
 
 class GroupedDiagram(Diagram):
-    """A diagram with one group for each trace and variant, and the means over all traces as the last ones.
+    """A diagram with one group for each trace and variant; the last groups are means over all traces.
 
     Attributes:
-        averages: the workloads that each name stands for: itself, or all.
-        groups: (workload, variant) of each group; the last workload is the mean over all, where there are
-            several.
+        averages: the workloads over which the groups of a name average: one workload, or all.
+        groups: (workload, variant) of each group; with several workloads, the last workload is `MEAN`.
     """
 
     kind = ""
@@ -110,15 +109,15 @@ class GroupedDiagram(Diagram):
         self.name_columns = ("trace", figure.axis) if figure.variants else ("trace",)
 
     def set_width(self, bars: int) -> None:
-        """Make the picture wide enough for its bars and the text below."""
+        """Set a width with enough room for the bars and the text below them."""
         longest = max(len(variant) for variant in self.figure.variant_names) if self.figure.variants else 0
         of_group = max(_BAR_INCHES * (bars + 1), _LETTER_INCHES * (longest + 1))
         self.width = 1.2 + of_group * len(self.groups)
 
     def label_groups(self, axes: Axes, is_last: bool) -> None:
-        """Write below each group its variant, and below the variants of a workload its name.
+        """Write the variant below each group, and the name of a workload below its variants.
 
-        The names of the traces, which are long, stand only beneath the last panel.
+        Names of traces are long, so they are written only below the last panel.
         """
         self._write_names(axes)
         axes.set_xlim(-0.7, len(self.groups) - 0.3)
@@ -144,9 +143,9 @@ class GroupedDiagram(Diagram):
 
 
 class Bars(GroupedDiagram):
-    """Bars of the mean over seeds with a 95 % interval; NaN where nothing was measured.
+    """Bars of the mean over seeds with a 95 % interval; NaN if nothing was measured.
 
-    Where the panel is normalised they are relative to the series that counts as 1, seed by seed.
+    In a normalised panel, each seed's value is divided by that of the series that counts as 1.
     """
 
     kind = "bars"
@@ -194,11 +193,10 @@ _THRESHOLD = "free_pages/threshold"
 
 
 class Lines(Bars):
-    """A line for each trace, variant and series, of the first seed; the table has means as that of bars.
+    """A line for each trace, variant and series, from the first seed; the table has the same means as `Bars`.
 
-    Where devices begin to collect below a number of free pages, a dashed line marks it for free pages.
-
-    The metric of the panel is a column of the samples, and by the same name their mean since the first erase.
+    For free pages, a dashed line marks the number below which devices begin to collect. The metric of the
+    panel names a column of the samples, and also the mean of that column since the first erase.
     """
 
     kind = "lines"
@@ -216,7 +214,7 @@ class Lines(Bars):
         self.width = 9.0
 
     def draw(self, axes: Axes, is_last: bool) -> None:
-        """Draw the lines, and the free pages under which collecting starts."""
+        """Draw the lines, and the number of free pages below which collection starts."""
         begin, end = self.panel.window
         several = len(self._lines) > len(self.figure.bars)
         for number, (place, result) in enumerate(self._lines.items()):
@@ -235,7 +233,7 @@ class Lines(Bars):
 
 
 class Stacked(GroupedDiagram):
-    """Bars of one series, cut into means over seeds of the panel's `parts`."""
+    """Stacked bars of one series: means over seeds of the panel's `parts`."""
 
     kind = "stacked"
 
@@ -271,10 +269,10 @@ _CELL_INCHES = 0.62
 
 
 class HeatMap(Diagram):
-    """Cells with means over seeds; the variants give two fields values, one along each side.
+    """A heat map of means over seeds; variants differ in two fields, one along each axis.
 
     Attributes:
-        fields: the two, the one along the rows first.
+        fields: names of the two fields, that of the rows first.
     """
 
     kind = "heat_map"
@@ -298,7 +296,7 @@ class HeatMap(Diagram):
         self.width = 1.6 + _CELL_INCHES * len(self._maps) * (len(self._sides[1]) + 1)
 
     def draw(self, axes: Axes, is_last: bool) -> None:
-        """Draw the maps side by side, with the number in each cell and one scale of colours for all."""
+        """Draw the maps side by side, with the number in each cell and a common colour scale."""
         across, variants = len(self._sides[1]), len(self.figure.variants)
         cells = np.full((len(self._sides[0]), len(self._maps) * (across + 1) - 1), np.nan)
         for number, (_, series) in enumerate(self._maps):
@@ -317,7 +315,7 @@ class HeatMap(Diagram):
         self._label(axes, across)
 
     def _label(self, axes: Axes, across: int) -> None:
-        """Write the values of the fields along the sides, below each map its name, and the fields' names."""
+        """Label the axes with the names and values of the fields, and each map with its name."""
         several = len(self._maps) > len(self.figure.bars)
         places = []
         for number, (name, series) in enumerate(self._maps):
@@ -335,7 +333,7 @@ class HeatMap(Diagram):
 
 
 def _two_fields(figure: FigureConfig) -> tuple[str, str]:
-    """Return the fields in which the variants differ."""
+    """Return the two fields in which the variants differ."""
     values: dict[str, dict[Any, None]] = {}
     for changes in figure.variants.values():
         for field, value in changes.items():

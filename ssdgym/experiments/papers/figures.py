@@ -1,4 +1,4 @@
-"""The figures of papers, and the runs that they take."""
+"""Load the figures of papers, and make the list of their runs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class RealTrace(NamedTuple):
 
 
 def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> RealTrace | None:
-    """Return the real trace that is played under a name; None where its file is not at hand.
+    """Return the real trace for a workload name; None if its file is not available.
 
-    Without a folder of traces only the figure's own `files` are looked for, in that of SSDGYM_TRACES.
+    Without a folder `traces`, only the figure's `files` are searched, in the folder SSDGYM_TRACES.
     """
     if figure.workloads_from == "synthetic":
         return None
@@ -52,7 +52,7 @@ def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: Volum
     own = figure.files.get(name)
     if own is None or folder is None or not (folder / own.path).is_file():
         return None
-    # Without times of its own a trace is played as a closed loop.
+    # A trace without times is played as a closed loop.
     ftl = {} if own.queue_depth is None else {"queue_depth": own.queue_depth}
     return RealTrace(TraceConfig(path=folder / own.path, skip_bad=own.skip_bad, volumes=volumes), ftl)
 
@@ -76,19 +76,19 @@ def workload_of(
 
 
 def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:
-    """Return a workload with other values in some fields."""
+    """Return a workload with changed fields."""
     if not changes:
         return workload
     return load_workload(with_changes(workload.model_dump(exclude_unset=True), changes))
 
 
 def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether seeds matter: a trace draws nothing, unless its preconditioning does."""
+    """Return whether runs depend on the seed: those of a trace do only if its preconditioning does."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
 
-#: Files of papers: a document that all figures share, and one for each figure.
+#: Folder of the files of papers; a file has a document shared by all figures, and one for each figure.
 _FOLDER = "papers"
 
 
@@ -98,7 +98,7 @@ def papers() -> list[str]:
 
 
 def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
-    """Return the figures of a paper that can be regenerated, in its order, or the chosen ones."""
+    """Return the figures of a paper in their order, or only figure or panel `number`."""
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
     shared, *documents = _documents(paper)
@@ -123,7 +123,7 @@ def _documents(paper: str) -> list[dict[str, Any]]:
     text = resources.files("ssdgym.configs").joinpath(_FOLDER, f"{paper}.yaml").read_text(encoding="utf-8")
     found, lines = [], 0
     for part in text.split("\n---\n"):
-        # With as many empty lines before it, errors name the line of the file.
+        # Empty lines before the document make errors report the line number in the file.
         found.append(parse_mapping("\n" * lines + part, f"configs/{_FOLDER}/{paper}.yaml"))
         lines += part.count("\n") + 2
     return found
@@ -142,9 +142,9 @@ def _load(paper: str, fields: dict[str, Any]) -> FigureConfig:
 def _over_base(
     own: dict[str, Any], shared: dict[str, Any], by_number: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a figure over those of its `base`: another figure, or the part all share.
+    """Return the fields of a figure, completed by its `base`: another figure, or the shared document.
 
-    The departures of both hold. Fields of a scale that the figure leaves out are also those of the base.
+    The departures of both are joined. A scale is also completed field by field from the base.
     """
     base = own.get("base")
     under = shared if base is None else _over_base(by_number[base], shared, by_number)
@@ -159,7 +159,7 @@ def _over_base(
 
 
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
-    """Return a figure with more bars: the paper's own design under policies, or where agents decide.
+    """Return a figure with more bars: the paper's own design, run by further policies or by agents.
 
     A figure without a bar of that design, or with a bar for each device, is returned unchanged.
     """
@@ -173,7 +173,7 @@ def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[st
 
 
 def learned_agents(paper: str) -> tuple[str, ...]:
-    """Return the rules found for a paper's decision, and the first agent of each learned entry."""
+    """Return the rules of a paper's suite, and the first agent of each of its learned entries."""
     suite = _suite_of(paper)
     found = (*suite.rules, *(entry.agents[0] for entry in suite.agents if entry.agents))
     if not found:
@@ -186,7 +186,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return a figure, or one of its panels by number."""
+    """Return the figure if `number` is its number or None, or only the panel with that number."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
@@ -194,7 +194,7 @@ def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
 
 
 def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
-    """Return how much of a figure is run at a scale."""
+    """Return a scale of a figure by name."""
     for known, scale in figure.scales.items():
         if known == name:
             return scale
@@ -213,8 +213,8 @@ def points_of(
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
-    A trace missing in the folder is replaced by its synthetic trace. `seeds` replace the scale's, where
-    anything is drawn.
+    If the folder lacks a trace, its synthetic trace is played. `seeds` replace those of the scale in runs
+    that draw random numbers.
     """
     drawn = seeds or range(1, scale.seeds + 1)
     return [
@@ -274,7 +274,7 @@ def _points_on(
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the length of a run; a trace without one is played to its end."""
+    """Return the fields of a run's length; a trace without a length is played to its end."""
     if length is None and not changes:
         return {}
     given = {} if length is None else length.model_dump()
@@ -282,7 +282,7 @@ def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, A
 
 
 def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes whose names begin with a prefix, without it."""
+    """Return the changes whose names begin with a prefix; the prefix is removed."""
     return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
 
 

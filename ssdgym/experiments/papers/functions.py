@@ -1,7 +1,7 @@
-"""What neither a change nor a trend says: Python functions that measure and judge a claim.
+"""Claims that are neither a change nor a trend: Python functions measure and judge them.
 
-A function registered by `judges` takes the claim, what was compared, and as keywords the `arguments` of the
-claim's YAML; it returns a `Found`. A new one is written here, or in a module that a user imports.
+A function registered by `judges` takes the claim, the comparisons, and the `arguments` of the claim's YAML as
+keywords; it returns a `Found`. Write new functions here, or in a module that a user imports.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ssdgym.experiments.papers.claims import (
 )
 from ssdgym.experiments.papers.samples import BySeed, Compared, Matrix, Place, Values
 
-#: The functions by name, each with the format of what is claimed.
+#: The functions by name, each with the format of the claimed value.
 FUNCTIONS: dict[str, tuple[Callable[..., Found | None], str]] = {}
 
 
 def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[..., Found | None]]:
-    """Register a function of claims under its name; `claimed` formats its arguments."""
+    """Register the decorated function under its name; `claimed` formats the arguments of a claim."""
 
     def register(function: Callable[..., Found | None]) -> Callable[..., Found | None]:
         FUNCTIONS[function.__name__] = (function, claimed)
@@ -47,7 +47,7 @@ def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[...
 
 
 class FunctionClaim(Claim):
-    """What a function of `ssdgym.experiments.papers.functions` measures and judges, such as a value."""
+    """A claim, such as a value, that a function of `ssdgym.experiments.papers.functions` judges."""
 
     kind: Literal["function"]
     function: str = Field(description="Its name.")
@@ -73,21 +73,21 @@ class FunctionClaim(Claim):
 
     @property
     def metrics(self) -> Texts:
-        """Those that the metric is compared with."""
+        """The metrics with which the panel's metric is compared."""
         return self.metrics_compared
 
     @property
     def averages_ratios(self) -> bool:
-        """An extreme and a range are of single traces."""
+        """Whether ratios are averaged; an extreme and a range are about single traces."""
         return bool(self.against) and self.function not in ("extreme", "between")
 
     @property
     def measured_on(self) -> Texts:
-        """All workloads for an extreme, which is one among all, whichever it names."""
+        """The workloads of the claim; an extreme is measured on all workloads of the figure."""
         return () if self.function == "extreme" else self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Require other workloads for an extreme, and two variants for a share."""
+        """Raise a `ValueError` if an extreme has no other workloads, or a share not two variants."""
         super().require_fit(where, workloads, variants)
         if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
             raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")
@@ -106,11 +106,11 @@ class FunctionClaim(Claim):
         return {seed: abs(own[seed] - one[seed]) - abs(own[seed] - other[seed]) for seed in common}
 
     def find(self, compared: Compared) -> Found | None:
-        """Return what the function finds."""
+        """Return the result of the function."""
         return FUNCTIONS[self.function][0](self, compared, **self.arguments)
 
     def describe(self) -> str:
-        """Return the arguments in words."""
+        """Return the claimed value as text."""
         given = self.arguments
         less = " or less" if given.get("or_less") else ""
         width = f" within {given['within']:.1%}" if "within" in given else ""
@@ -122,9 +122,9 @@ class FunctionClaim(Claim):
 def value(
     claim: FunctionClaim, compared: Compared, *, claimed: float, beyond: float = 0.0, or_less: bool = False
 ) -> Found:
-    """Judge whether the mean of the metric, less `beyond`, is between half and twice the value.
+    """Judge whether the mean of the metric, minus `beyond`, is between half and twice the claimed value.
 
-    A write amplification of 1.3 is thrice one of 1.1, beyond 1. `or_less`: any smaller value also holds.
+    With `beyond=1`, a write amplification of 1.3 is 3 times one of 1.1. With `or_less`, smaller values hold.
     """
     measured = compared.mean()
     share = (measured.value - beyond) / (claimed - beyond)
@@ -138,7 +138,7 @@ def value(
 
 @judges("at most {claimed:g}")
 def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Found:
-    """Judge whether the metric is at most so much on every workload, with its whole interval."""
+    """Judge whether the metric's whole interval is at most the claimed value on every workload."""
     measured = compared.estimate(partial(np.max, axis=-1))
     verdict = undecided(measured, compared) or holds(limits(measured)[1] <= claimed)
     return Found((measured,), verdict, with_interval(measured, ".3f"), ".3f")
@@ -146,7 +146,7 @@ def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Foun
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
-    """Judge whether the changes of all workloads lie in a range, with the intervals of both extremes."""
+    """Judge whether the changes on all workloads lie in a range, including the intervals of both extremes."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
     verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
@@ -154,9 +154,9 @@ def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float
 
 @judges("{claimed:.1%}")
 def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
-    """Judge whether the metric is so much of that of a bar at another variant: between half and twice it.
+    """Judge whether the metric's ratio to a bar at another variant is between half and twice the claim.
 
-    `within`: where a factor of two says too little, the most that it may be off.
+    `within` is the largest allowed difference from the claimed ratio, in place of the factor of two.
     """
     measured = compared.mean()
     low, high = limits(measured)
@@ -174,10 +174,10 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
 
 @judges("{which}")
 def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest", "highest"]) -> Found | None:
-    """Judge whether the workloads that the claim names have the lowest or highest of all.
+    """Judge whether the workloads that the claim names have the lowest or highest values of all.
 
-    Of changes, the largest fall is the lowest. Measured is the distance of the named workloads, if all were
-    run, from the nearest other.
+    The largest fall is the lowest change. The measured number is the distance of the named workloads from the
+    nearest other workload; all named workloads must have been run.
     """
     if not set(claim.workloads) < set(compared.workloads.tolist()):
         return None
@@ -189,7 +189,7 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
 
     measured = compared.estimate(distance)
     verdict = holds(on_side(measured, side))
-    # Where nothing changes, the order of the changes is one of noise.
+    # If nothing changes, the order of the changes is noise.
     largest = np.abs(compared.scores.mean(axis=0)).max(initial=0.0)
     if verdict == "holds" and claim.against and max(abs(measured.value), largest) < SMALLEST:
         verdict = "negligible"
@@ -201,7 +201,7 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
 
 @judges("nearer to {metrics[0]} than to {metrics[1]}")
 def resembles(claim: FunctionClaim, compared: Compared) -> Found:
-    """Judge whether the metric changes, on each workload, more like one other metric than like another."""
+    """Judge whether the metric's changes are nearer to those of one given metric than to those of another."""
     measured, carrier = compared.mean(), compared.carrier(-1.0)
     verdict = holds(on_side(measured, -1.0))
     if verdict == "holds" and carrier:

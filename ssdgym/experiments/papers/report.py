@@ -1,4 +1,4 @@
-"""A paper's figure regenerated, in words and tables: its numbers, claims, departures and costs."""
+"""Report a reproduced figure of a paper: its numbers, claims, departures and costs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ssdgym.experiments.statistics import Estimate
 
 
 def diagrams_of(figure: FigureConfig, samples: Sequence[Sample]) -> list[Diagram]:
-    """Return the panels of a figure, each as the kind of diagram that it names."""
+    """Return the diagrams of a figure, one for each panel."""
     return [DIAGRAM_KINDS[panel.diagram](figure, panel, samples) for panel in figure.panels]
 
 
@@ -44,11 +44,11 @@ def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
     return save_figure(picture, path)
 
 
-#: Pages that a trace touches, those left of them modulo the logical space, and that space.
+#: Metrics: pages that a trace touches, pages left after taking addresses modulo the logical pages, and these.
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
-#: Pages written that the trace has written before, and all that it writes.
+#: Metrics: written pages that the trace has written before, and all written pages.
 _REWRITTEN = ("workload/rewritten_pages", "workload/written_pages")
-#: A fact that only traces read from a file have.
+#: A metric that only traces from a file have.
 _OF_A_FILE = "workload/skipped_lines"
 _MIB = 2**20
 
@@ -66,12 +66,12 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
     """Return the claims of panels as one table: claim, measurement, verdict.
 
     Args:
-        panels: of each its figure, its number, and its claims.
+        panels: figure, number and checked claims of each panel.
 
     Returns:
-        One row per claim. `ours` says that the paper does not say it; `value`, `low` and `high` are the first
-        number that it is judged by, with its interval, empty where nothing was measured; `per_workload` has
-        the mean over all comparisons on each workload.
+        One row per claim. `ours` marks claims that are not the paper's. `value`, `low` and `high` are the
+        first measured number and its interval; they are empty if nothing was measured. `per_workload` is the
+        mean over all comparisons on each workload.
     """
     rows = []
     for figure, number, checked in panels:
@@ -99,12 +99,12 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
 
 
 def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of claims beside other measurements of them, such as by another version.
+    """Return a table of claims with columns for other measurements, such as those of another version.
 
     Args:
-        claims: as of `claims_table`, or read from `claims.csv`.
-        others: such tables, by the ending of their new columns: `measured_NAME` and `verdict_NAME`, empty
-            where such a table has no claim in the same words.
+        claims: table from `claims_table` or from `claims.csv`.
+        others: such tables by NAME; each adds the columns `measured_NAME` and `verdict_NAME`, which are empty
+            if the table does not contain the same claim.
     """
     key = ["paper", "figure", "claim", "claimed"]
     for name, other in others.items():
@@ -119,7 +119,7 @@ def markdown(
     panels: Sequence[tuple[Diagram, Sequence[CheckedClaim]]],
     samples: Sequence[Sample],
 ) -> str:
-    """Return the figure as Markdown: how it was made, and the table and the claims of each panel."""
+    """Return a Markdown report of the figure: its runs, and the table and the claims of each panel."""
     name, amount = scale
     results = [sample.result for sample in samples]
     lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
@@ -158,7 +158,7 @@ def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[Check
 
 
 def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
-    """Return the numbers of a diagram."""
+    """Return a table of the numbers of a diagram."""
     rows = tuple(
         (*map(Entry, row.names), *(_entry(estimate, notes=notes) for estimate in row.estimates))
         for row in diagram.rows
@@ -168,7 +168,7 @@ def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
-    """Return the assumptions about workloads, grouped by equal assumptions."""
+    """Return lines with the assumptions about workloads; workloads with the same ones share a line."""
     found: dict[str, dict[str, None]] = {}
     for result in results:
         if result.assumed:
@@ -177,10 +177,10 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return how many pages each trace touches, before and after folding onto the logical space.
+    """Return lines with the pages that each trace touches, before and after taking them modulo the device.
 
-    A generated workload is made for the logical space and uses so many of its pages. Numbers are means over
-    seeds. Devices with equal numbers share a line.
+    A generated workload is made for the device, so its line has only the pages that it uses. Numbers are
+    means over seeds. Devices with equal numbers share a line.
     """
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for result in results:
@@ -198,20 +198,20 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
 
 
 def played_lines(results: Sequence[Result]) -> list[str]:
-    """Return which traces were played: files, pages, repetitions."""
+    """Return lines on the played traces: files, touched pages and rewritten pages."""
     names = dict.fromkeys(result.workload for result in results if result.measured(_OF_A_FILE))
     of_files = [f"played from files: {', '.join(names)}"] if names else []
     return [*of_files, *footprint_lines(results), *rewrite_lines(results)]
 
 
 def written_lines(samples: Sequence[Sample]) -> list[str]:
-    """Return how many pages the host writes on each workload for a spare page of the device."""
+    """Return lines with the host pages that each workload writes per spare page of the device."""
     shares = writes_per_spare_page(samples)
     return [f"host pages written per spare page on {name}: {share:.2f}" for name, share in shares.items()]
 
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:
-    """Return the share of the pages a trace writes that it has written before, over all of its seeds."""
+    """Return lines with the share of a trace's written pages that it has written before, over all seeds."""
     found: dict[str, list[tuple[float, ...]]] = {}
     for result in results:
         if result.measured(_REWRITTEN[0]):
@@ -231,7 +231,7 @@ def _footprint(*counts: int) -> str:
 
 
 def device_lines(figure: FigureConfig) -> list[str]:
-    """Return what no published source gives about the devices of a figure, as their files say."""
+    """Return lines with the assumed fields of the figure's devices, from the devices' files."""
     return [
         f"assumed of {name}, {field}: {reason}"
         for name in figure.all_devices
@@ -247,14 +247,14 @@ def _entry(estimate: Estimate, *, notes: bool) -> Entry:
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
-    """Return the paths of the Markdown and of the picture of a figure."""
-    # One chosen panel does not take the place of the whole figure.
+    """Return the paths of the Markdown report and of the picture of a figure."""
+    # The files of a single panel must not overwrite those of the whole figure.
     stem = f"figure{figure.number_of(figure.panels[0]) if len(figure.panels) == 1 else figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
 
 
 def cost_lines(results: Sequence[Result]) -> list[str]:
-    """Return the time of each workload, the memory of the largest process, and that of policy tables."""
+    """Return lines with the time of each workload, the peak memory, and the memory of policy tables."""
     seconds: dict[str, list[float]] = {}
     tables: dict[str, float] = {}
     for result in results:
@@ -271,7 +271,7 @@ def cost_lines(results: Sequence[Result]) -> list[str]:
 
 
 def _peak_bytes() -> int:
-    """Return the most memory that this process or one of its ended children has held at once."""
+    """Return the peak memory of this process or of its largest ended child, in bytes."""
     own, children = (
         resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )

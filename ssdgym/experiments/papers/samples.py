@@ -1,4 +1,4 @@
-"""Results at their places in a figure, and the values of a metric at these places."""
+"""Results at their places in a figure, and the values of metrics at these places."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Sample:
     """A result and its place in a figure.
 
     Attributes:
-        exact: nothing in its run was drawn.
-        spare_pages: physical pages of the device beyond the logical ones.
+        exact: whether the run drew no random numbers.
+        spare_pages: physical pages of the device minus its logical pages.
     """
 
     place: Place
@@ -40,21 +40,21 @@ class Sample:
 
 @dataclass(frozen=True)
 class Point:
-    """A run and its place in a figure; exact if nothing in it is drawn, so that no other seed is needed."""
+    """A run and its place in a figure; `exact` says that the run draws nothing, so that one seed suffices."""
 
     place: Place
     run: RunSpec
     exact: bool = False
 
     def with_result(self, result: Result) -> Sample:
-        """Return the result of its run at its place."""
+        """Return a sample: the result of the run at its place."""
         device = self.run.device
         assert isinstance(device, DeviceConfig)
         spare = device.geometry.physical_pages - device.logical_pages
         return Sample(self.place, result, self.exact, spare)
 
 
-#: Between the names of a metric and of one that it is divided by.
+#: Text between the names of a metric and of its divisor.
 PER = " per "
 #: Numbers by seed.
 BySeed = dict[int, float]
@@ -63,9 +63,9 @@ Values = dict[Place, BySeed]
 
 
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
-    """Return the values of a metric, in units of `per_unit`, at places that every seed has.
+    """Return the values of a metric, divided by `per_unit`, at the places where every seed has a value.
 
-    The name `A per B` is A over B, not measured where B is 0.
+    The name `A per B` stands for A divided by B; it has no value if B is 0.
     """
     found: Values = {}
     lacking = set()
@@ -80,7 +80,7 @@ def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> 
 
 
 def _value_of(result: Result, metric: str) -> float | None:
-    """Return a metric, or one over another; `None` where it was not measured."""
+    """Return a metric, or a ratio of metrics; `None` if it was not measured."""
     name, _, divisor = metric.partition(PER)
     if not all(result.measured(one) for one in (name, divisor) if one):
         return None
@@ -89,9 +89,9 @@ def _value_of(result: Result, metric: str) -> float | None:
 
 
 def relative(values: Values, base: str, variant: str = "") -> Values:
-    """Return values over those of a series, seed by seed; without those that cannot be divided.
+    """Return values divided by those of the series `base`, seed by seed, where the divisor is not 0.
 
-    The series counts at a variant or, without one, in each variant at its own.
+    The divisors are those at `variant`; if it is empty, each value has the divisor of its own variant.
     """
     found: Values = {}
     for place, scores in values.items():
@@ -107,7 +107,7 @@ def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return the pages that the host writes for each spare page of the device, of each workload the least."""
+    """Return host pages written per spare page of the device, for each workload the smallest number."""
     found: dict[str, float] = {}
     for sample in samples:
         share = sample.result.metric("host_pages_written") / sample.spare_pages
@@ -118,7 +118,7 @@ def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
 
 Matrix = NDArray[np.float64]
 
-#: The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom; for more of them the last one.
+#: The 0.975 quantiles of Student's t for 1 to 10 degrees of freedom; the last one also stands for more.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
@@ -127,9 +127,9 @@ class Column(NamedTuple):
 
     Attributes:
         scores: changes or values, by seed.
-        name: `at` the variant and `against` the other bar, where there are several; otherwise empty.
-        base: what was divided by, the mean over its seeds; NaN where nothing is.
-        weight: of the comparison in a mean.
+        name: names of the variant and of the other bar, if there are several; otherwise empty.
+        base: mean of the divisor over its seeds; NaN if there is no divisor.
+        weight: weight of the comparison in a mean.
     """
 
     scores: BySeed
@@ -140,14 +140,14 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """The comparisons that a claim makes on all of its workloads.
+    """The comparisons of a claim on all of its workloads.
 
     Attributes:
         scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
-        workloads: of each comparison, shape `(comparisons,)`.
-        names: of the variant and the other bar of each, where there are several; empty: none has one.
-        weights: of each in a mean; empty: all alike.
-        exact: nothing was drawn, so that the only row holds for any seed.
+        workloads: workload of each comparison, shape `(comparisons,)`.
+        names: names of the variant and the other bar of each comparison; empty if there is only one of each.
+        weights: weight of each comparison in a mean; empty if all have the same weight.
+        exact: whether nothing was drawn, so that the only row holds for any seed.
     """
 
     scores: Matrix
@@ -157,10 +157,10 @@ class Compared:
     exact: bool = False
 
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
-        """Estimate a statistic over the comparisons, each of them the mean over its seeds.
+        """Estimate a statistic over the comparisons, where each comparison is the mean over its seeds.
 
-        The statistic is along the last axis. The interval is that of a bootstrap over seeds. For a single
-        comparison it is Student's: a bootstrap of few numbers never leaves their range.
+        The statistic reduces the last axis. The interval is from a bootstrap over seeds. For a single
+        comparison it is Student's, because a bootstrap of few numbers never leaves their range.
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:
@@ -175,9 +175,9 @@ class Compared:
         return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
 
     def carrier(self, side: float) -> str:
-        """Return the workload without which the mean is not on a side of zero; empty: there is none.
+        """Return the workload without which the mean is not on a side of zero; empty if there is none.
 
-        Of several, that without which it is farthest from there.
+        If there are several, return the one whose removal moves the mean farthest.
         """
         means = self.scores.mean(axis=0)
         weights = np.array(self.weights or np.ones_like(means))
@@ -190,9 +190,9 @@ class Compared:
         return found if found and rest[found] <= 0 else ""
 
     def halves(self) -> tuple[Compared, Compared]:
-        """Return the comparisons on the first half of the seeds, rounded down, and on the others.
+        """Return the comparisons on the first half of the seeds (rounded down), and on the other half.
 
-        A single seed is both halves.
+        With a single seed, both halves contain it.
         """
         half = len(self.scores) // 2
         parts = (self.scores[:half], self.scores[half:]) if half else (self.scores, self.scores)
@@ -204,7 +204,7 @@ class Compared:
         return self._with(self.scores, slice(index, index + 1))
 
     def name_of(self, index: int) -> str:
-        """Return the workload of a comparison, with its variant and the other bar where there are several."""
+        """Return the workload of a comparison, with its variant and the other bar if there are several."""
         workload, name = str(self.workloads[index]), self.names[index] if self.names else ""
         return f"{workload} {name}" if name else workload
 

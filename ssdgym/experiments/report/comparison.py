@@ -1,4 +1,4 @@
-"""Compare policies task by task."""
+"""Compare policies task by task, paired by seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdgym.experiments.statistics import (
     stratified_bootstrap,
 )
 
-#: What makes two runs the same task: device, FTL options and workload.
+#: A task: device, FTL options and workload.
 Task = tuple[str, str, str]
 
 
@@ -43,11 +43,11 @@ def policies_of(results: Sequence[Result]) -> list[str]:
 
 @dataclass(frozen=True)
 class TaskGroup:
-    """Results that are compared: every policy has the same seeds on every task.
+    """Comparable results: every policy has the same seeds on every task.
 
     Attributes:
-        results: none, where nothing can be compared.
-        left_out: one sentence for everything that had to be left out to make it so.
+        results: the results; empty if nothing can be compared.
+        left_out: a sentence for each policy or seed that was left out to make results comparable.
     """
 
     title: str
@@ -66,7 +66,7 @@ class TaskGroup:
 
 
 def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
-    """Return a group for each task, and one for all if there are several."""
+    """Return a group for each task, and one for all tasks if there are several."""
     tasks = tasks_of(results)
     groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
     if len(tasks) > 1:
@@ -98,7 +98,7 @@ def _group(title: str, results: Sequence[Result]) -> TaskGroup:
 
 
 def task_title(task: Task) -> str:
-    """Return a task in words: workload, device and the options of the FTL."""
+    """Return the title of a task: workload, device and the options of the FTL."""
     device, ftl, workload = task
     return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
 
@@ -107,7 +107,7 @@ _PARTS = re.compile(r"\+(?![^(]*\))")
 
 
 def short_names(policies: Iterable[str]) -> dict[str, str]:
-    """Return what tables call each policy: its last part; the whole if alone or where others end alike."""
+    """Return the name of each policy in tables: its last part if unique among several, else the whole."""
     last = {policy: _PARTS.split(policy)[-1] for policy in policies}
     counts = Counter(last.values())
     return {policy: short if counts[short] == 1 < len(last) else policy for policy, short in last.items()}
@@ -119,7 +119,7 @@ def on_task(results: Sequence[Result], task: Task) -> list[Result]:
 
 
 def measured(results: Sequence[Result], metric: str) -> bool:
-    """Return whether there are results and all have the metric; write amplification needs writes."""
+    """Return whether there are results and all of them have the metric."""
     return bool(results) and all(result.measured(metric) for result in results)
 
 
@@ -127,15 +127,15 @@ def score_matrix(results: Sequence[Result], policy: str, metric: str) -> NDArray
     """Return one metric of one policy as a score matrix.
 
     Args:
-        results: of one or several tasks.
-        policy: one of theirs.
-        metric: nested names joined by `/`.
+        results: results of one or several tasks.
+        policy: name of a policy in the results.
+        metric: name of the metric; `/` joins nested names.
 
     Returns:
         Shape `(runs, tasks)`, runs in order of their seeds.
 
     Raises:
-        SsdgymError: a task lacks a seed that another one has, or has one twice.
+        SsdgymError: a task lacks a seed that another task has, or has a seed twice.
     """
     own = [result for result in results if result.policy == policy]
     seeds = sorted({result.seed for result in own})
@@ -156,11 +156,11 @@ WRITE_AMPLIFICATION = "write_amplification"
 
 @dataclass(frozen=True)
 class Advantage:
-    """One policy against another on the same tasks and seeds, in a metric where less is better.
+    """A comparison of two policies on the same tasks and seeds, for a metric to minimise.
 
     Attributes:
-        difference: of ours relative to theirs, paired by task and seed; negative where ours is better.
-        improvement: probability that a run of ours is better than a run of theirs.
+        difference: relative difference of `ours` to `theirs`, paired by task and seed; negative is better.
+        improvement: probability that a run of `ours` is better than a run of `theirs`.
     """
 
     ours: str
@@ -170,12 +170,12 @@ class Advantage:
 
     @property
     def beats(self) -> bool:
-        """Whether ours is better, and the interval of the difference excludes zero."""
+        """Whether `ours` is better, and the interval of the difference excludes zero."""
         return self.difference.value < 0 and self.difference.excludes(0.0)
 
     @property
     def loses(self) -> bool:
-        """Whether ours is worse, and the interval of the difference excludes zero."""
+        """Whether `ours` is worse, and the interval of the difference excludes zero."""
         return self.difference.value > 0 and self.difference.excludes(0.0)
 
 
@@ -183,13 +183,13 @@ def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int 
     """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
 
     Args:
-        results: of one or several tasks.
-        policy: one of theirs.
-        metric: nested names joined by `/`.
-        seed: of the bootstrap.
+        results: results of one or several tasks.
+        policy: name of a policy in the results.
+        metric: name of the metric; `/` joins nested names.
+        seed: seed of the bootstrap.
 
     Raises:
-        SsdgymError: as `score_matrix`.
+        SsdgymError: as in `score_matrix`.
     """
     return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
 
@@ -200,9 +200,9 @@ def best_heuristic(
     """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` without any.
 
     Args:
-        results: of one or several tasks.
-        ours: policies that are left out.
-        metric: one in which less is better.
+        results: results of one or several tasks.
+        ours: policies to leave out.
+        metric: name of a metric to minimise.
     """
 
     def score(policy: str) -> float:
@@ -217,14 +217,14 @@ def advantage(
     """Compare two policies, paired by task and seed.
 
     Args:
-        results: of one or several tasks.
+        results: results of one or several tasks.
         ours: name of a policy.
-        theirs: name of the one that it is compared with.
-        metric: one in which less is better.
-        seed: of the bootstrap.
+        theirs: name of the policy that `ours` is compared with.
+        metric: name of a metric to minimise.
+        seed: seed of the bootstrap.
 
     Raises:
-        SsdgymError: they were not run on the same tasks and seeds.
+        SsdgymError: the policies were not run on the same tasks and seeds.
     """
     seeds = [sorted({result.seed for result in results if result.policy == name}) for name in (ours, theirs)]
     if seeds[0] != seeds[1]:
@@ -239,7 +239,7 @@ def advantage(
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:
-    """Return one sentence that claims a win or a loss only where the interval excludes zero."""
+    """Return a sentence on the comparison; it names a winner only if the interval excludes zero."""
     name = metric.replace("_", " ").replace("/", " ")
     share = found.difference
     if math.isnan(share.low):

@@ -1,4 +1,4 @@
-"""Figures of results: intervals per task, latencies, write amplification over a varied field."""
+"""Figures of results: intervals per task, latencies, and write amplification over a varied field."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def _panels_of(
     share_x: bool = False,
     share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel for each group, with its title.
+    """Return a figure with one panel for each group, which has the group's title.
 
     Args:
-        groups: of tasks.
-        width: of what stands beside the panels, and of each, in inches.
-        height: of a row of panels beside what stands above or below all of them: the latter first, in inches.
+        groups: groups of tasks.
+        width: widths in inches: of the space beside the panels, and of a panel.
+        height: heights in inches: of the space above and below the panels, and of a row of panels.
         share_x: whether all panels have the same horizontal axis.
         share_y: whether all panels have the same vertical axis.
     """
@@ -68,14 +68,14 @@ def _panels_of(
 
 
 def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
-    """Return the workload and, beneath it, the device and FTL options that differ between the panels."""
+    """Return a panel's title: the workload, and the device and FTL options if they differ between panels."""
     if len(group.tasks) > 1:
         return group.title
     device, ftl, workload = group.tasks[0]
     tasks = [task for other in groups for task in other.tasks]
     devices = {task[0] for task in tasks}
     if len({name.partition("(")[0] for name in devices}) == 1 and all(name.endswith(")") for name in devices):
-        device = device.partition("(")[2].removesuffix(")")  # of one device, with other fields
+        device = device.partition("(")[2].removesuffix(")")  # variations of one device
     lines = [workload, *([device] if len(devices) > 1 else [])]
     shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
     return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
@@ -116,7 +116,7 @@ def interval_figure(
 
 
 def _unit(metric: str) -> tuple[str, float]:
-    """Return the axis label of a metric, and what its numbers are divided by to be in its unit."""
+    """Return the axis label of a metric, and the divisor that converts its numbers to the label's unit."""
     if metric == WRITE_AMPLIFICATION:
         return "write amplification (flash pages / host pages)", 1.0
     name, _, part = metric.partition("/")
@@ -127,7 +127,7 @@ def _unit(metric: str) -> tuple[str, float]:
 
 
 def _bars(found: Sequence[Estimate], scale: float) -> np.ndarray | None:
-    """Return how far intervals reach below and above their values, in a unit; single seeds have none."""
+    """Return lengths of error bars below and above the values, divided by `scale`; None without intervals."""
     values, low, high = np.transpose(found)
     if np.isnan(low).any():
         return None
@@ -167,7 +167,7 @@ def latency_figure(
 
 
 def _with_latencies(results: Sequence[Result], operation: str) -> list[TaskGroup]:
-    """Return the tasks on which every result has latencies."""
+    """Return the groups of single tasks in which every result has latencies."""
     metric = f"{operation}_latency_ns/p50"
     return [
         group for group in groups_of(results) if len(group.tasks) == 1 and measured(group.results, metric)
@@ -177,7 +177,7 @@ def _with_latencies(results: Sequence[Result], operation: str) -> list[TaskGroup
 def _draw_line(
     axes: Axes, found: Mapping[Any, Estimate], index: int, policy: str, scale: float, heavy: bool = False
 ) -> None:
-    """Draw the estimates of a policy over their keys, joined by a line."""
+    """Draw the estimates of a policy over their keys, as points joined by a line."""
     axes.errorbar(
         list(found),
         [one.value / scale for one in found.values()],
@@ -193,7 +193,7 @@ def _draw_line(
 
 
 def _fields(result: Result) -> dict[str, str]:
-    """Return the varied fields of the device, by its label, and the options of the FTL."""
+    """Return the varied fields of the device (from its label) and the options of the FTL, by name."""
     varied = result.device.partition("(")[2].removesuffix(")")
     texts = [*varied.split(", "), *(f"ftl.{option}" for option in split_options(result.ftl))]
     return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
@@ -207,7 +207,7 @@ def _number(text: str | None) -> float | None:
 
 
 def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the fields that are numbers in every result and have several values."""
+    """Yield the names of fields that are numbers in every result and have several values."""
     fields = [_fields(result) for result in results]
     for name in dict.fromkeys(name for found in fields for name in found):
         values = {_number(found.get(name)) for found in fields}
@@ -217,9 +217,9 @@ def varied_fields(results: Sequence[Result]) -> Iterator[str]:
 
 @styled()
 def curve_figure(results: Sequence[Result], field: str) -> Figure | None:
-    """Draw write amplification over a field, a panel for each workload and value of other fields.
+    """Draw write amplification over a field, with a panel for each workload and value of other fields.
 
-    None where a run has no write amplification, or a policy was not run with every value.
+    Return None if a run has no write amplification, or if a policy was not run with every value.
     """
     names = short_names(policies_of(results))
     curves: dict[str, dict[float, list[Result]]] = {}
@@ -261,7 +261,7 @@ class ReportFigure:
 
 
 def report_figures(results: Sequence[Result], learned: Sequence[str] = ()) -> Iterator[ReportFigure]:
-    """Yield the figures that make sense for these results, in the order of a report."""
+    """Yield the figures for which the results have data, in the order of a report."""
     results, learned = side_by_side(as_run := results, learned)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
     if any(measured(found.results, WRITE_AMPLIFICATION) for found in groups_of(results)):

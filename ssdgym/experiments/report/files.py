@@ -1,6 +1,6 @@
-"""Write the outputs of results: data, tables, figures, and one HTML report.
+"""Write results as data, tables and figures, and as one HTML report.
 
-The HTML file opens from disk and needs neither network nor script.
+The HTML file opens from disk, without network or scripts.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
     """Write `results.parquet`, `results.csv`, tables and figures into `folder`.
 
     Args:
-        results: of a whole grid.
-        folder: an existing one.
-        learned: the policies that learned, which figures and verdicts single out.
+        results: results of a whole grid.
+        folder: an existing folder.
+        learned: names of learned policies, which figures highlight and verdicts compare.
 
     Returns:
         The paths, the most useful first.
@@ -59,7 +59,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
 
 
 def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write `results.md`, with verdicts on the learned policies, and `results.tex`."""
+    """Write `results.md`, with verdicts on the learned policies, and `results.tex`; return the paths."""
     markdown, latex = folder / "results.md", folder / "results.tex"
     remarks = [*verdicts(results, learned), *_left_out(results), *overflow_notes(results)]
     remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
@@ -101,17 +101,17 @@ def write_html_report(
     """Write tables, figures, configuration and the commands to check them into one HTML file.
 
     Args:
-        results: of a whole grid, or of a part of one.
-        path: of the file, which is written whole or not at all.
-        folder: where the results lie, for the commands that check them.
-        learned: the policies that learned; by default those of `learned_of`.
-        reference: the policy that the others are compared with; by default the best.
+        results: results of a whole grid, or of a part of a grid.
+        path: path of the file, which is written atomically.
+        folder: folder of the results, for the commands that check them.
+        learned: names of learned policies; by default those of `learned_of`.
+        reference: policy that the others are compared with; by default the best policy.
 
     Returns:
         `path`.
 
     Raises:
-        SsdgymError: there are no results, a policy is none of theirs, or the file cannot be written.
+        SsdgymError: there are no results, they lack a given policy, or the file cannot be written.
     """
     if not results:
         raise SsdgymError(f"{folder}: there are no results to report; evaluate something first")
@@ -139,13 +139,13 @@ def write_html_report(
 
 
 def specs_of(results: Iterable[Result]) -> list[Spec]:
-    """Return the specs of those results that have one."""
+    """Return the specs of the results that have a spec."""
     subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
     return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
 
 def learned_of(results: Sequence[Result]) -> list[str]:
-    """Return the policies that were trained for something or are the file of an agent."""
+    """Return the learned policies: results that record a training objective or an agent."""
     agents = {spec["names"]["policy"] for spec in specs_of(results) if spec["agent"]}
     return policies_of([result for result in results if result.objective or result.policy in agents])
 
@@ -153,7 +153,7 @@ def learned_of(results: Sequence[Result]) -> list[str]:
 def _page(
     results: Sequence[Result], folder: Path, learned: Sequence[str], reference: str | None
 ) -> dict[str, Any]:
-    """Return everything that the template shows."""
+    """Return the values of the HTML template."""
     found = tables(results, intervals=True)
     group = groups_of(side_by_side(results)[0])[-1]
     if _can_compare(group):
@@ -180,7 +180,7 @@ def _page(
 
 
 def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield the facts of the runs: tasks, seeds, versions."""
+    """Yield facts about the runs, each as a title and a text."""
     seeds = sorted({result.seed for result in results})
     yield "results", f"{len(results):,}"
     yield "policies", ", ".join(policies_of(results))
@@ -202,13 +202,13 @@ def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _left_out(results: Sequence[Result]) -> list[str]:
-    """Return one sentence for everything that tables and figures leave out, so that comparisons are fair."""
+    """Return a sentence for each policy or seed that tables and figures leave out of comparisons."""
     groups = groups_of(side_by_side(results)[0])
     return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
 
 
 def _remarks(results: Sequence[Result], group: TaskGroup) -> Iterator[str]:
-    """Yield what limits the numbers."""
+    """Yield sentences on limitations of the numbers."""
     if len({(result.version, result.engine_hash) for result in results}) > 1:
         yield "The results come from different versions of ssdgym or its engine, whose numbers may differ."
     if len({result.seed for result in results}) == 1:
@@ -221,7 +221,7 @@ def _remarks(results: Sequence[Result], group: TaskGroup) -> Iterator[str]:
 
 
 def _has_ratios(group: TaskGroup) -> bool:
-    """Return whether ratios of write amplification exist; a run that wrote nothing has none."""
+    """Return whether all runs have a write amplification above 0."""
     return measured(group.results, WRITE_AMPLIFICATION) and all(
         result.metric(WRITE_AMPLIFICATION) > 0 for result in group.results
     )
@@ -241,7 +241,7 @@ def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str
 
 
 def _advantage_table(group: TaskGroup, ours: str) -> Table:
-    """Return a policy against each of the others, over all tasks."""
+    """Return a table that compares a policy with each other policy, over all tasks."""
     rows = []
     for theirs in policies_of(group.results):
         if theirs != ours:

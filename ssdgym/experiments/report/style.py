@@ -1,6 +1,6 @@
-"""The one style of all figures; the same figure gives the same file, byte for byte.
+"""The style of all figures; the same figure gives the same file, byte for byte.
 
-Drawn without a display, in the colour-blind-safe palette of Okabe and Ito, "Color Universal Design", 2008.
+Figures need no display. The palette is safe for the colour-blind (Okabe, Ito: Color Universal Design, 2008).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ssdgym.files import write_atomically
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = "osD^vPX*"
-#: Colours come round again after eight lines; the dashes differ between rounds.
+#: Colours repeat after eight lines, then with other dashes.
 DASHES = ("-", "--", ":", "-.")
 
 _STYLE = {
@@ -34,15 +34,15 @@ _STYLE = {
     "axes.spines.right": False,
     "grid.alpha": 0.3,
     "errorbar.capsize": 2.0,
-    # Names of clip paths and the like are drawn from it, and at random without it.
+    # Without a salt, names of clip paths would be random.
     "svg.hashsalt": "ssdgym",
-    # Letters as outlines in SVG, as fonts inside the file in PDF: both look alike everywhere.
+    # Outlines in SVG and embedded fonts in PDF look the same everywhere.
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
     "savefig.dpi": 150.0,
 }
 
-#: Of every format, what would give the time of writing or the version of matplotlib.
+#: Metadata to leave out, by format: the time of writing and the version of matplotlib.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -53,7 +53,7 @@ FORMATS = tuple(_METADATA)
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Apply the plot style of ssdgym inside the block. Also a decorator."""
+    """Apply the plot style of ssdgym inside the block; also usable as a decorator."""
     with matplotlib.style.context(["default", _STYLE]):
         yield
 
@@ -64,7 +64,7 @@ def color_of(index: int) -> str:
 
 
 def marker_of(index: int) -> str:
-    """Return the marker of the `index`-th policy; where its colour comes round again it is another one."""
+    """Return the marker of the `index`-th policy; policies of the same colour have different markers."""
     return MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
 
 
@@ -74,16 +74,16 @@ def dashes_of(index: int) -> str:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure, whole or not at all, and return its path.
+    """Write a figure atomically, and return its path.
 
-    The same figure gives the same bytes, with the same version of matplotlib.
+    With the same version of matplotlib, the same figure gives the same bytes.
 
     Args:
-        figure: what to write.
-        path: a PNG, SVG or PDF by its ending.
+        figure: figure to write.
+        path: path whose ending, .png, .svg or .pdf, is the format.
 
     Raises:
-        SsdgymError: the ending is another one, or the file cannot be written.
+        SsdgymError: the path has another ending, or the file cannot be written.
     """
     file_format = check_figure_name(path)
     write_atomically(path, lambda file: _write(figure, file, file_format))
@@ -91,7 +91,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def check_figure_name(path: Path) -> str:
-    """Return the format that a figure of that name is written in."""
+    """Return the format of a figure by the ending of its path."""
     file_format = path.suffix.removeprefix(".")
     if file_format not in FORMATS:
         raise SsdgymError(f"{path}: figures are written as .png, .svg or .pdf, not as {path.suffix!r}")
@@ -104,9 +104,9 @@ def _write(figure: Figure, file: IO[bytes], file_format: str, transparent: bool 
 
 
 def inline_svg(figure: Figure, name: str) -> str:
-    """Return a figure as an SVG element for an HTML page: transparent, with the text colour for black.
+    """Return a figure as an SVG element for an HTML page: transparent, with black as the text colour.
 
-    The name goes before every identifier, so that several figures of a page do not mix theirs up.
+    `name` is put before every identifier, so that those of several figures on a page differ.
     """
     file = io.BytesIO()
     _write(figure, file, "svg", transparent=True)
@@ -120,20 +120,20 @@ def inline_svg(figure: Figure, name: str) -> str:
 
 
 def label_decades(axis: Axis, low: float, high: float) -> None:
-    """Label a logarithmic axis in digits, and between the decades if it is short."""
+    """Label a logarithmic axis with plain numbers, on a short axis also between decades."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axis.set_minor_locator(NullLocator())
 
 
-#: Room for the mark of an entry of a legend with what is around it, and for a letter of its label.
+#: Widths in a legend: of an entry's marker with the space around it, and of a letter of its label.
 _MARK_INCHES, _LETTER_INCHES = 0.6, 0.075
 
 
 def legend_below(figure: Figure, *panels: Axes, columns: int = 4) -> None:
-    """Put the legend beneath the whole figure, where it hides nothing; a label that repeats appears once.
+    """Put a common legend of all panels below the figure; repeated labels appear once.
 
-    It has at most `columns` columns, and fewer in a narrow figure.
+    The legend has at most `columns` columns, and fewer in a narrow figure.
     """
     entries: dict[str, Any] = {}
     for axes in panels:

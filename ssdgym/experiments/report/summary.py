@@ -1,4 +1,4 @@
-"""Tables of what runs measured, for policies and for FTLs."""
+"""Tables of results, with rows for policies or FTLs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results with short names of policies and FTLs, and which of these have learned.
+    """Return results with short names of policies and FTLs, and the names of those that have learned.
 
-    On a device and workload with several FTLs, the name of the FTL goes before that of the policy, or stands
-    for it where there is a single one, and what the FTLs have in common stays with the task. Where their
-    logical pages are of several sizes and larger ones were written in part, the write amplification of these
-    is left out: it is of pages, not of bytes.
+    If a device and workload has several FTLs, the name of the FTL precedes that of the policy, or replaces it
+    if there is a single policy; options common to all FTLs remain part of the task. Write amplification is
+    about pages, not bytes: it is left out for an FTL that wrote parts of pages, if another has smaller pages.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:
@@ -57,7 +56,7 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
 
 
 def long_names(results: Sequence[Result]) -> dict[str, str]:
-    """Return the policies, or FTLs with their own options, that have a short name in tables, by that name."""
+    """Return the full names of policies, or all own options of FTLs, by their short names in tables."""
     names = ftl_names(results)
     if not any(names):
         return {short: name for name, short in short_names(policies_of(results)).items() if short != name}
@@ -68,10 +67,11 @@ def long_names(results: Sequence[Result]) -> dict[str, str]:
 
 
 def ftl_names(results: Sequence[Result]) -> list[str]:
-    """Return the options in which each result's FTL differs from others that played its workload.
+    """Return a name for each result's FTL: the options in which it differs from FTLs on the same workload.
 
-    A kind or a family goes by its value alone, such as `cgm` or `page`, without other options where one FTL
-    alone has it. An FTL with no option of its own is `default`. A single FTL has an empty name.
+    A kind or a family is written as its value alone, such as `cgm` or `page`; if only one FTL has this value,
+    the other options are omitted. An FTL without options of its own is `default`. A single FTL has an empty
+    name.
     """
     shared, own = _shared(results), dict[Place, dict[str, dict[str, str]]]()
     for result in results:
@@ -97,12 +97,12 @@ def _logical_pages(result: Result) -> float:
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return the FTL options of a result by name, dotted for nested ones."""
+    """Return the FTL options of a result by name; nested options have dotted names."""
     return {name: value for name, _, value in (option.partition("=") for option in split_options(text))}
 
 
 def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
-    """Return, by device and workload, the options that all FTLs there were given."""
+    """Return, by device and workload, the options that all FTLs have in common."""
     shared: dict[Place, dict[str, str]] = {}
     for result in results:
         given = _options(result.ftl)
@@ -111,7 +111,7 @@ def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
     return shared
 
 
-#: Above this share of the relocated pages a policy is judged by its space more than by its choices.
+#: Share of relocated pages above which overflow, and not a policy's choices, decides its result.
 MUCH_OVERFLOW = 0.01
 
 
@@ -120,9 +120,9 @@ class Column:
     """One column of a table.
 
     Attributes:
-        text: turns a number into text.
-        interval: whether tables of all formats show the interval, not only HTML.
-        needs_some: whether a column of zeros says nothing and is left out.
+        text: function that formats a number.
+        interval: whether all formats show the interval, and not only HTML.
+        needs_some: whether the column is left out if all its numbers are 0.
     """
 
     heading: str
@@ -152,25 +152,25 @@ COLUMNS = (
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
-    """Return a sentence on how numbers of several seeds and tasks are averaged."""
+    """Return a sentence that says how numbers are averaged over seeds and tasks."""
     if seeds < 2:
         what = "The value of one seed, which has no interval"
         return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
-    # Of fewer than four numbers the interquartile mean leaves none out.
+    # The interquartile mean of fewer than four numbers is their mean.
     what = f"{'interquartile mean' if seeds >= 4 else 'mean'} over {seeds} seeds"
     what = f"Mean over {tasks} tasks of the {what}" if tasks > 1 else what[0].upper() + what[1:]
     return f"{what}; {where} the 95 % interval of a bootstrap stratified by task."
 
 
 def tables(results: Sequence[Result], *, intervals: bool = False) -> list[Table]:
-    """Return one table per task, and one over all tasks if there are several, the least WA first.
+    """Return one table per task, and one over all tasks if there are several, by rising write amplification.
 
-    Every number is the interquartile mean over seeds, averaged over tasks; its interval is a bootstrap
+    Every number is the interquartile mean over seeds, averaged over tasks; its interval is from a bootstrap
     stratified by task. Each FTL has its own rows.
 
     Args:
-        results: of a grid.
-        intervals: whether every number has its interval, not only that of write amplification.
+        results: results of a grid.
+        intervals: whether every number has its interval, and not only write amplification.
     """
     heading, title = "policy", "{}"
     if any(ftl_names(results)):
@@ -208,7 +208,7 @@ def _entry(results: Sequence[Result], policy: str, column: Column, intervals: bo
 
 
 def overflow_notes(results: Sequence[Result]) -> list[str]:
-    """Return a warning for every policy with so much overflow that space decides its result."""
+    """Return a warning for every policy whose share of overflow exceeds `MUCH_OVERFLOW`."""
     worst: dict[str, float] = {}
     for result in side_by_side(results)[0]:
         share = result.metrics.get("overflow_share") or 0.0
@@ -230,9 +230,9 @@ def markdown_table(results: Sequence[Result]) -> str:
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
+    """Return a sentence for every learned policy and group of tasks; it compares with the best heuristic.
 
-    Each FTL is judged by itself.
+    Policies are compared separately for each FTL.
     """
     names = ftl_names(results)
     shown, ours = side_by_side(results, learned)

@@ -1,4 +1,4 @@
-"""A table of text and numbers, as the terminal, Markdown, LaTeX and HTML pages show it."""
+"""Tables of text and numbers for the terminal, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-#: Where headings break on a terminal.
+#: Spaces at which headings break on a terminal.
 _BREAK = re.compile(r" (?!%)")
 
 
@@ -20,9 +20,9 @@ class Entry:
     """One entry of a table.
 
     Attributes:
-        text: a word, a number as text, or a dash where nothing was measured.
+        text: a word, a number as text, or a dash if nothing was measured.
         note: text after the number, such as an interval; may be empty.
-        number: the number; `None` for a word and where nothing was measured.
+        number: the number; `None` for a word, or if nothing was measured.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Entry:
 
     @classmethod
     def of(cls, value: float, low: float | None, high: float | None, text: Callable[[float], str]) -> Entry:
-        """Return a number with its interval in brackets; without limits, or with NaN for them, alone."""
+        """Return an entry with a number and its interval in brackets; without limits only the number."""
         if low is None or high is None or math.isnan(low):
             return cls(text(value), number=value)
         return cls(text(value), f"[{text(low)}, {text(high)}]", value)
@@ -40,7 +40,7 @@ class Entry:
         return f"{self.text} {self.note}".rstrip()
 
 
-#: Stands where nothing was measured.
+#: The entry if nothing was measured.
 NOTHING = Entry("-")
 
 
@@ -58,7 +58,7 @@ class Table:
         return all(row[column].number is None for row in self.rows)
 
     def without_gaps(self, hidden: Collection[str] = ()) -> Table:
-        """Return the table without hidden headings and columns in which nothing was measured."""
+        """Return the table without the columns in `hidden` and without columns that measured nothing."""
         shown = [
             number
             for number, heading in enumerate(self.headings)
@@ -71,7 +71,7 @@ class Table:
         )
 
     def to_rich(self, bold: Collection[str] = ()) -> RichTable:
-        """Return the table for the terminal; rows that `bold` names are bold."""
+        """Return the table for the terminal; rows named in `bold` are bold."""
         found = RichTable(
             title=Text(self.title),
             title_justify="left",
@@ -111,5 +111,5 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def markdown_escaped(text: str) -> str:
-    """Return a text without HTML, columns and links, which names of others may hold."""
+    """Escape HTML, column separators and links, which names from users may contain."""
     return text.replace("<", "&lt;").replace("|", "\\|").replace("](", "]\\(")

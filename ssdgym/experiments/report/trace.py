@@ -1,7 +1,4 @@
-"""A figure of a trace: times and addresses, request sizes, gaps between arrivals, skew of writes.
-
-In the style of `ssdgym.experiments.report.figures`.
-"""
+"""A figure of a trace: times and addresses, request sizes, gaps between arrivals, and skew of writes."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _CURVE_POINTS = 2_000
 
 
 def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path: Path) -> Path:
-    """Draw four panels: requests over time and address, their sizes, the gaps between them, the skew."""
+    """Draw four panels: requests over time and address, their sizes, gaps between arrivals, write skew."""
     figure = Figure(figsize=(10.0, 7.2))
     panels = figure.subplots(2, 2)
     _draw_addresses(panels[0, 0], summary, source)
@@ -69,7 +66,7 @@ def _draw_addresses(axes: Axes, summary: RecordSummary, source: RecordSource) ->
 def _address_maps(
     source: RecordSource, width: float, height_gib: float, in_time: bool
 ) -> dict[int, FloatArray]:
-    """Count requests of each operation per bin of time, in s, or of request number, and of address."""
+    """Count requests of each operation per bin of time in s (or request number) and of address in GiB."""
     starts = volume_starts(source.volumes, UNIT_BYTES).astype(np.float64) * UNIT_BYTES
     maps = {op: np.zeros((_TIME_BINS, _ADDRESS_BINS)) for op in OPERATIONS}
     arrivals, first_ns, requests = Arrivals(), None, 0
@@ -117,7 +114,7 @@ def _draw_gaps(axes: Axes, summary: RecordSummary) -> None:
 
 
 def _draw_shares(axes: Axes, seen: Distribution, label: str | None, color: str, scale: float = 1.0) -> None:
-    """Draw the share of values up to x; values of 0 lie left of a logarithmic axis."""
+    """Draw the cumulative share of values; values of 0 lie left of a logarithmic axis."""
     shares = np.cumsum(seen.counts) / seen.total
     positive = seen.values > 0
     zeros = 0.0 if positive[0] else shares[0]

@@ -1,1 +1,1 @@
-"""Runs: their specification, where they run, and the store of finished ones."""
+"""Runs: their specification, their execution, and the store of finished runs."""

@@ -1,4 +1,4 @@
-"""Files of experiments, and their runs."""
+"""Load experiments, and expand them to runs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ssdgym.policy.names import import_rules
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload
 
-#: Of a grid: more is a typing error.
+#: Largest number of runs in a grid; more must be a typing error.
 MOST_RUNS = 10_000_000
-#: Where the dotted name of a varied field of the FTL begins.
+#: First part of the dotted names of FTL fields in `vary`.
 FTL_PREFIX = "ftl."
 
 Scalar = bool | int | float | str | None
 
 
 def as_seeds(value: Any) -> Any:
-    """Return the seeds of a text such as 100-104; other values unchanged."""
+    """Return the seeds that a text such as 100-104 names; return other values unchanged."""
     return read_seeds(value) if isinstance(value, str) else value
 
 
@@ -47,7 +47,7 @@ def _as_texts(value: Any) -> Any:
 def _each_once(values: Sequence[Any]) -> Sequence[Any]:
     seen: set[Hashable] = set()
     for value in values:
-        # 1 and true are equal to Python, and two values all the same.
+        # 1 and True are equal in Python, but different values here.
         mark = repr(value)
         if mark in seen:
             raise ValueError(f"names {value!r:.60} twice; give each once")
@@ -62,7 +62,7 @@ def _named(value: Any) -> Any:
 
 
 def _flat(options: Any) -> Any:
-    """Return FTL options with dotted names for nested ones, in order of the names."""
+    """Return FTL options in order of their names; nested options get dotted names."""
     if not isinstance(options, dict):
         return options
     flat: dict[str, Any] = {}
@@ -92,7 +92,7 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
 
 class ExperimentConfig(BasedConfig):
-    """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.config.expand`."""
+    """A grid: all combinations are run, in the order of `ssdgym.experiments.runs.config.expand`."""
 
     folder: ClassVar[str] = "experiments"
     description: str = ""
@@ -193,19 +193,19 @@ class ExperimentConfig(BasedConfig):
 
 
 def load_experiment(source: Source) -> ExperimentConfig:
-    """Load an experiment by name (`configs/experiments`), YAML path, mapping or ready model."""
+    """Load an experiment from a name (`configs/experiments`), a YAML path, a mapping or a model."""
     return load_config(ExperimentConfig, source, "experiments")
 
 
-#: Requests kept outstanding by a workload that has no pace of its own.
+#: Queue depth for workloads without a pace (arrival times).
 CLOSED_LOOP_DEPTH = 32
 
 
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
-    """Return the options with a queue depth, where otherwise all requests would arrive at the same instant.
+    """Return the options; add a queue depth if all requests would otherwise arrive at the same time.
 
-    A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
-    only depend on its length.
+    All requests of a generated workload without a pace arrive at time zero. In an open loop, their latencies
+    would depend only on the length of the run.
     """
     paced = getattr(workload, "interarrival_ns", None) != 0
     given = dict(options)
@@ -217,12 +217,12 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:
     """Return the runs of an experiment, in the order of its results.
 
-    From the slowest to the fastest: device, varied device fields, FTL, varied FTL fields, workload, agents
-    before policies, seed.
+    From the slowest to the fastest, these vary: device, varied device fields, FTL, varied FTL fields,
+    workload, agents and then policies, seed.
 
     Args:
-        config: of the experiment.
-        trusted: agents and policies by module whose code may be executed.
+        config: the experiment.
+        trusted: agents and policies whose code may be executed.
 
     Raises:
         SsdgymError: a device, a workload, an agent or a module does not exist, or a varied field does not
@@ -265,7 +265,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return names, those that repeat with a number: `zipf-1`, `zipf-2`."""
+    """Return names; repeated names get numbers, such as `zipf-1`, `zipf-2`."""
     return [
         name if names.count(name) == 1 else f"{name}-{names[: i + 1].count(name)}"
         for i, name in enumerate(names)
@@ -273,11 +273,11 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ()) -> dict[str, AgentSource]:
-    """Return where agents come from, by their names in tables."""
+    """Return the sources of agents, by their names in tables."""
     labels: dict[str, AgentSource] = {}
     for agent in agents:
         source = source_of(agent, trust=str(agent) in trusted)
-        source.digest()  # raises where it is missing
+        source.digest()  # raises if it is missing
         if source.label in labels:
             other = labels[source.label].text
             raise SsdgymError(f"{agent}: {other} also goes by the name {source.label}; rename one of them")
@@ -301,13 +301,13 @@ def _in_brackets(changes: dict[str, Any]) -> str:
 
 
 def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
-    """Return a device with other values in some fields, by their dotted names, and another name.
+    """Return a device with changed fields, given by dotted names, and the name `label`.
 
-    Sentences of errors begin with `where`.
+    Error messages begin with `where`.
     """
     data = {**device.model_dump(exclude_unset=True), "name": label}
     if any(name.startswith("capacity.") for name in changes):
-        data["capacity"] = {}  # given either way, and the changes say which
+        data["capacity"] = {}  # there are two ways to give it, and the changes choose one
     for name, value in changes.items():
         try:
             data = with_changes(data, {name: value})

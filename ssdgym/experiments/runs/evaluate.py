@@ -1,4 +1,4 @@
-"""Evaluate runs, here or in processes of their own."""
+"""Carry out runs, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ssdgym.policy import device_for
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.stream import check_addresses, load_workload
 
-#: Each the runs that are carried out together.
+#: Jobs: each is a list of runs that are carried out together.
 Jobs = Sequence[list[RunSpec]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: the results of its runs in order, or an error."""
+    """The outcome of a job: the results of its runs in order, or an error."""
 
     job: int
     results: Sequence[Result] = ()
@@ -39,11 +39,11 @@ class Outcome:
 
 
 def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
-    """Return the indices of runs that form one job: those of an agent that differ only in the seed.
+    """Return the indices of the runs of each job: runs of an agent that differ only in the seed share one.
 
-    A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
-    in one vector environment, unless each preconditions its device by itself; a compiled policy would gain
-    nothing.
+    A network decides for a whole batch in about the time of one decision, so an agent plays all its seeds in
+    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing
+    from batches.
     """
     groups: dict[Any, list[int]] = {}
     for index, run in enumerate(runs):
@@ -67,10 +67,10 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 
 
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
-    """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
+    """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    One worker is this process. Others are spawned, not forked, use one thread each, and end with this
-    process.
+    With one worker, jobs run in this process. Otherwise workers are spawned, not forked, use one thread each,
+    and end with this process.
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")
@@ -90,7 +90,7 @@ def _run_here(number: int, runs: list[RunSpec]) -> Outcome:
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
-    """Run jobs in a pool; when a process dies, the pool dies, and the jobs under way are run one by one."""
+    """Run jobs in a pool; if a process dies, make a new pool, and run the interrupted jobs one by one."""
     waiting = deque(range(len(jobs)))
     while waiting:
         with _pool(workers) as pool:
@@ -110,7 +110,7 @@ def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None
 def _drain(
     pool: ProcessPoolExecutor, jobs: Jobs, waiting: deque[int], workers: int
 ) -> Generator[Outcome, None, list[int]]:
-    """Yield the outcomes of the waiting jobs; return those that were under way when a process died."""
+    """Yield the outcomes of the waiting jobs; return the jobs that ran when a process died."""
     running: dict[Future[list[Result]], int] = {}
     died: list[int] = []
     while (waiting and not died) or running:
@@ -134,7 +134,7 @@ def _drain(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Return a pool whose processes are terminated if its block is left early."""
+    """Yield a pool whose processes are terminated if the block is left by an exception."""
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker
@@ -152,7 +152,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _prepare_worker() -> None:
-    """Use one thread, ignore SIGINT (the parent handles it), exit with the parent, import `--import`."""
+    """Prepare a worker: one thread, ignore SIGINT, exit with the parent, import the modules of `--import`."""
     for variable in _ONE_THREAD:
         os.environ[variable] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -161,7 +161,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """Exit with the parent: a killed one closes no queue, so that workers would wait for ever."""
+    """Exit when the parent ends; a killed parent closes no queue, so a worker would wait forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -173,14 +173,14 @@ Progress = Callable[[int, int], None]
 
 
 def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None = None) -> list[Result]:
-    """Carry out every run; the first error ends it.
+    """Carry out all runs; the first error is raised.
 
     The results do not depend on `workers`. Workers are spawned, never forked, and use one thread each.
 
     Args:
-        runs: what to run.
-        workers: number of processes; 1 runs in this one.
-        progress: called as runs finish.
+        runs: runs to carry out.
+        workers: number of processes; 1 uses this process.
+        progress: function to call as runs finish.
 
     Returns:
         The results in the order of the runs.
@@ -202,7 +202,7 @@ def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None
 
 
 def check_runs(runs: Sequence[RunSpec]) -> None:
-    """Load and check every device, workload and policy, which takes no time, before anything that does."""
+    """Load and check every device, workload and policy, before any run begins."""
     devices = {}
     for run in {_device_key(run): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
@@ -249,14 +249,14 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
 
 
 def _device_key(run: RunSpec) -> tuple[Any, ...]:
-    """Return the key of the device of a run."""
+    """Return a key that is equal for runs with the same device, FTL options, policy and days."""
     return repr(run.device), run.ftl, run.decider, run.days
 
 
 def _check_agent(run: RunSpec) -> None:
     """Check that the agent and its environment exist.
 
-    Files are looked at when they are run: of a sweep they are not there yet.
+    Files of agents are checked when they run, because a sweep has not yet written them.
     """
     source = source_of(run.agent or "", trust=run.trust)
     if not isinstance(source, FileSource):

@@ -1,4 +1,4 @@
-"""Run a grid that can be interrupted at any moment and goes on from there."""
+"""Run a grid that can be interrupted at any time and resumed."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.spec import RunSpec, run_key, spec_of, spec_text
 from ssdgym.experiments.runs.store import Finished, Store
 
-#: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.evaluate.run_locally` does.
+#: Runs jobs and yields their outcomes, as `ssdgym.experiments.runs.evaluate.run_locally` does.
 Runner = Callable[[Jobs], Generator[Outcome, None, None]]
 
 TIMINGS_NAME = "timings.csv"
 SERIES_NAME = "series.csv"
-#: The columns that name a run in files beside the results.
+#: The columns that identify a run in `timings.csv` and `series.csv`.
 _NAMES = ("device", "ftl", "workload", "policy", "seed")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed, and why."""
+    """A failed run and the reason."""
 
     run: RunSpec
     sentence: str
 
     def __str__(self) -> str:
-        """Return a sentence on what failed, and why."""
+        """Return a sentence with the run and the reason."""
         run = self.run
         return f"{run.policy} on {run.workload_name} ({run.device_name}, seed {run.seed}): {self.sentence}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what failed, and why, ready for JSON."""
+        """Return the run and the reason, ready for JSON."""
         run = self.run
         names = {"device": run.device_name, "workload": run.workload_name, "policy": run.policy}
         return {**names, "seed": run.seed, "error": self.sentence}
@@ -47,13 +47,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Grid:
-    """Runs with all that they depend on, in order.
+    """Runs with everything that they depend on.
 
     Attributes:
         runs: the runs, in the order of the report.
-        specs: of each, as text (`ssdgym.experiments.runs.spec`).
-        keys: of each; two runs that differ in nothing but names share one.
-        jobs: indices of the runs that are played together; of runs with the same key only one.
+        specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
+        keys: key of each run; runs that differ only in names share a key.
+        jobs: indices of the runs that are carried out together; only one of the runs with the same key.
     """
 
     runs: Sequence[RunSpec]
@@ -63,7 +63,7 @@ class Grid:
 
     @classmethod
     def of(cls, runs: Sequence[RunSpec]) -> Grid:
-        """Check the runs and look up everything they depend on; nothing is run."""
+        """Check the runs and collect everything that they depend on, without running them."""
         check_runs(runs)
         specs, keys = [""] * len(runs), [""] * len(runs)
         jobs, seen = [], set()
@@ -87,12 +87,12 @@ class GridReport:
 
 
 def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
-    """Run the runs that the store lacks, in any order; store every job as it ends.
+    """Carry out the runs that the store lacks, in any order; store every job as it ends.
 
-    Progress is called with (runs finished or failed, all runs), first with those in the store.
+    `progress` is called with (runs finished or failed, all runs), first for the runs in the store.
     """
     finished = store.finished(grid.keys)
-    # An agent's seeds were played together, so a job is finished as a whole or not at all.
+    # The seeds of an agent are played together, so a job is finished only as a whole.
     waiting = [job for job in grid.jobs if any(grid.keys[index] not in finished for index in job)]
     errors: dict[str, str] = {}
 
@@ -150,17 +150,17 @@ def _sentence(error: Exception) -> str:
 
 
 def _details(error: Exception) -> str:
-    """Return what is kept of an error: its text, with the traceback of an unforeseen one."""
+    """Return the text of an error to store; an unexpected error includes its traceback."""
     if isinstance(error, SsdgymError):
         return _sentence(error)
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
 def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write `results.parquet`, `results.csv` and, apart from them, `timings.csv`; samples to `series.csv`.
+    """Write `results.parquet`, `results.csv` and `timings.csv`; if runs were sampled, also `series.csv`.
 
-    The first two depend on nothing but the grid and the code; wall-clock times are in the third. Samples are
-    one row each, and have a file only if there are any.
+    The results files depend only on the grid and the code; wall-clock times are in `timings.csv`. Each sample
+    is a row of `series.csv`.
     """
     parquet, table = write_results(results, folder / "results")
     paths = [table, parquet, write_timings(results, folder)]
@@ -170,13 +170,13 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
-    """Write how long every run took, in seconds of wall-clock time, to `timings.csv`."""
+    """Write the wall-clock time of every run, in seconds, to `timings.csv`."""
     rows = ((*_names(result), result.wall_seconds) for result in results)
     return write_csv(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
 
 
 def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
-    """Yield the heading and the samples of all runs with samples; they have the same columns."""
+    """Yield the heading and then the samples of all sampled runs."""
     sampled = [result for result in results if result.series]
     yield (*_NAMES, *sampled[0].series)
     for result in sampled:

@@ -15,22 +15,22 @@ from ssdgym.experiments.runs.evaluate import Jobs, Outcome, run_job
 from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.own_code import import_modules
 
-#: How often a job is started again whose worker or node was lost.
+#: Number of times that a job is restarted after its worker or node was lost.
 RETRIES = 5
-#: Tasks given to Ray at a time, so that a large grid does not fill its queues.
+#: Largest number of tasks submitted to Ray at a time, so that a large grid does not fill its queues.
 _AHEAD = 256
-#: Jobs pass results, not arrays; this is the least that Ray takes.
+#: The smallest size that Ray accepts; jobs return only results.
 _OBJECT_STORE_BYTES = 80 << 20
-#: How long the head node of a cluster has to answer.
+#: Timeout for a connection to the head node of a cluster, in seconds.
 _REACH_S = 10.0
 
 
 def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
-    """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
+    """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    The cluster is at an address, as for `ray.init`, or a new one with `workers` workers on this machine. A
-    task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this version of
-    ssdgym, and traces and agents at the same paths.
+    `address` is that of a cluster, as for `ray.init`; None starts a cluster with `workers` workers on this
+    machine. A task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this
+    version of ssdgym, and traces and agents at the same paths.
     """
     with cluster(address, workers) as ray:
         yield from _drain(ray, jobs)
@@ -38,8 +38,8 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def cluster(address: str | None, cpus: int) -> Iterator[Any]:
-    """Connect to a cluster, or start one for the block; keep one that this process already uses."""
-    # Ray reports its use over the network otherwise.
+    """Connect to a cluster or start one for the block; keep a connection that this process already has."""
+    # Without this setting, Ray reports its use over the network.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -51,7 +51,7 @@ def cluster(address: str | None, cpus: int) -> Iterator[Any]:
         yield ray
         return
     started: dict[str, Any] = {
-        "address": "local",  # never one that happens to run on this machine
+        "address": "local",  # never a cluster that happens to run on this machine
         "num_cpus": cpus,
         "include_dashboard": False,
         "object_store_memory": _OBJECT_STORE_BYTES,
@@ -79,7 +79,7 @@ def cluster(address: str | None, cpus: int) -> Iterator[Any]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise if a host does not answer; Ray itself would try for many minutes."""
+    """Raise if the host does not answer, because Ray would try for many minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         return
@@ -129,7 +129,7 @@ def _outcome(ray: Any, reference: Any, number: int) -> Outcome:
 
 
 def _task(folder: str, settings: dict[str, str], runs: list[RunSpec]) -> list[Result]:
-    """Run one job where the driver's relative paths and settings hold."""
+    """Run one job with the driver's working folder and settings."""
     os.environ.update(settings)
     if os.path.isdir(folder):
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""Run results again from nothing but their own file, and compare."""
+"""Repeat runs from the specifications in a file of results, and compare the results."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.evaluate import Progress, check_runs, run_locally
 from ssdgym.experiments.runs.spec import RunSpec, read_spec, runs_of_spec
 
-#: Columns by which results are chosen.
+#: Columns by which results can be chosen.
 CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")
-#: Columns that say by which code a result was found, and not what was found.
+#: Columns that identify the code that made a result.
 _CODE = ("version", "engine_hash")
-#: Columns that are not compared: those, and the description by which the run was repeated.
+#: Columns that are not compared: the code, and the specification from which the run was repeated.
 _NOT_COMPARED = (*_CODE, "spec")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A column in which a stored result and its repetition differ; `None` where one lacks it."""
+    """A column in which a stored result and its repetition differ; `None` stands for a missing value."""
 
     column: str
     stored: Any
@@ -34,11 +34,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """A result beside its repetition.
+    """A stored result and its repetition.
 
     Attributes:
-        row: of the file, the first being 1.
-        error: why it could not be run again, in place of `measured`.
+        row: row of the result in the file, from 1.
+        error: the error that prevented the repetition; `measured` is then None.
     """
 
     row: int
@@ -48,7 +48,7 @@ class Replay:
 
     @property
     def differences(self) -> list[Difference]:
-        """The columns that are not exactly the same; those about the code do not count."""
+        """The columns that differ, without those about the code."""
         if self.measured is None:
             return []
         ours, theirs = self.stored.as_row(), self.measured.as_row()
@@ -61,12 +61,12 @@ class Replay:
 
     @property
     def reproduces(self) -> bool:
-        """Whether the result was run again and everything is the same."""
+        """Whether the run was repeated and its result does not differ."""
         return self.measured is not None and not self.differences
 
     @property
     def other_code(self) -> list[Difference]:
-        """Version and engine hash where they are not those of this ssdgym."""
+        """Version and engine hash of the stored result, if they differ from this ssdgym's."""
         if self.measured is None:
             return []
         pairs = [Difference(name, getattr(self.stored, name), getattr(self.measured, name)) for name in _CODE]
@@ -74,18 +74,18 @@ class Replay:
 
     @property
     def verdict(self) -> str:
-        """Whether the result reproduces; if not, why."""
+        """A phrase that says whether the result reproduces and, if not, why."""
         if self.error is not None:
             return f"cannot be run: {self.error}"
         return f"differs in {len(self.differences)}" if self.differences else "reproduces"
 
     @property
     def names(self) -> dict[str, Any]:
-        """The columns that name the result."""
+        """The columns that identify the result."""
         return {name: getattr(self.stored, name) for name in CHOOSABLE[:-1]}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it, ready for JSON."""
+        """Return all fields, ready for JSON."""
         return {
             "row": self.row,
             **self.names,
@@ -97,14 +97,14 @@ class Replay:
 
 
 def _same(one: Any, other: Any) -> bool:
-    # To Python 1, 1.0 and True are equal; a metric that changes its kind has changed.
+    # 1, 1.0 and True are equal in Python, but a metric of another type has changed.
     return type(one) is type(other) and one == other
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """Return the number, from 1 on, of the result chosen by `row`, or by the values in `where`.
+    """Return the row (from 1) of the result that is chosen by `row` or by the conditions `where`.
 
-    Texts of `where` are such as `policy=greedy` or `policy=greedy,seed=100`; all must hold.
+    Conditions are texts such as `policy=greedy` or `policy=greedy,seed=100`; all of them must hold.
     """
     conditions = _conditions(where)
     if row is not None:
@@ -133,7 +133,7 @@ def _conditions(where: Iterable[str]) -> dict[str, str]:
     names = "|".join(CHOOSABLE)
     conditions: dict[str, str] = {}
     for text in where:
-        # Values may hold commas and equal signs themselves, as labels of policies and FTL options do.
+        # Values may contain commas and equal signs, as labels of policies and FTL options do.
         for part in re.split(rf",(?=(?:{names})=)", text):
             name, equals, value = part.partition("=")
             if not equals or name not in CHOOSABLE:
@@ -148,7 +148,7 @@ def _conditions(where: Iterable[str]) -> dict[str, str]:
 
 
 def sample(results: Sequence[Result], size: int, seed: int) -> list[int]:
-    """Draw results without replacement; return their numbers in order, the first being 1."""
+    """Draw results without replacement; return their rows (from 1) in rising order."""
     return sorted(random.Random(seed).sample(range(1, len(results) + 1), min(size, len(results))))
 
 
@@ -161,7 +161,7 @@ def replay(
     *,
     trust: bool = False,
 ) -> list[Replay]:
-    """Run results again, each with its device, workload and seeds as the file has them; rows begin at 1."""
+    """Repeat the runs of some rows (from 1), each with the device, workload and seeds of its spec."""
     jobs = [_job(results[row - 1], f"{source}, row {row}", trust=trust) for row in rows]
     for job in jobs:
         check_runs(job)
@@ -186,5 +186,5 @@ def _job(result: Result, where: str, *, trust: bool) -> list[RunSpec]:
 
 
 def _seed(result: Result) -> int:
-    """Return the seed of the stored run, not that of the file's column."""
+    """Return the seed in the specification of a result, not that in its column."""
     return int(json.loads(result.spec)["seed"])

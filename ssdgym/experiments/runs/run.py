@@ -1,4 +1,4 @@
-"""Carry out one run of a policy, or the runs of an agent, and make results of them."""
+"""Carry out a run of a policy, or the runs of an agent, and return their results."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kept import kept
 from ssdgym.workloads.stream import load_workload, open_on
 
-#: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
+#: Requests passed to the engine at a time: few enough to show progress, many enough to be fast.
 CHUNK_REQUESTS = 1 << 17
 
-#: Of the workload that preconditions a device; the environments' default.
+#: Seed of the workload that preconditions a device; it is the environments' default.
 PRECONDITIONING_SEED = 0
 
-#: Times that a workload is played before giving up to see anything collected.
+#: Times that a workload is played before it counts as one that never causes collection.
 _MOST_REPETITIONS = 1000
 
 
@@ -45,11 +45,11 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     """Carry out a run with a victim policy, in this process.
 
     Args:
-        run: without an agent.
-        progress: called now and then with the host pages written so far.
+        run: a run without an agent.
+        progress: function to call now and then with the host pages written so far.
 
     Returns:
-        What was measured.
+        The result.
 
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
@@ -65,7 +65,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
             write_what_is_read(simulator, workload, run.seed)
         metrics = _repeated(simulator, workload, run.seed)
     else:
-        # By the run's seed only what warms up the measured policy, or depends on what it plays.
+        # The run's seed applies only if preconditioning runs the measured policy or depends on its workload.
         how = read_preconditioning(run.preconditioning)
         warms_up, seed = (workload, run.seed) if how.is_the_runs_own else (plain, PRECONDITIONING_SEED)
         precondition(simulator, how, warms_up, seed)
@@ -78,7 +78,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
 def _played(
     simulator: Simulator, stream: RequestStream, run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]] | None]:
-    """Play a run on a device that is ready for it; return the metrics, and samples where some are taken."""
+    """Play a run on a preconditioned device; return the metrics, and the samples if any are taken."""
     if run.day_requests is not None:
         return _over_days(simulator, stream, run, run.day_requests), None
     sampler = None if run.sample_pages is None else Sampler(simulator)
@@ -108,9 +108,9 @@ def result_of(
     spec: str = "",
     series: Mapping[str, Sequence[float]] | None = None,
 ) -> Result:
-    """Return the result of a run that has found these metrics; add facts about the workload where they lack.
+    """Return the result of a run with the given metrics; add missing facts about the workload.
 
-    `seeds` are all that an agent has played in the same batch.
+    `seeds` are all seeds that an agent has played in the same batch.
     """
     workload = load_workload(run.workload)
     return Result(
@@ -130,13 +130,13 @@ def result_of(
 
 
 def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
-    """Return the footprint of the workload on the run's device, and the requests of a trace left out."""
+    """Return the workload's footprint on the run's device, and the number of skipped requests of a trace."""
     device = device_for(run.device, ftl_changes(run.ftl), run.decider)
     return open_on(workload, device, run.seed).report
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:
-    """Play a workload that ends until blocks have been erased, and once more; return the metrics of that."""
+    """Repeat a finite workload until blocks have been erased, then once more; return the last metrics."""
     for _ in range(_MOST_REPETITIONS):
         has_collected = simulator.run(workload, seed=seed)["erases"] > 0
         simulator.reset_metrics()
@@ -149,7 +149,7 @@ def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict
 
 
 def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, requests: int) -> dict[str, Any]:
-    """Serve host pages and let days pass in turns; return the metrics after the warm-up."""
+    """Alternate between serving requests and letting days pass; return the metrics after the warm-up."""
     if run.host_pages is None:
         raise SsdgymError("a run over days ends by the pages written: set host_pages")
     for pages in (run.warmup, run.host_pages):
@@ -166,7 +166,7 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
 
 
 def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
-    """Yield the stream in portions, up to `limit` requests."""
+    """Yield chunks of the stream, at most `limit` requests in all."""
     left = CHUNK_REQUESTS if limit is None else limit
     while left > 0:
         chunk = stream.next(min(left, CHUNK_REQUESTS))
@@ -177,7 +177,7 @@ def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
         yield chunk
 
 
-#: Arguments of environments that the run itself gives.
+#: Arguments of environments that the run sets.
 _OF_THE_RUN = (
     "device",
     "ftl",
@@ -195,8 +195,8 @@ _OF_THE_RUN = (
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
     """Play one episode per run and return their results in order.
 
-    An agent that `ssdgym train` wrote plays the environment it was trained in, with as many candidates of the
-    same kind; any other plays the one that the runs name.
+    An agent that `ssdgym train` wrote plays the environment of its training, with the same kind and number of
+    candidates; any other agent plays the environment that the runs name.
     """
     first = runs[0]
     assert first.agent is not None
@@ -208,11 +208,11 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        # Runs share the cores out between them; rewards are not looked at.
+        # Runs share the cores, so each uses one thread; rewards are ignored.
         **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
         device=first.device,
         ftl=ftl_changes(first.ftl),
-        # What a policy plays in the same run, to be compared with it.
+        # A policy plays the same requests in the same run, for comparison.
         workload=load_workload(first.workload).with_start("first"),
         at_end="truncate",
         horizon=first.host_pages or LONGEST_EPISODE - 1,
@@ -252,7 +252,7 @@ def environment_of(source: Source, given: EnvironmentConfig | None) -> Environme
 
 
 def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str) -> dict[int, dict[str, Any]]:
-    """Play one episode of each seed; return their metrics by number."""
+    """Play one episode of each seed; return the metrics by the number of the environment."""
     rng = np.random.default_rng(seeds)
     # Gymnasium types the seed as one number, but also takes one per environment
     observation, _ = environment.reset(seed=list(seeds))  # type: ignore[arg-type]
@@ -261,7 +261,7 @@ def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str)
         actions = _checked(agent.act(observation, observation["action_mask"] != 0, rng), len(seeds), text)
         observation, _, terminated, truncated, _ = environment.step(actions)
         for i in np.flatnonzero(terminated | truncated):
-            # Episodes end after the same number of host pages, not of decisions: the first one counts.
+            # Episodes differ in their number of decisions; only the first of each environment counts.
             metrics.setdefault(int(i), environment.unwrapped.envs[i].metrics())  # type: ignore[attr-defined]
     return metrics
 

@@ -1,6 +1,6 @@
-"""All that a run depends on, as JSON: to find it again in a store, and to run it again from its result.
+"""Specifications (specs): everything that a run depends on, as JSON, to find runs in a store and repeat them.
 
-A spec holds whole configurations, not their names, so that it means the same wherever it is read.
+A spec contains whole configurations and not their names, so it does not depend on files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ssdgym.workloads.python import PythonWorkload
 from ssdgym.workloads.registry import code_hashes
 from ssdgym.workloads.stream import load_workload
 
-#: FTL options as pairs of a name, dotted for nested ones, and its value.
+#: FTL options as pairs of name and value; nested options have dotted names.
 FtlOptions = tuple[tuple[str, Any], ...]
 #: A comma between two options, and not between parameters in brackets.
 _COMMA = re.compile(r",(?![^()]*\))")
@@ -38,40 +38,40 @@ REPEATING = ("repeat", "reads_repeat")
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One run, described completely; nothing is loaded or run by making one.
+    """A complete description of one run; making a `RunSpec` loads and runs nothing.
 
     Attributes:
         device: name, path, mapping or model of a device.
         workload: name, path, mapping or model of a workload.
         policy: name of a policy; for a learned agent, its label.
-        seed: of the workload and of all random choices.
-        ftl: options of the FTL in place of the device's own, such as `("gc.free_blocks", 8)`.
-        host_pages: length of the run in pages written by the host; `None`: by `requests`, or the whole
-            workload.
+        seed: seed of the workload and of all random choices.
+        ftl: FTL options that replace the device's own, such as `("gc.free_blocks", 8)`.
+        host_pages: length of the run in pages written by the host; `None`: `requests` sets the length, or
+            the whole workload is played.
         requests: length of the run in requests.
-        warmup: host pages before them that are played but not measured, so that the policy's own steady
-            state is measured and not the one that the device was preconditioned to.
+        warmup: host pages that are played before the measurement, so that the device reaches the steady state
+            of the measured policy.
         days: days without host requests after the warm-up; work in these days is measured. `None`: no days
             pass.
-        day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
-            run end with the days in which their pages have been written. `None`: no days pass.
-        sample_pages: host pages after each of which the free pages of the device are noted
-            (`ssdgym.simulator.simulator`), which changes nothing else; `None`: never.
-        preconditioning: what happens before that, as text or as a mapping, which becomes text such as
-            `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.device`;
-            all seeds and policies start from the same device. `reads`: the pages that the workload reads
-            before it writes them are written in zero time. `until_gc`: uniformly random pages are written in
-            no time, under the policy itself and by the seed of the run, until every plane has collected.
-            `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
-            placement begins. `reads_until_gc_greedy`: the pages of `reads` before these. `repeat`: the whole
-            workload is played until something has been collected; the next time is measured.
-            `reads_repeat`: as `repeat`, after `reads`.
-        agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
-            the name of a baseline (`ssdgym.agents.playing.files`). It plays a number of `host_pages` or the
-            whole workload, after any preconditioning that does not depend on the measured policy.
-        environment: that the agent plays, where it comes without one; `None`: `ssdgym/EraseVictim-v0`.
+        day_requests: number of requests after which a day without requests passes, again and again; warm-up
+            and run end with the day in which their pages have been written. `None`: no days pass.
+        sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`);
+            sampling does not change the run. `None`: no samples.
+        preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
+            converted to text such as `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see
+            `ssdgym.config.device`; all seeds and policies start from the same device. `reads`: the pages that
+            the workload reads before it writes them are written in zero time. `until_gc`: the policy writes
+            uniformly random pages, drawn by the run's seed, in zero time until every plane has collected.
+            `until_gc_greedy`: the same pages are written under greedy in one stream, then the policy's own
+            placement begins. `reads_until_gc_greedy`: `reads`, then `until_gc_greedy`. `repeat`: the whole
+            workload is repeated until something has been collected; the next repetition is measured.
+            `reads_repeat`: `reads`, then `repeat`.
+        agent: an agent that takes the decisions in place of a policy: file of a trained agent,
+            `module:callable`, or name of a baseline (`ssdgym.agents.playing.files`). It plays `host_pages` or
+            the whole workload, after any preconditioning that does not depend on the measured policy.
+        environment: environment for an agent that brings none; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that comes with the agent, or with rules of a policy, may be executed.
-        objective: what that agent was trained for.
+        objective: training objective of the agent.
         label: name of the workload in results; by default its name or path.
         device_label: name of the device in results; by default its name or path.
     """
@@ -96,14 +96,14 @@ class RunSpec:
     device_label: str = ""
 
     def __post_init__(self) -> None:
-        """Convert the seed to int and the preconditioning to text, so that equal specs compare equal."""
+        """Convert the seed to int and the preconditioning to text, so that equal runs compare equal."""
         object.__setattr__(self, "seed", seed_number(self.seed, "the seed of a run"))
         if not isinstance(self.preconditioning, str):
             object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
 
     @property
     def decider(self) -> str | None:
-        """The policy that the device runs with; `None` for an agent."""
+        """The policy that the device runs; `None` for an agent."""
         return None if self.agent else self.policy
 
     @property
@@ -118,22 +118,22 @@ class RunSpec:
 
 
 def ftl_changes(ftl: FtlOptions) -> dict[str, Any] | None:
-    """Return FTL options as the nested mappings that the simulator takes; `None` without any."""
+    """Return FTL options as nested mappings, for the simulator; `None` if there are no options."""
     return with_changes({}, dict(ftl)) or None
 
 
 def ftl_label(ftl: FtlOptions) -> str:
-    """Return FTL options as results name them, e.g. `gc.free_blocks=8,placement=sep_gc`."""
+    """Return FTL options as text for results, e.g. `gc.free_blocks=8,placement=sep_gc`."""
     return ",".join(f"{name}={value}" for name, value in sorted(ftl))
 
 
 def split_options(text: str) -> list[str]:
-    """Return the options of an FTL that `ftl_label` has joined: commas in brackets are no ends."""
+    """Split the text of `ftl_label` into options; commas in brackets do not separate options."""
     return [option for option in _COMMA.split(text) if option]
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a device or a workload in results; that of its base where it has none of its own."""
+    """Return the name of a device or a workload in results; without a name, that of its base."""
     if isinstance(source, str | Path):
         return str(source)
     for attribute in ("name", "path", "kind", "base"):
@@ -149,10 +149,10 @@ def source_name(source: Any) -> str:
 Spec = dict[str, Any]
 
 _FORMAT = 1
-#: Fields that say how long a run is and what goes before it; they have the same names in a `RunSpec`.
+#: Fields for the length and the preconditioning of a run, with the same names as in `RunSpec`.
 LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
-#: Fields of a run that its spec has only where they are given.
+#: Fields of a run that its spec contains only if they are given.
 _OPTIONAL = ("days", "day_requests", "sample_pages")
 #: Fields of a spec that only name things.
 _NAMES = ("names", "objective", "format")
@@ -161,10 +161,10 @@ _REMARKS = {"name", "description", "assumed"}
 
 
 def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
-    """Return all that a run depends on but the code, ready for JSON.
+    """Return everything that a run depends on, except the code, ready for JSON.
 
-    `seeds` are those that an agent plays in one batch: floating-point sums may differ in the last bit with
-    the size of the batch.
+    `seeds` are the seeds that an agent plays in one batch, because the size of the batch can change the last
+    bit of floating-point sums.
     """
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):
@@ -188,9 +188,9 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
 
 
 def _device(run: RunSpec) -> Spec:
-    """Return the device, with fields filled in by the profile of its FTL.
+    """Return the device of a run, for its spec.
 
-    Fields that it fills in are no part of the device here: read again, they would count as given.
+    Fields that the FTL's profile fills in are left out, because they would count as given when read again.
     """
     device = load_fields(run.device)
     if dict(run.ftl).get("profile", getattr(device.ftl, "profile", None)) is None:
@@ -207,12 +207,12 @@ def _device(run: RunSpec) -> Spec:
 
 
 def spec_text(spec: Spec) -> str:
-    """Return a spec as one line of JSON, always the same for the same spec."""
+    """Return a spec as one line of JSON; equal specs give equal text."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def read_spec(text: str, subject: str) -> Spec:
-    """Read what `spec_text` wrote."""
+    """Read a spec from the text of `spec_text`."""
     try:
         spec = json.loads(text)
         missing = _REQUIRED - spec.keys() | {"device", "workload", "policy"} - set(spec.get("names", ()))
@@ -229,11 +229,11 @@ def read_spec(text: str, subject: str) -> Spec:
 
 
 def run_key(spec: Spec) -> str:
-    """Return a hash of all that the metrics of a run depend on: its spec without names, and the code.
+    """Return a hash of everything that the metrics of a run depend on: its spec without names, and the code.
 
-    Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
-    the engine (numba included), the workloads and the simulator, and the policy's, the agents' or
-    a workload's own sources.
+    Devices that differ only in their names have the same key. The code is the version of ssdgym, the engine
+    (including numba), the workloads, the simulator, and the sources of the policy, the agents or a user's
+    workload.
     """
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
     device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
@@ -242,7 +242,7 @@ def run_key(spec: Spec) -> str:
     if spec["agent"] is None:
         parts["policy"] = get_policy(spec["policy"]).composition
     else:
-        # A file may lie anywhere; what else makes an agent is in its text.
+        # The path of an agent's file does not matter; its hash does.
         kept = {name: value for name, value in spec["agent"].items() if name != "path"}
         parts["agent"] = kept if _is_file(spec["agent"]) else spec["agent"]
     workload = code_hashes(load_workload(spec["workload"]))
@@ -251,7 +251,7 @@ def run_key(spec: Spec) -> str:
 
 
 def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec]:
-    """Return the runs that have to be played together to repeat one: it alone, or an agent's whole batch."""
+    """Return the runs to carry out together to repeat a run: this run, or the whole batch of an agent."""
     try:
         if spec["format"] != _FORMAT:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")
@@ -298,12 +298,12 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
 
 
 def _ftl(spec: Spec) -> FtlOptions:
-    """Return the FTL options of a spec as a run has them."""
+    """Return the FTL options of a spec in the form of `RunSpec.ftl`."""
     return tuple((str(name), value) for name, value in spec["ftl"])
 
 
 def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return the source of an agent; `environment` applies if it names none."""
+    """Return the entry of an agent in a spec: its text, its hash, the seeds and the environment."""
     source = source_of(run.agent or "", trust=run.trust)
     agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
     if run.environment is not None:
@@ -312,12 +312,12 @@ def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def _is_file(agent: dict[str, Any]) -> bool:
-    """Return whether the agent of a spec is a file, which may be moved, and not a name or a call."""
+    """Return whether the agent of a spec is a file and not a name or a callable."""
     return isinstance(untrusted_source_of(agent["path"]), FileSource)
 
 
 def _code_hash(device: Any, policy: str | None) -> str:
-    """Return a hash of the sources beside the engine that a run with this policy, or an agent, depends on."""
+    """Return a hash of the sources, except the engine's, that a run of a policy or an agent depends on."""
     folders = ("workloads", "simulator")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents"))
@@ -326,7 +326,7 @@ def _code_hash(device: Any, policy: str | None) -> str:
 
 @cache
 def _sources_hash(folders: tuple[str, ...]) -> str:
-    # Agents are installed inside the package, and lie beside it in a checkout.
+    # The folder of agents is inside the package if installed, and beside it in a checkout.
     places = {"agents": Path(ssdgym.agents.__path__[0])}
     package = Path(ssdgym.__file__).parent
     digest = hashlib.sha256()

@@ -1,7 +1,7 @@
-"""The store of an experiment: which runs are finished, and what they have found.
+"""The store of an experiment: the metrics of finished runs, in a SQLite database.
 
-A folder of results holds one SQLite database. Every job is stored in one transaction, so finished jobs
-survive any end of the process, and no unfinished job counts as finished.
+A folder of results contains one database. Every job is stored in one transaction, so finished jobs survive
+any end of the process, and no unfinished job counts as finished.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ssdgym.files import writable_folder
 
 STORE_NAME = "runs.sqlite"
 
-#: Marks our databases ("ssdg").
+#: Application id of our databases ("ssdg").
 _APPLICATION = 0x73736467
 _FORMAT = 1
 _SCHEMA = """
@@ -36,7 +36,7 @@ CREATE TABLE run (
     engine_hash TEXT NOT NULL
 ) WITHOUT ROWID
 """
-#: Under this name the samples of a run stand beside its metrics.
+#: Name of the samples of a run among its metrics.
 _SERIES = "series"
 _PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -51,10 +51,10 @@ class Finished:
 
 
 class Store(AbstractContextManager["Store"]):
-    """The database of finished runs in a folder, created if missing; one process at a time uses it."""
+    """The database of finished runs in a folder; only one process at a time can use it."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the database, or make it."""
+        """Open the database, or create it."""
         self.path = folder / STORE_NAME
         check_folder(folder)
         writable_folder(folder)
@@ -76,7 +76,7 @@ class Store(AbstractContextManager["Store"]):
         known = run("PRAGMA user_version").fetchone()[0]
         tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if application == 0 and known == 0 and tables == 0:
-            # New, or ended before it was made.
+            # The database is new, or its creation was interrupted.
             run(_SCHEMA)
             run(f"PRAGMA application_id = {_APPLICATION}")
             run(f"PRAGMA user_version = {_FORMAT}")
@@ -91,7 +91,7 @@ class Store(AbstractContextManager["Store"]):
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Return the finished ones of these runs, by key."""
+        """Return the finished runs among those with the given keys, by key."""
         wanted = set(keys)
         found = {}
         with self._sentences():
@@ -113,11 +113,11 @@ class Store(AbstractContextManager["Store"]):
         return metrics
 
     def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
-        """Store finished runs, given as key, spec and finding, in one transaction."""
+        """Store finished runs, each with its key and spec, in one transaction."""
         self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
-        """Note that runs have failed; they count as not run."""
+        """Record that runs (key, spec) have failed; they will be run again."""
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
@@ -132,7 +132,7 @@ class Store(AbstractContextManager["Store"]):
                 raise
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
-        """Return how many finished runs are not among these: of this version and engine, and of others."""
+        """Return the numbers of other finished runs: of this version and engine, and of others."""
         wanted = set(keys)
         ours = foreign = 0
         with self._sentences():
@@ -153,7 +153,7 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Turn SQLite's errors into sentences."""
+        """Convert errors of SQLite to `SsdgymError`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -161,7 +161,7 @@ class Store(AbstractContextManager["Store"]):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise for a folder with files of another origin, which would be mixed or replaced."""
+    """Raise if a folder contains files that ssdgym did not write."""
     try:
         found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except FileNotFoundError:

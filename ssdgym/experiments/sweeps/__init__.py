@@ -1,1 +1,1 @@
-"""Searches for the best settings of an agent."""
+"""Searches for the best settings of agents, policies and rules."""

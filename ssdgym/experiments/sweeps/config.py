@@ -21,7 +21,7 @@ Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 
 
 class SpaceConfig(Config):
-    """The values of one field, in exactly one of these forms, which are those of Ray Tune."""
+    """The values of one field, in exactly one of the following forms of Ray Tune."""
 
     grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
     choice: Values | None = Field(None, description="one of these, drawn")
@@ -68,14 +68,14 @@ class SpaceConfig(Config):
         return self.values if self.grid or self.choice else self.values[:2]
 
 
-#: Training draws its seeds from below this number; see `ssdgym.agents.training.stages.segment_seed`.
+#: Seeds of training are below this number; see `ssdgym.agents.training.stages.segment_seed`.
 FIRST_HELD_OUT_SEED = 2**32
 
 Size = Literal["smoke", "full"]
 
 
 class AgentTrialConfig(Config):
-    """Every trial trains an agent. Fields of the space are those of `configs/training`."""
+    """Every trial trains an agent. The space names fields of `configs/training`."""
 
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
@@ -85,9 +85,9 @@ class AgentTrialConfig(Config):
 
 
 class PolicyTrialConfig(Config):
-    """A heuristic is measured by every trial.
+    """Every trial measures a heuristic.
 
-    The space has `policy`, `policy.PARAMETER` (of any of its rules), `device` and `ftl.OPTION`.
+    The space may name `policy`, `policy.PARAMETER` (of any rule in it), `device` and `ftl.OPTION`.
     """
 
     kind: Literal["policy"]
@@ -98,9 +98,9 @@ class PolicyTrialConfig(Config):
 
 
 class RuleTrialConfig(Config):
-    """A rule over features is played by every trial, in the environment of the evaluation's suite.
+    """Every trial plays a rule over features, in the environment of the evaluation's suite.
 
-    The space has `PARAMETER` of the rule.
+    The space names parameters of the rule.
     """
 
     kind: Literal["rule"]
@@ -108,7 +108,7 @@ class RuleTrialConfig(Config):
 
 
 class HeldOutConfig(Config):
-    """The runs that the metric comes from: none of these workloads and seeds is used in training."""
+    """The runs that measure the metric; training uses none of their workloads and seeds."""
 
     suite: str | None = Field(
         None, description="name or file of a suite, whose device, workloads and lengths are taken; null: none"
@@ -140,7 +140,7 @@ class HeldOutConfig(Config):
 
 
 class AshaConfig(Config):
-    """Asynchronous successive halving: trials worse than most at the same stage stop early.
+    """Asynchronous successive halving: trials that are worse than most at the same stage stop early.
 
     Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.
     """
@@ -151,7 +151,7 @@ class AshaConfig(Config):
 
 
 class OptunaConfig(Config):
-    """Tree-structured Parzen estimator of Optuna: draws near good trials.
+    """The tree-structured Parzen estimator of Optuna, which draws parameters near those of good trials.
 
     Bergstra et al., "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011.
     """
@@ -214,7 +214,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return the grids' combinations, each with probes of the other fields, which cover their values."""
+        """Return parameters that cover the grids' combinations and all listed values and limits."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
@@ -225,7 +225,7 @@ class SweepConfig(BasedConfig):
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
-    """Load a sweep by name (`configs/sweeps`), YAML path, mapping or model, with the fields of a size."""
+    """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model, in a size."""
     sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})
@@ -239,7 +239,7 @@ def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
 
 
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace fields; in `trial` and `evaluation` only those named."""
+    """Replace fields; `trial` and `evaluation` are merged field by field."""
     merged = {**fields, **changes}
     for name in SweepConfig.by_field:
         if isinstance(changes.get(name), Mapping):

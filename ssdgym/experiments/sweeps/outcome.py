@@ -1,4 +1,4 @@
-"""The outcome of a sweep: the state of every trial, the best of them, and the files about both."""
+"""The outcome of a sweep: the state of every trial, the best trial, and the files about both."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TrialState = Literal["finished", "stopped early", "failed"]
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """How a trial ended.
+    """The outcome of a trial.
 
     Attributes:
-        number: place in the order in which Ray made the trials, from 0 on.
-        trial: with the parameters that it had last.
+        number: number of the trial in the order in which Ray made them, from 0.
+        trial: the trial with its last parameters.
         state: finished; stopped early by the scheduler; or failed.
-        found: its last measurement; `None` if it failed before the first.
-        results: of the held-out runs of that measurement.
+        found: the trial's last measurement; `None` if it failed before the first one.
+        results: results of the held-out runs of the last measurement.
     """
 
     number: int
@@ -41,7 +41,7 @@ class TrialOutcome:
 
 
 def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
-    """Return how a trial has ended."""
+    """Return the outcome of a trial from Ray's result."""
     trial = plan_trial(sweep, result.config)
     names = ("metric", "low", "high", "percent", "decisions")
     found = {name: result.metrics[name] for name in names if name in result.metrics} or None
@@ -54,14 +54,14 @@ def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
 
 
 def last_line(error: object) -> str:
-    """Return the last line of an error; Ray puts the worker's traceback first."""
+    """Return the last line of an error, which follows the traceback of Ray's worker."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{SsdgymError.__module__}.SsdgymError: ") if lines else repr(error)
 
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """How a sweep ended."""
+    """The outcome of a sweep."""
 
     sweep: SweepConfig
     folder: Path
@@ -69,7 +69,7 @@ class SweepOutcome:
 
     @property
     def ranked(self) -> list[TrialOutcome]:
-        """The trials that did not fail, the best first, the earliest of equals; those stopped early last."""
+        """The trials that did not fail, the best first; those that were stopped early follow the others."""
         sign = 1.0 if self.sweep.mode == "min" else -1.0
 
         def key(outcome: TrialOutcome) -> tuple[bool, float]:
@@ -85,13 +85,13 @@ class SweepOutcome:
 
     @property
     def best_agent(self) -> Path | None:
-        """The file of the best trial's agent; `None` where heuristics were swept."""
+        """The file of the best trial's agent; `None` if the trials trained no agents."""
         best = self.best
         return self.folder / BEST_AGENT if best and best.trial.training is not None else None
 
     @property
     def command(self) -> str | None:
-        """How to measure the best trial on as many seeds that have not chosen it."""
+        """The command that measures the best trial on at least as many seeds that the sweep has not used."""
         seeds = self.sweep.evaluation.all_seeds
         fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
         if self.best is None:
@@ -100,7 +100,7 @@ class SweepOutcome:
 
     @property
     def results(self) -> list[Result]:
-        """The results of all trials, in order; of heuristics that were drawn twice, once."""
+        """The results of all trials, in order, without repetitions of the same heuristic."""
         found: dict[tuple[str | int, ...], Result] = {}
         for outcome in self.trials:
             for result in outcome.results:
@@ -109,7 +109,7 @@ class SweepOutcome:
         return list(found.values())
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per trial, in order, with `None` where there is nothing."""
+        """Return one row per trial, in order; missing values are `None`."""
         metric = self.sweep.metric
         return [
             {
@@ -163,7 +163,7 @@ class SweepOutcome:
 
     @property
     def table(self) -> Table:
-        """A line per trial, the best first, those that failed last."""
+        """A table with a row per trial, the best first, and failed trials last."""
         names = list(self.sweep.space)
         failed = [outcome for outcome in self.trials if outcome.state == "failed"]
         lines = [
@@ -192,7 +192,7 @@ def _with_interval(found: Measurement | None) -> Entry:
 
 
 def _best_at(found: Measurement | None) -> Entry:
-    """Return how many decisions had trained the agent that was measured."""
+    """Return the number of decisions on which the measured agent was trained."""
     if found is None:
         return NOTHING
     decisions = found["decisions"]

@@ -1,4 +1,4 @@
-"""The trials of a sweep: check them before any work, then train or run each and measure it."""
+"""The trials of a sweep: check all before any work, then train or run each trial and measure it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ssdgym.agents.training.config import TrainConfig
     from ssdgym.agents.training.train import TrainingRun
 
-#: Percent of a trial that is finished.
+#: Percentage of a finished trial.
 ALL = 100
 RESULTS = "results.parquet"
 
@@ -46,9 +46,9 @@ class Trial:
     """One trial: the varied fields and the resulting configuration.
 
     Attributes:
-        label: the policy in its results.
-        runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
-        training: how the agent is trained; `None` where a heuristic is measured.
+        label: name of the policy in the trial's results.
+        runs: one run for each held-out workload and seed; the agent's file is filled in after training.
+        training: configuration of the agent's training; `None` for a heuristic or a rule.
     """
 
     parameters: Parameters
@@ -57,7 +57,7 @@ class Trial:
     training: TrainConfig | None = None
 
     def command(self, agent: Path | None, seeds: Sequence[int], suite: str | None = None) -> str:
-        """Return the command that measures this trial on other seeds, or on a suite's split validation."""
+        """Return the command that measures this trial on other seeds, or on a suite's validation split."""
         first = self.runs[0]
         player = agent or first.agent
         who = ["--agent", str(player)] if player else ["--policy", first.policy]
@@ -76,7 +76,7 @@ class Trial:
 
 
 def plan_trial(sweep: SweepConfig, parameters: Parameters) -> Trial:
-    """Return one trial of a sweep."""
+    """Return the trial of a sweep with the given parameters."""
     with _naming(parameters):
         if isinstance(sweep.trial, AgentTrialConfig):
             return _agent_trial(sweep, sweep.trial, parameters)
@@ -86,7 +86,7 @@ def plan_trial(sweep: SweepConfig, parameters: Parameters) -> Trial:
 
 
 def in_words(parameters: Parameters) -> str:
-    """Return parameters as a line shows them."""
+    """Return parameters as text for one line."""
     return ", ".join(f"{name}={shown(value)}" for name, value in parameters.items())
 
 
@@ -97,7 +97,7 @@ def shown(value: Any) -> str:
 
 @contextmanager
 def _naming(parameters: Parameters) -> Iterator[None]:
-    """Put the parameters of a trial in front of its errors."""
+    """Put the parameters of a trial in front of error messages."""
     try:
         yield
     except SsdgymError as error:
@@ -110,7 +110,7 @@ def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Param
 
     own = load_config(SuiteTrainConfig, common.agent, "training")
     fields = training_of(own)[0].model_dump()
-    # one after the other, since a swept field may lie inside of one that all trials change
+    # one after the other, because a swept field may be inside a field that all trials change
     fields = with_changes(with_changes(fields, common.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
     kwargs = training.environment.kwargs
@@ -133,7 +133,7 @@ def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Par
 
     of_policy: dict[str, Any] = {}
     top: dict[str, Any] = {"policy": common.policy, "device": common.device}
-    # all names dotted, so that a swept option replaces the common one
+    # all names are dotted, so that a swept option replaces the common one
     ftl = dict(dotted(common.ftl))
     for name, value in parameters.items():
         first, _, rest = name.partition(".")
@@ -197,7 +197,7 @@ def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
 
-#: Fields of a workload that leave what it writes as it is.
+#: Fields of a workload that do not change its writes.
 _NOT_WRITES = {
     "requests",
     "interarrival_ns",
@@ -209,7 +209,7 @@ _NOT_WRITES = {
 
 
 def check_sweep(sweep: SweepConfig) -> None:
-    """Check all listed values, all limits and all that the configurations with them name; run nothing."""
+    """Check all listed values and limits, and the configurations that result, without running them."""
     trials = [plan_trial(sweep, parameters) for parameters in sweep.points()]
     for trial in trials:
         with _naming(trial.parameters):
@@ -221,7 +221,7 @@ def check_sweep(sweep: SweepConfig) -> None:
 
 
 def _check_training(training: TrainConfig) -> None:
-    """Check the environment's arguments, and that there are its device and its FTL options."""
+    """Check the environment's arguments, its device, its FTL options and its workloads."""
     from ssdgym.agents.training.config import check_arguments
     from ssdgym.config.device import load_device, with_ftl
     from ssdgym.workloads.stream import load_workload
@@ -238,7 +238,7 @@ def _check_training(training: TrainConfig) -> None:
 
 
 def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
-    """Raise if an agent is judged by workloads or seeds that it is trained or validated on."""
+    """Raise if a held-out workload or seed is used in training or validation."""
     used = [argument(training, training.environment.kwargs, "workload")]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
     used += list(training.evaluation.workloads)
@@ -292,7 +292,7 @@ def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
 
 
 def _metric_names(metrics: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    """Yield the names of metrics, nested ones joined with `/`."""
+    """Yield the names of metrics; nested names are joined with `/`."""
     for name, value in metrics.items():
         if isinstance(value, Mapping):
             yield from _metric_names(value, f"{before}{name}/")
@@ -300,17 +300,17 @@ def _metric_names(metrics: Mapping[str, Any], before: str = "") -> Iterator[str]
             yield before + name
 
 
-#: What a trial has found so far: `metric`, `low` and `high` (its 95 % interval, NaN with a single seed), the
-#: `percent` that are done and, of an agent, the `decisions` that had trained it, 0 where it is untrained.
+#: A measurement of a trial: `metric`, `low` and `high` (its 95 % interval, NaN with a single seed), the
+#: `percent` done, and for an agent the `decisions` that it was trained on (0 if it is untrained).
 Measurement = dict[str, float]
 Report = Callable[[Measurement], None]
 
 
 def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
-    """Run a trial to its end, or from where it was left; `folder` holds then all that it needs to go on.
+    """Run a trial to its end, from the beginning or from the state in `folder`, which is updated.
 
-    `agent` is the file for the trained agent that is measured. Report after every seed of a heuristic or
-    every checkpoint of a training.
+    `agent` is the file to which the trained agent is written. `report` is called after every seed of a
+    heuristic, or after every checkpoint of a training run.
     """
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)
@@ -326,9 +326,9 @@ def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Repo
 def _train_agent(
     trial: Trial, training: TrainConfig, metric: str, folder: Path, agent: Path, report: Report
 ) -> None:
-    """Train, and report at every checkpoint on the best agent so far.
+    """Train an agent, and measure the best agent so far at every checkpoint.
 
-    The training's own validation chooses the best, so that the held-out runs judge it and do not choose it.
+    Validation during training chooses the best agent, so the held-out runs measure it without choosing it.
     """
     from ssdgym.agents.training.checkpoint import FILE_NAME
     from ssdgym.agents.training.train import train
@@ -340,7 +340,7 @@ def _train_agent(
 
     def at_checkpoint(run: TrainingRun) -> None:
         nonlocal started
-        # the first checkpoint is the untrained start, or the one that has been reported before
+        # the first checkpoint is that of the untrained network, or has been reported before
         if started:
             write_bytes(agent, (folder / BEST_AGENT).read_bytes())
             found = _measured(run_all(runs, workers=1), metric, folder)
@@ -361,6 +361,6 @@ def _measured(results: Sequence[Result], metric: str, folder: Path) -> Measureme
     scores = score_matrix(results, results[0].policy, metric)
     if scores.min() <= 0:
         raise SsdgymError(f"the metric {metric} is not above 0 in every run; choose another")
-    # Workloads of long latencies would otherwise be all that counts.
+    # In an arithmetic mean, workloads with long latencies would dominate.
     estimate = stratified_bootstrap(scores, geometric_mean_over_tasks)
     return {"metric": estimate.value, "low": estimate.low, "high": estimate.high}

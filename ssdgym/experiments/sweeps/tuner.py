@@ -20,8 +20,8 @@ from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_w
 from ssdgym.files import writable_folder, write_bytes
 from ssdgym.own_code import import_modules, named_modules
 
-# Ray reads these as it is imported: no usage reports, no printing (its newer output prints a summary whatever
-# its verbosity), no handler of SIGINT, and relative paths as in the process that begins the sweep.
+# Ray reads these settings when it is imported: no usage reports, no new output (which always prints a
+# summary), no handler of SIGINT, and relative paths as in the process that begins the sweep.
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -57,19 +57,19 @@ def run_sweep(
     """Run all trials of a sweep, or those that have not ended yet, and write the outcome.
 
     Args:
-        sweep: what to run.
-        folder: for all its files, made where missing; on a cluster, one that all nodes share.
-        resume: go on with the sweep in `folder`; failed trials are tried again from their last checkpoint.
-        address: of a Ray cluster; by default, a local one for the duration of the sweep.
-        progress: called with (trials ended, trials in all).
-        say: called with a line when a trial ends.
+        sweep: configuration of the sweep.
+        folder: folder for all files, created if missing; on a cluster, a folder that all nodes share.
+        resume: whether to resume the sweep in `folder`; failed trials restart from their last checkpoint.
+        address: address of a Ray cluster; by default, a local cluster is started for the sweep.
+        progress: function to call with (trials ended, trials in all).
+        say: function to call with a line of text when a trial ends.
 
     Returns:
-        The outcome, whose files have been written. Failed trials are part of it and do not stop others.
+        The outcome, whose files have been written. It includes failed trials, which do not stop others.
 
     Raises:
-        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, holds a sweep that is not
-            to be resumed, or not the one that is; there is no such cluster; Optuna is missing.
+        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, or contains a sweep without
+            `resume`, or lacks the sweep to resume; there is no such cluster; Optuna is missing.
     """
     check_sweep(sweep)
     search = _search(sweep)
@@ -101,7 +101,7 @@ def run_sweep(
 
 
 def _begin(sweep: SweepConfig, folder: Path, *, resume: bool) -> None:
-    """Write the record of a sweep into a new folder, or compare it with that of the sweep that goes on."""
+    """Write the record of a sweep into a new folder, or compare it with that of the sweep to resume."""
     from ssdgym.engine.compiler.cache import engine_hash
 
     path = folder / _RECORD
@@ -164,14 +164,14 @@ def _tuner(sweep: SweepConfig, folder: Path, trainable: Any, search: Any) -> tun
 
 
 def _domain(field: SpaceConfig) -> Any:
-    """Return what Ray draws a field from."""
+    """Return the domain from which Ray draws a field."""
     if field.grid:
         return tune.grid_search(list(field.grid))
     return tune.choice(list(field.choice)) if field.choice else getattr(tune, field.kind)(*field.values)
 
 
 def _search(sweep: SweepConfig) -> Any:
-    """Return what chooses the parameters of trials."""
+    """Return Ray's search algorithm, which chooses the parameters of trials."""
     if not isinstance(sweep.search, OptunaConfig):
         return BasicVariantGenerator(random_state=sweep.seed)
     with needing("tune", "search optuna needs"):
@@ -185,7 +185,7 @@ def _search(sweep: SweepConfig) -> Any:
 
 
 def _scheduler(sweep: SweepConfig) -> Any:
-    """Return what stops trials early."""
+    """Return Ray's scheduler, which may stop trials early."""
     scheduler = sweep.scheduler
     if scheduler is None:
         return FIFOScheduler()
@@ -223,15 +223,15 @@ class _Listener:
 
 
 class _Lines(tune.Callback):
-    """Report in lines how trials end.
+    """Report the end of each trial in a line.
 
-    Ray pickles callbacks; the class keeps what cannot be pickled.
+    Ray pickles callbacks, so `listener`, which cannot be pickled, is stored in the class.
     """
 
     listener: ClassVar[_Listener | None] = None
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
-        """Report how a trial has ended."""
+        """Report that a trial has finished or was stopped early."""
         percent, metric = trial.last_result.get("percent", 0), trial.last_result.get("metric", float("nan"))
         how = "finished" if percent >= ALL else f"stopped early at {percent} %"
         self._ended(trials, trial, f"{how}, at {metric:.6g}")
