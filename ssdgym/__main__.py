@@ -1,4 +1,4 @@
-"""`python -m ssdgym` is the command `ssdgym`."""
+"""Run the command `ssdgym` as `python -m ssdgym`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`python -m ssdgym.bench`: how fast the engine, environments, traces and their start are on this machine."""
+"""`python -m ssdgym.bench`: measure the speed of engine, environments, trace reading and start-up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.transforms import HeadConfig
 from ssdgym.workloads.traces.writing import convert, writable_format
 
-#: Does some work, and returns how many operations that were.
+#: Does some work, and returns the number of its operations.
 Work = Callable[[], int]
 
 ENVIRONMENT, _PLACEMENT = "ssdgym/EraseVictim-v0", "ssdgym/Placement-v0"
@@ -41,14 +41,14 @@ REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_0
 _SPREAD = {"median": "median", "low": "min", "high": "max"}
 _BY = ["name", "unit"]
 _DEVICES = 64
-#: Devices of papers, the policies that are measured on them, and how many requests a repeat has.
+#: Devices of papers, the policies measured on them, and the requests of a repeat.
 _POLICIES = (
     ("speedupgc-64l-small", "baseline", 100_000),
     ("speedupgc-64l-small", "speedupgc", 100_000),
     ("subftl-tlc-small", "default", 100_000),
     ("pen-vnand-small", "default", 5_000),
 )
-#: Imports, makes the environment and takes one step, as a user's script would at its start.
+#: A script that imports ssdgym, makes an environment and takes one step.
 _FIRST_STEP = (
     f"import gymnasium, ssdgym.envs\nenv = gymnasium.make({ENVIRONMENT!r}, disable_env_checker=True)\n"
     "observation, _ = env.reset(seed=0)\nenv.step(int(observation['action_mask'].argmax()))\n"
@@ -58,7 +58,7 @@ _FIRST_STEP = (
 def measure(repeats: int, *, start: bool) -> pd.DataFrame:
     """Return a row for each measurement: name, unit, median, low and high.
 
-    `start` adds a cold compile and warm starts, in processes of their own.
+    `start` adds a cold compile and warm starts, each in a new process.
     """
     rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
@@ -69,8 +69,8 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
             for _ in range(repeats):
                 started = time.perf_counter()
                 rows.append((name, unit, work() / (time.perf_counter() - started)))
-            del work  # or the next device would lie in other memory
-        # With compiled sources, as after an installation.
+            del work  # or the next device would use other memory
+        # The sources are compiled to bytecode, as after an installation.
         variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
         for name, times in {"cold compile": 1, "warm start": repeats}.items() if start else ():
             note(f"measuring {name}")
@@ -83,10 +83,10 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
 
 
 def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
-    """Measure another clone and the sources that run in turns, each in processes of the clone's own Python.
+    """Measure another clone (with its own Python) and these sources in turns, each in new processes.
 
-    Returns a row for each measurement that both have: name, unit, medians of both, median, low and high of
-    their ratio in the same turn, and whether the sources that run were slower in every turn.
+    Return a row for each measurement that both have: name, unit, the two medians, the median, low and high of
+    their ratio within a turn, and whether these sources were slower in every turn.
     """
     own = Path(__file__).parents[1], sys.executable  # -m finds the sources of the folder first
     sides = {"other": (clone, str((clone / ".venv" / "bin" / "python").absolute())), "here": own}
@@ -104,7 +104,7 @@ def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
 
 
 def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
-    """Return what a command prints; raise an error that begins with `failure` if it fails."""
+    """Return the output of a command; if it fails, raise an error that begins with `failure`."""
     try:
         return subprocess.run(command, capture_output=True, check=True, text=True, **options).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -113,7 +113,7 @@ def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return the unit of each rate and what prepares its work, by name; a trace lies in the folder."""
+    """Return, the unit of each rate and a function that prepares its work, by name."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
     large = _device("none", 23_020, pages_per_block=128)
     dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)
@@ -144,7 +144,7 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
 
 
 def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
-    """Return a device of blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
+    """Return a device with blocks of 64 pages; published comparisons have 7 % over-provisioning."""
     sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": 4096}
     times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
     ftl = {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}}
@@ -156,10 +156,10 @@ def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometr
 def _runs(
     source: Source, read_fraction: float = 0, laps: int = 0, policy: str = "greedy", count: int | None = None
 ) -> Work:
-    """Play the same `count` uniform requests again and again on a device that was filled before.
+    """Play the same `count` uniform requests repeatedly on a device that was filled before.
 
-    With `laps` all pages are overwritten so often before, and addresses move on with each repeat: a device of
-    more pages than requests would otherwise keep pages that are never written.
+    With `laps`, all pages are first overwritten that many times, and addresses shift with each repeat: a
+    device with more pages than requests would otherwise have pages that are never overwritten.
     """
     device = load_device(source)
     simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
@@ -229,7 +229,7 @@ def bench(
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
-    Prints a table in Markdown. With --against it says what was slower in every turn.
+    The command prints a Markdown table. With --against, the table says what was slower in every turn.
 
     Examples:
         python -m ssdgym.bench
@@ -240,7 +240,7 @@ def bench(
 
 
 def markdown(found: pd.DataFrame) -> str:
-    """Return a table of measurements as Markdown, its numbers with three significant digits."""
+    """Return a table of measurements as Markdown, with three significant digits."""
     cells = found.map(lambda cell: f"{float(f'{cell:.3g}'):,.10g}" if isinstance(cell, float) else str(cell))
     rule = ["---", "---", *("---:" for _ in found.columns[2:])]
     return "".join(f"| {' | '.join(row)} |\n" for row in [found.columns, rule, *cells.to_numpy()])

@@ -1,4 +1,4 @@
-"""Pauses of Python's garbage collection, where many objects are made that stay."""
+"""Pause Python's garbage collection while many lasting objects are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect no garbage meanwhile. Also a decorator."""
+    """Pause Python's garbage collection inside the block; also usable as a decorator."""
     collects = gc.isenabled()
     gc.disable()
     try:

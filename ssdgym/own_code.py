@@ -1,4 +1,4 @@
-"""Code of others: modules that are named in texts such as `module:callable`, and entry points of packages."""
+"""Find and import users' code: modules in texts such as `module:callable`, and entry points of packages."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ssdgym.errors import SsdgymError
 
 
 def find_module(module: str, where: str) -> ModuleSpec:
-    """Return where a module lies, and let it be imported from the present folder; nothing is executed.
+    """Return the spec of a module, which may be in the present folder, without importing the module.
 
     Args:
-        module: dotted name.
-        where: begins the sentence of the error.
+        module: dotted name of the module.
+        where: first part of error messages.
 
     Raises:
         SsdgymError: there is no such module.
     """
-    # As `python` without a script does.
+    # `python` without a script does the same.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):  # ValueError: a module without a file, as __main__
+    except (ImportError, ValueError):  # ValueError: a module without a file, such as __main__
         spec = None
     if spec is None:
         raise SsdgymError(f"{where}: there is no module {module}; correct its name, or run where it lies.")
     return spec
 
 
-#: Environment variable with the names of modules, commas between them, that worker processes import.
+#: Environment variable with the names, separated by commas, of modules that worker processes import.
 IMPORTED = "SSDGYM_IMPORT"
 
 
@@ -47,7 +47,7 @@ def named_modules() -> list[str]:
 
 
 def import_modules(names: Iterable[str] = ()) -> None:
-    """Import the modules in `SSDGYM_IMPORT` and some more, here and in every worker process started later.
+    """Import the modules in `SSDGYM_IMPORT` and `names`, here and in every worker process started later.
 
     Raises:
         SsdgymError: a module does not exist, or raises an error.
@@ -67,7 +67,7 @@ def import_modules(names: Iterable[str] = ()) -> None:
 
 
 def plugins_of(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group; packages are looked through once."""
+    """Return the entry points of a group; installed packages are searched only once."""
     return tuple(_plugins(tuple(sys.path)).select(group=group))
 
 

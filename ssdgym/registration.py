@@ -1,7 +1,6 @@
 """Register the environments with Gymnasium, without importing them.
 
-`import ssdgym` does it, in every process: a worker that unpickles anything of ssdgym has the environments
-registered.
+`import ssdgym` registers them in every process, also in a worker that only unpickles an object of ssdgym.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 import yaml
 from gymnasium.envs.registration import register, registry
 
-#: Id -> module of `ssdgym.envs`; its classes have the name of the id with `Env` and `VectorEnv`.
+#: Modules of `ssdgym.envs` by id; `Placement-v0` has the classes `PlacementEnv` and `PlacementVectorEnv`.
 ENVIRONMENTS = {
     "EraseVictim-v0": "erase_victim",
     "ParallelErase-v0": "erase_victim",
@@ -26,7 +25,7 @@ ENVIRONMENTS = {
 
 
 def tasks() -> dict[str, dict[str, Any]]:
-    """Return the tasks of papers by id: which environment each is, and its arguments."""
+    """Return the tasks of papers by id: the environment of each task and its arguments."""
     read: dict[str, dict[str, Any]] = yaml.safe_load(
         resources.files("ssdgym.configs").joinpath("tasks.yaml").read_bytes()
     )
@@ -34,7 +33,7 @@ def tasks() -> dict[str, dict[str, Any]]:
 
 
 def registered_id(environment: type) -> str | None:
-    """Return the first id that a class of environments is registered by; None if there is none."""
+    """Return the first id under which an environment class is registered; None if there is none."""
     place = f"{environment.__module__}:{environment.__name__}"
     return next((name for name, spec in registry.items() if spec.entry_point in (place, environment)), None)
 

@@ -1,4 +1,4 @@
-"""The request array: what every workload produces and the engine consumes."""
+"""The array of requests that workloads produce and the engine reads."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import numpy.typing as npt
 READ, WRITE, TRIM, FLUSH = 0, 1, 2, 3
 OP_NAMES = ("read", "write", "trim", "flush")
 
-#: Flag bits: the first / the last page of the request is touched only in part.
+#: Flag bits: the request touches only part of its first or of its last page.
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
-#: Flag bit: the host waits for this write to be on flash, so it must not linger in a write buffer to be
-#: merged with others. Devices of `mapping: page` program every write at once and take no notice.
+#: Flag bit: the host waits until this write is on flash, so a write buffer must not delay it to merge it
+#: with other writes. Devices of `mapping: page` program every write at once and ignore the flag.
 SYNC = 4
 
-#: One host request. `arrival_ns` counts from the start of the workload, `lpn` is the first logical
-#: page, `pages` how many follow each other, `op` one of READ, WRITE, TRIM, FLUSH (a flush has
-#: `pages == 0`), `flags` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC. `hint` is a number that the host
-#: gives with a write so that data of like lifetime lies together: its placement handle (FDP) or stream, 0
-#: for none.
+#: One host request. `arrival_ns` is the time since the start of the workload, `lpn` the first logical page,
+#: `pages` the number of consecutive pages, `op` one of READ, WRITE, TRIM, FLUSH (a flush has `pages == 0`),
+#: `flags` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC. `hint` is a number by which the host marks data of
+#: similar lifetime: its placement handle (FDP) or stream; 0 for none.
 REQUEST = np.dtype(
     [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
     align=True,

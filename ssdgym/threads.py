@@ -1,4 +1,4 @@
-"""Objects that one thread may use at a time."""
+"""Objects that only one thread may use at a time."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _LOCK = "_in_use"
 
 
 class OneThread:
-    """Base of classes whose methods marked `exclusive` refuse a second thread while one is in them.
+    """Base of classes whose methods marked `exclusive` raise if two threads call them at the same time.
 
-    The lock is no part of copies and pickles.
+    Copies and pickles do not include the lock.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the lock behind."""
+        """Return the attributes without the lock."""
         return {name: value for name, value in vars(self).items() if name != _LOCK}
 
 
 def exclusive(method: MethodT) -> MethodT:
-    """Let a method of a `OneThread` raise an SsdgymError while another thread is in one of these methods."""
+    """Make a method of a `OneThread` raise an SsdgymError while another thread runs an exclusive method."""
 
     @functools.wraps(method)
     def guarded(self: OneThread, *arguments: Any, **named: Any) -> Any:
-        # setdefault is one step, so that two threads cannot make a lock each.
+        # setdefault is atomic, so two threads cannot make two locks.
         lock = self.__dict__.get(_LOCK) or self.__dict__.setdefault(_LOCK, threading.RLock())
         if not lock.acquire(blocking=False):
             raise SsdgymError(

@@ -13,7 +13,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntegerArray: TypeAlias = npt.NDArray[np.integer]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-#: What an agent sees of a decision, or of a batch of decisions: arrays by name.
+#: The observation of a decision, or of a batch of decisions: arrays by name.
 Observation: TypeAlias = dict[str, np.ndarray]
 
 
@@ -22,9 +22,9 @@ class Feature:
     """One number of an observation.
 
     Attributes:
-        name: which is the same in an agent and an environment for the same number.
-        meaning: what it says, as a phrase.
-        unit: of its values.
+        name: name of the number, by which agents and environments are matched.
+        meaning: a phrase that defines the number.
+        unit: unit of the values.
         low: smallest value.
         high: largest value.
     """

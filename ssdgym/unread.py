@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Unread(dict[str, Any]):
-    """A dictionary that a function fills when it is first read; a copy or a pickle is a plain one.
+    """A dictionary that a function fills when it is first read; copies and pickles are plain dictionaries.
 
     Args:
-        read: returns the entries.
+        read: function that returns the entries.
     """
 
     __slots__ = ("__weakref__", "_read")
@@ -18,11 +18,11 @@ class Unread(dict[str, Any]):
     def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
         super().__init__(
             unread=None
-        )  # what takes no entries for none, as the encoder of json, would not read
+        )  # code that first checks for entries, such as json's encoder, would not read an empty dictionary
         self._read: Callable[[], dict[str, Any]] | None = read
 
     def read(self) -> None:
-        """Fill the dictionary, unless it is filled."""
+        """Fill the dictionary if it is not yet filled."""
         if self._read is not None:
             read, self._read = self._read, None
             super().clear()

@@ -3,7 +3,7 @@
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
 `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted,
 143 terminated.
-Commands import what they need when they run, so that `ssdgym --help` answers at once.
+Each command imports its modules only when it runs, so `ssdgym --help` is fast.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _of_every_command(
         bool, typer.Option("--json", expose_value=False, callback=print_json, help="Print JSON on stdout.")
     ] = False,
 ) -> None:
-    """Declare the options that every command has."""
+    """Declare the options that all commands have."""
 
 
 @cache
@@ -104,12 +104,12 @@ def command_tree(app: typer.Typer = app) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: str = "ssdgym") -> int:
-    """Run a command line and return its exit code; SIGTERM ends it as Ctrl-C does.
+    """Run a command line and return its exit code; SIGTERM ends the command as Ctrl-C does.
 
     Args:
-        arguments: command line; by default that of the process.
-        app: its commands.
-        name: of the program.
+        arguments: the command line; by default that of the process.
+        app: the app with the commands.
+        name: name of the program in messages.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
@@ -120,9 +120,9 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
         terminated = True
         raise KeyboardInterrupt
 
-    handles_signals = threading.current_thread() is threading.main_thread()  # Python lets no other
+    handles_signals = threading.current_thread() is threading.main_thread()  # only this thread can
     usual = signal.signal(signal.SIGTERM, terminate) if handles_signals else None
-    usual_warning = warnings.formatwarning  # which prints the place in the code as well
+    usual_warning = warnings.formatwarning  # it also prints the line of code
     warnings.formatwarning = lambda message, *_, **__: f"ssdgym: {' '.join(str(message).split())}\n"
     try:
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails on it once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would fail on it again
         status = _refuse("no space is left on the device that is written to; free some")
     finally:
         warnings.formatwarning = usual_warning
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
 
 
 def _refuse(sentence: str) -> int:
-    """Print the sentence as one line on stderr, or nothing where the help was printed."""
+    """Print the sentence as one line on stderr (nothing if it is empty); return the exit code."""
     if sentence:
         note(f"ssdgym: {with_short_values(' '.join(sentence.split()))}")
     return WRONG_INPUT

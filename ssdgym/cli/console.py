@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Exit code where a check, a run, a trial or a comparison failed and was reported.
+#: Exit code if a check, a run, a trial or a comparison failed and was reported.
 FAILED = 1
-#: Columns of the output where there is no terminal: enough for a table with its numbers on one line.
+#: Width of the output in columns without a terminal: enough for a table with its numbers on one line.
 WIDTH = 120
 
 
-#: How the command that runs prints.
+#: Output format of the running command.
 _format = {"json": False}
 
 
 def print_json(wanted: bool) -> None:
-    """Let `show` print JSON, or tables and lines."""
+    """Set whether `show` prints JSON, or tables and lines."""
     _format["json"] = wanted
 
 
 def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
-    """Print what a command found.
+    """Print the results of a command.
 
     Args:
-        data: printed with `--json` as one document; numbers that JSON does not have are an error, not `NaN`.
-        parts: printed without: tables of rich, and lines.
-        width: columns where there is no terminal.
+        data: results to print with `--json`, as one document; NaN and infinite numbers are an error.
+        parts: rich tables and lines to print without `--json`.
+        width: width of the output in columns if there is no terminal.
     """
     if _format["json"]:
         print(json.dumps(data, indent=2, allow_nan=False))
         return
     from rich.console import Console
 
-    # Square brackets in the names of users are no markup.
+    # Square brackets in users' names must not be read as markup.
     console = Console(width=None if sys.stdout.isatty() else width, markup=False, emoji=False)
     for part in parts:
         if hasattr(part, "__rich_console__"):
@@ -49,7 +49,7 @@ def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table of values by heading, numbers last; the first column, a name, is never broken."""
+    """Return a table with a column per key, columns of numbers last; the first column is never wrapped."""
     from rich import box
     from rich.table import Table
 
@@ -65,7 +65,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a row for each value of nested mappings, under the names that lead to it; none for tables."""
+    """Yield a row for each value of nested mappings, named by its path of keys; tables are left out."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from facts(value, f"{before}{key} ")
@@ -83,9 +83,9 @@ def _text(value: Any) -> str:
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
-    """Show a bar on stderr with rate and remaining time inside, unless stderr is no terminal.
+    """Show a progress bar on stderr, with rate and remaining time, if stderr is a terminal.
 
-    Yields the function that moves the bar, called with the amount done and the total, if known. The unit is a
+    Yield a function that moves the bar; it takes the amount done and the total (None if unknown). `unit` is a
     plural noun.
     """
     from rich import progress
@@ -96,7 +96,7 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     columns += [progress.TimeRemainingColumn(), "left"]
     hidden = not sys.stderr.isatty()
     with progress.Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
-        bar.add_task(unit, total=None, rate="", visible=False)  # until there is something to count
+        bar.add_task(unit, total=None, rate="", visible=False)  # until the first call
         (task,) = bar.tasks
 
         def advance(done: float, total: float | None) -> None:

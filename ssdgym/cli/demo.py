@@ -1,4 +1,4 @@
-"""`ssdgym demo`: a placement that learns while the device runs, PPO from scratch, and what both are worth."""
+"""`ssdgym demo`: a placement that learns online, PPO from scratch, and a comparison with heuristics."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ssdgym.errors import needing
 
 _VICTIMS = "cost_benefit(since_close=1)"
 LEARNED = f"{_VICTIMS}+td_lifetime"
-#: Policies that are watched from an empty memory on, under the names that are printed.
+#: Policies that begin with an empty memory, by the names that are printed.
 WATCHED = {
     "greedy": "greedy+sep_gc",
     "sepbit": f"{_VICTIMS}+sepbit",
     "fadac": f"{_VICTIMS}+fadac(inclusive=1)",
     "td_lifetime": LEARNED,
 }
-#: The workloads that are watched, one after the other on the same devices.
+#: The workloads, played one after the other on the same devices.
 PHASES = ("zipf99", "drifting")
-#: Host pages of a measurement while they are watched, and measurements of each phase.
+#: Host pages per measurement, and measurements per workload.
 WINDOW, WINDOWS = 4_096, 32
 
 
 def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
     """Watch a placement learn on a new device, train PPO for a minute, and compare with heuristics.
 
-    `td_lifetime` starts without any training, on a device and workloads that nothing was fitted to. A win is
-    claimed only where the 95 % interval excludes zero. `ssdgym evaluate demo` is the comparison alone.
+    `td_lifetime` starts without training and was not tuned to this device and these workloads. A win is
+    claimed only if the 95 % interval excludes zero. `ssdgym evaluate demo` runs only the comparison.
 
     Examples:
         ssdgym demo
@@ -63,7 +63,7 @@ def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
 
 
 def watch(windows: int = WINDOWS, seed: int = 50_000) -> dict[str, list[float]]:
-    """Return the write amplification of every window of host pages, by name of the policy; print some."""
+    """Return the write amplification of every window of host pages, by policy, and print some of them."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
     from ssdgym.workloads.stream import load_workload, open_on

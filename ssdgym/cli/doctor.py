@@ -15,7 +15,7 @@ from ssdgym.cli.console import FAILED, note, show, table
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
-#: For each FTL family, the longest compile first: a small device of it, and its environments.
+#: A small device of each FTL family and its environments; the family that compiles longest is first.
 _FAMILIES = {
     "tiny": ("EraseVictim", "ParallelErase", "Placement", "JointGC", "BackgroundGC", "WearLevel"),
     "subftl-tiny": ("SubpageRegion",),
@@ -24,7 +24,7 @@ _FAMILIES = {
 
 
 def _use_every_entry(device: str, environments: tuple[str, ...]) -> None:
-    """Run a small device without time and with it, and take one step in each environment."""
+    """Run a small device with and without simulated time, and take one step in each environment."""
     import gymnasium as gym
 
     from ssdgym.simulator import Simulator
@@ -41,7 +41,7 @@ def _use_every_entry(device: str, environments: tuple[str, ...]) -> None:
 def doctor(compiles: bool = False) -> int:
     """Check versions, the compiler and its cache, cores and traces.
 
-    Exits with 1 if a check failed; notes are harmless.
+    The exit code is 1 if a check failed; notes are harmless.
 
     Examples:
         ssdgym doctor --json
@@ -59,7 +59,7 @@ def doctor(compiles: bool = False) -> int:
 
 
 def check_all() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, status and message of every check; a note stops nothing."""
+    """Yield the name, status (`ok`, `note` or `failed`) and message of every check."""
     yield "python", "ok", platform.python_version()
     yield "cores", "ok", f"{len(os.sched_getaffinity(0))} usable, load average {os.getloadavg()[0]:.1f}"
     yield from _packages()
@@ -104,7 +104,7 @@ def _cache() -> tuple[str, str]:
 
 
 def _compiler() -> tuple[str, str]:
-    """Compile and run a function of one line; the engine's own may take a minute or two."""
+    """Compile and run a function of one line; compiling the engine would take a minute or two."""
     from ssdgym.engine.core.kernel import helper
 
     started = time.perf_counter()

@@ -46,12 +46,12 @@ def evaluate(
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    Options override the experiment. The output folder, by default results/EXPERIMENT, keeps every finished
-    run: the same command continues after an interruption, and another grid in the same folder repeats no run.
+    Options override the experiment. The output folder (default: results/EXPERIMENT) stores finished runs: the
+    same command continues an interrupted grid, and another grid in that folder does not repeat stored runs.
     Writes results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
-    The experiment `evaluate` runs the classic victim policies on demo with zipf99 and hot90 and the seeds
-    1000-1004, for 500,000 host pages after 50,000 of warm-up.
+    The default experiment `evaluate` runs the classic victim policies on the device demo with the workloads
+    zipf99 and hot90 and the seeds 1000-1004, for 500,000 host pages after a warm-up of 50,000.
 
     Examples:
         ssdgym evaluate classic --out results/classic
@@ -102,11 +102,11 @@ def carry_out(
     address: str | None = None,
     trust: bool = False,
 ) -> tuple[Mapping[str, Source], list[Result]]:
-    """Run an experiment, keep every finished run, and return its agents by name, and its results.
+    """Run an experiment, store every finished run, and return its agents by name, and its results.
 
-    The code of agents and policies may be executed where they were typed on the command line, or with
-    `trust`. The address is that of a Ray cluster, or `local` for a new one on this machine. If a run has
-    failed, the command ends: what there is is written, and what is missing is named.
+    Code of agents and policies is executed only if they are in `typed`, the texts of the command line, or
+    with `trust`. `address` is that of a Ray cluster, or `local` for a new cluster on this machine. If a run
+    has failed, the other results are written, and the command ends with the failures.
     """
     from ssdgym.agents.playing.agents import names_callable
     from ssdgym.experiments.runs.config import agent_labels, expand
@@ -115,7 +115,7 @@ def carry_out(
 
     if workers is not None and address not in (None, "local"):
         raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
-    # A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
+    # Files of experiments and of Stable-Baselines3 may be from strangers, but the command line is the user's.
     trusted = {text for text in typed if names_callable(text) or modules_of(text)}
     if trust:
         trusted = {*config.agents, *config.policies}
@@ -139,7 +139,7 @@ def carry_out(
 def run_stored(
     runs: Sequence[RunSpec], folder: Path, workers: int | None = None, address: str | None = None
 ) -> GridReport:
-    """Run a grid with a progress bar; say how many runs were stored, and after Ctrl-C how to continue."""
+    """Run a grid with a progress bar; print how many runs were stored, and after Ctrl-C how to continue."""
     from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import Grid, run_grid
     from ssdgym.experiments.runs.ray_runner import run_on_ray
@@ -175,7 +175,7 @@ def run_stored(
 
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Write results, table and figures; return the parts to print."""
+    """Write results, tables and figures; return the parts to print."""
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings

@@ -10,9 +10,9 @@ from ssdgym.cli.evaluate import carry_out
 from ssdgym.cli.options import Texts, environment_fields
 from ssdgym.errors import SsdgymError
 
-#: Suites that are ranked where none is named.
+#: The default suites.
 SUITES = ("wa", "memory", "latency")
-#: What the standings need to keep names of policies on one line, where there is no terminal.
+#: Width without a terminal, so that the standings have names of policies on one line.
 _WIDTH = 150
 
 
@@ -33,8 +33,8 @@ def leaderboard(
 ) -> None:
     """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
 
-    With --policy or --agent only these are ranked, and 0 is the suite's baseline. Other options override the
-    suite. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
+    With --policy or --agent, only these are ranked, and the suite's baseline scores 0. Other options override
+    the suite. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
 
     Examples:
         ssdgym leaderboard

@@ -1,4 +1,4 @@
-"""Arguments and options of all commands, one of each name, and how their texts are read."""
+"""Arguments and options of all commands, and functions that read their texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         raise SsdgymError(f"--seeds {text!r}: {error}") from None
 
 
-#: By the name of the parameter; of commands with the same parameter, it means the same.
+#: Arguments and options by the name of the parameter; a parameter means the same in every command.
 OPTIONS: dict[str, Any] = {
     # What is run.
     "experiment": Argument(help="Name of an experiment in configs/experiments, or a YAML file."),
@@ -130,7 +130,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def command(function: Command) -> Command:
-    """Describe the parameters of a command by `OPTIONS`; parameters that are lists may be repeated."""
+    """Add the descriptions in `OPTIONS` to the parameters of a command; list parameters may be repeated."""
     hints = get_type_hints(function, include_extras=True)
     for name in hints.keys() & OPTIONS.keys():
         info = copy(OPTIONS[name])
@@ -139,7 +139,7 @@ def command(function: Command) -> Command:
         hints[name] = Annotated[hints[name], info]
     function.__annotations__ = hints
     text, heading, examples = (function.__doc__ or "").partition("Examples:")
-    function.__doc__ = text + heading + examples.replace("\n", "\n\n")  # or Typer joins their lines
+    function.__doc__ = text + heading + examples.replace("\n", "\n\n")  # or Typer would join their lines
     return function
 
 
@@ -147,7 +147,7 @@ def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
     """Return values by name, from the `NAME=VALUE` texts of an option; values are YAML.
 
     Raises:
-        SsdgymError: a text is not `NAME=VALUE`, or sets what another one has set.
+        SsdgymError: a text is not `NAME=VALUE`, or two texts set the same name.
     """
     from ssdgym.config.loading import parse_value
 
@@ -165,7 +165,7 @@ def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
 
 
 def chosen_workload(source: str, fields: Texts, columns: str | None, transforms: Texts = None) -> Any:
-    """Return a workload with what options change: its fields, and transforms behind its own.
+    """Return a workload changed by options: fields are set, and transforms are appended.
 
     Raises:
         SsdgymError: there is no such workload, or it has no such field.
@@ -184,7 +184,7 @@ def chosen_workload(source: str, fields: Texts, columns: str | None, transforms:
 
 
 def environment_fields(name: str | None, arguments: Texts) -> dict[str, Any]:
-    """Return the fields of `EnvironmentConfig` that options give."""
+    """Return the fields of `EnvironmentConfig` that the options set."""
     from ssdgym.agents.playing.agents import read_parameters
 
     kwargs = read_parameters("--env-arg", arguments or ())

@@ -8,7 +8,7 @@ from ssdgym.cli.console import FAILED, note, progress_bar, show, table
 from ssdgym.cli.options import Texts
 from ssdgym.errors import SsdgymError, shown
 
-#: How many results are drawn where none is named.
+#: Number of results to draw by default.
 _SAMPLE = 10
 
 
@@ -20,9 +20,9 @@ def replay(
     workers: int | None = None,
     trust: bool = False,
 ) -> int:
-    """Run one result or a sample of them again from their own rows, and compare every metric exactly.
+    """Repeat the runs of one stored result or of a sample, and compare every metric exactly.
 
-    Exits with 1 and prints the differences if a run does not reproduce.
+    If a run does not reproduce, the command prints the differences, and the exit code is 1.
 
     Examples:
         ssdgym replay results/classic
@@ -62,9 +62,9 @@ def replay(
 
 
 def report(results: Path, out: Path | None = None, figures: Path | None = None) -> None:
-    """Write a report that opens from disk: tables, figures and the configuration.
+    """Write an HTML report with tables, figures and the configuration.
 
-    --out is an HTML file, by default report.html beside the results. Policies with an agent are singled out.
+    --out is the HTML file (default: report.html beside the results). It highlights learned policies.
 
     Examples:
         ssdgym report results/evaluate

@@ -31,12 +31,12 @@ def reproduce(
     workers: int | None = None,
     out: Path | None = None,
 ) -> None:
-    """Regenerate a paper's figures and print, claim by claim, what it said and what is measured here.
+    """Reproduce the figures of a paper, and print each claim of the paper beside the measurement.
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make a claim hold. The
-    folder, by default results/reproduce/PAPER/SCALE, keeps finished runs: the same command continues after an
-    interruption, and figures reuse each other's runs. Run long ones in parts, by figures, traces and seeds,
-    into one folder. claims.csv, in that folder and in the folder of each figure, has the claims as a table.
+    output folder (default: results/reproduce/PAPER/SCALE) stores finished runs: the same command continues
+    after an interruption, and figures share runs. Long figures can be run in parts, by figures, traces and
+    seeds, into one folder. Tables of the claims, claims.csv, are in this folder and in that of each figure.
 
     Examples:
         ssdgym reproduce speedupgc --figure 12a
@@ -95,9 +95,9 @@ def reproduce(
 def _report(
     figure: FigureConfig, scale: tuple[str, ScaleConfig], samples: Sequence[Sample], folder: Path
 ) -> tuple[dict[str, Any], list[Any], list[Any]]:
-    """Write a figure's results, tables, picture and claims; return them for JSON, in parts, and the claims.
+    """Write a figure's results, tables, picture and claims; return data for JSON, parts to print, and claims.
 
-    The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
+    Only the tables in the Markdown file show intervals, because a terminal is too narrow for them.
     """
     from ssdgym.experiments.papers import report
     from ssdgym.experiments.papers.checks import check_claims

@@ -29,10 +29,10 @@ def run(
     seed: int = 0,
     out: Path | None = None,
 ) -> None:
-    """Simulate one policy on one device and workload, and print what it cost.
+    """Simulate one policy on one device and workload, and print its metrics.
 
-    The default policy is greedy, on devices of mapping block merge. Without --host-pages a trace runs to its
-    end, a generated workload for a million host pages. Writes run.parquet and run.csv to --out.
+    The default policy is greedy, or merge on devices of mapping block. Without --host-pages, a trace runs to
+    its end, and a generated workload for a million host pages. --out is a folder for run.parquet and run.csv.
 
     Examples:
         ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdgym.workloads.traces.recorded import PlayedConfig
     from ssdgym.workloads.traces.statistics import RecordSummary
 
-#: Volumes named one by one; a trace may have thousands.
+#: Largest number of volumes that are listed; a trace may have thousands.
 TOP_VOLUMES = 8
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
@@ -34,8 +34,8 @@ def fit(
 ) -> None:
     """Fit a synthetic trace with memory to a trace, and print both side by side; --out is its YAML file.
 
-    The synthetic trace holds no request of the trace, so it can be given away where the trace cannot. Some 30
-    candidates are generated, each as long as the trace; --transform "head(requests=100000)" takes less time.
+    The synthetic trace contains no request of the trace, so you can publish it if the trace is confidential.
+    About 30 candidates of the trace's length are generated; --transform "head(requests=100000)" saves time.
 
     Examples:
         ssdgym trace fit trace.csv.gz --out twin.yaml
@@ -76,10 +76,10 @@ def info(
     seed: int = 0,
     plot: Path | None = None,
 ) -> None:
-    """Print what is in a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
+    """Print statistics of a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
 
-    Unique bytes count pages of 4 KiB, whole if a request touches them. For a synthetic trace the published
-    figures stand beside the generated ones.
+    Unique bytes are counted in whole pages of 4 KiB that requests touch. For a synthetic trace, the published
+    statistics are printed beside the generated ones.
 
     Examples:
         ssdgym trace info trace.csv.gz --plot trace.png
@@ -124,7 +124,7 @@ def convert(
 ) -> None:
     """Write a trace, or a synthetic trace, as a trace file of another format.
 
-    What the format cannot hold is refused. Nothing is lost in silence: columns that are not kept are named.
+    A trace that the new format cannot represent is refused. The command names the columns that are not kept.
 
     Examples:
         ssdgym trace convert trace.vscsi.gz trace.csv.gz --to msr
@@ -166,7 +166,7 @@ def convert(
 
 
 def _recorded(source: str, fields: Texts, columns: str | None, transforms: Texts) -> PlayedConfig:
-    """Return a trace or a synthetic trace, changed by the options."""
+    """Return the trace or synthetic trace that the options describe."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
     config = chosen_workload(source, fields, columns, transforms)
@@ -190,7 +190,7 @@ def _summary(config: PlayedConfig, source: str, seed: int) -> RecordSummary:
 
 
 def understood(config: WorkloadConfig) -> list[str]:
-    """Return lines that say how a trace was read; none for another workload."""
+    """Return lines that say how a trace was read; there are none for other workloads."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
     origin = config.origin() if isinstance(config, PlayedConfig) else {}

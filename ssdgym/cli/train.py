@@ -1,4 +1,4 @@
-"""`ssdgym train` and `ssdgym tune`: learning, and sweeps over settings."""
+"""`ssdgym train` and `ssdgym tune`: train agents, and search settings."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def train(
 ) -> None:
     """Train an agent with the algorithm of its configuration: ppo, cmaes or evolution.
 
-    Writes agent.zip, the best on validation, agent-last.zip, evaluations.csv, checkpoints and TensorBoard
-    logs. evolution, without the last two, searches weights by whole runs inside the engine.
+    Writes agent.zip (the best agent on validation), agent-last.zip, evaluations.csv, checkpoints and logs of
+    TensorBoard. evolution searches weights by whole runs inside the engine, without checkpoints and logs.
 
     Examples:
         ssdgym train ppo-demo --out runs/zipf --workload zipf99
@@ -76,9 +76,9 @@ def tune(
 ) -> int:
     """Try settings of an agent or a heuristic on Ray Tune; print the trials, the best first.
 
-    Every trial is judged on workloads and seeds that no training has used. Writes trials.md, trials.csv,
-    results.parquet, results.csv and the best agent, best/agent.zip, by default into
-    results/tune/SWEEP-SIZE. Exits with 1 if a trial failed.
+    Every trial is measured on workloads and seeds that training does not use. The command writes trials.md,
+    trials.csv, results.parquet, results.csv and the best agent, best/agent.zip, by default to
+    results/tune/SWEEP-SIZE. The exit code is 1 if a trial failed.
 
     Examples:
         ssdgym tune ppo-erase-victim --size smoke

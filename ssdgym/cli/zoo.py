@@ -1,4 +1,4 @@
-"""`ssdgym zoo`: show agents, export them as C headers, watch episodes, write data sets."""
+"""`ssdgym zoo`: show agents, export them as C headers, watch episodes, and record data sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ zoo = typer.Typer(
 @zoo.command("show")
 @command
 def show_agent(shown_agent: str) -> None:
-    """Show the card of one agent.
+    """Show the card (description) of an agent.
 
     Examples:
         ssdgym zoo show runs/first/agent.zip
@@ -37,8 +37,8 @@ def show_agent(shown_agent: str) -> None:
 def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = False) -> None:
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
-    Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
-    an agent that scores candidates, NAME_act of one with an ordinal network.
+    An agent that scores candidates gets the functions NAME_scores and NAME_choose, an agent with an ordinal
+    network NAME_act. The functions take features in the order in which the header lists them.
 
     Examples:
         ssdgym zoo export victim-v1 --out victim.h
@@ -69,10 +69,10 @@ def watch(
     seed: int = 0,
     decisions: int | None = None,
 ) -> None:
-    """Play an episode in the terminal: what every block holds, what is offered, what was chosen.
+    """Play an episode in the terminal, and show the pages of every block, the candidates and the choices.
 
-    It shows ten decisions a second, of the environment's first proposer where neither --policy nor --agent
-    names what plays. Ctrl-C ends it. Where there is no terminal, the last frame is printed.
+    The terminal shows ten decisions per second; Ctrl-C ends the episode. --policy or --agent chooses the
+    player, by default the environment's first proposer. Without a terminal, only the last frame is printed.
 
     Examples:
         ssdgym zoo watch
@@ -128,10 +128,10 @@ def dataset(
     reference_episodes: int = 20,
     seed: int = 0,
 ) -> None:
-    """Write a Minari data set of whole episodes, with reference scores: 0 random actions, 1 the best.
+    """Record a Minari data set of whole episodes, with reference scores: random actions 0, the best player 1.
 
-    Episode i has the seed SEED + i; the policies and agents take turns. Without any, the best policy plays.
-    minari.load_dataset(ID) loads it, from where Minari keeps data sets (MINARI_DATASETS_PATH).
+    Episode i has the seed SEED + i. The given policies and agents play in turn; by default the best policy
+    plays. minari.load_dataset(ID) loads the data set from Minari's folder (MINARI_DATASETS_PATH).
 
     Examples:
         ssdgym zoo dataset erase-victim/zipf99-expert-v0
