@@ -21,7 +21,6 @@ from ssdgym.agents.training.config import EvolutionConfig, TrainConfig
 from ssdgym.cli import command_tree
 from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import PRECONDITIONING, DeviceConfig, load_device
-from ssdgym.config.ftl import ssdsim
 from ssdgym.config.loading import Config
 from ssdgym.config.page import PageFtl
 from ssdgym.config.subpage import SubpageFtl
@@ -340,7 +339,6 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "merge rules": _sections("merge"),
     "midas": _definition("midas"),
     "features": _features,
-    "ssdsim profile": _said_by(ssdsim),
     "preconditioning": _meanings("kind", PRECONDITIONING, "writes"),
     "standings columns": _meanings("column", MEANINGS),
     "verdicts": _meanings("verdict", VERDICTS),

@@ -207,14 +207,6 @@ class MergePace(Choice):
     SPREAD = "spread", 1, "a few after each page of the host, as many as it takes to be done in time"
 
 
-class Distribution(Choice):
-    """How the erase limits of sub-blocks are distributed."""
-
-    NORMAL = "normal", 0, "as the sum of many small differences"
-    # Weibull, Journal of Applied Mechanics 18, 1951.
-    WEIBULL = "weibull", 1, "as the first of many weak places"
-
-
 class Capacity(Choice):
     """What a device does once the blocks that are left no longer hold its logical pages."""
 

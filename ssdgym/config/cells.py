@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.enums import Capacity, Distribution
+from ssdgym.enums import Capacity
 
-#: Halvings of the interval in which the shape of a Weibull distribution is searched.
-_HALVINGS = 100
 #: Share of the logical pages whose loss ends the life of a device that shrinks.
 _LEAST_CAPACITY = 0.5
 
@@ -22,28 +18,6 @@ class EnduranceConfig(Config):
     spread: float = Field(
         0.0, ge=0, le=1, description="standard deviation of the limits by their mean; 0: all are equal"
     )
-    distribution: Distribution = Field(
-        Distribution.NORMAL, description=f"of the limits; {Distribution.described()}"
-    )
-
-    @property
-    def shape(self) -> float:
-        """The shape of the Weibull distribution with this spread, which is above 0."""
-        low, high = 0.5, 1e4
-        for _ in range(_HALVINGS):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if _weibull_spread(middle) > self.spread else (low, middle)
-        return low
-
-    @property
-    def scale(self) -> float:
-        """The scale of that Weibull distribution, in erases."""
-        return self.mean / math.gamma(1 + 1 / self.shape)
-
-
-def _weibull_spread(shape: float) -> float:
-    log_ratio = math.lgamma(1 + 2 / shape) - 2 * math.lgamma(1 + 1 / shape)
-    return math.sqrt(math.expm1(log_ratio))
 
 
 class CellsConfig(Config):

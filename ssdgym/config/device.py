@@ -187,7 +187,6 @@ class DeviceConfig(DeviceFields):
 
     @model_validator(mode="after")
     def _ftl_fits(self) -> DeviceConfig:
-        object.__setattr__(self, "ftl", self.ftl.on_device(self.geometry, self.multi_plane))
         self.ftl.check_device(self.geometry, self.erase_unit, self.multi_plane)
         if self.ftl.models_disturbance and self.isolation != "none":
             raise ValueError(

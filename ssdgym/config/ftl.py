@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.enums import Allocation, GcGrain, GcStart, PlaneRows, Timing, WriteCompletes
+from ssdgym.enums import Allocation, Timing
 from ssdgym.errors import SsdgymError
 
 
@@ -38,76 +37,6 @@ class RuleNeeds(Config):
     wear: MemoryBytes = Field(MemoryBytes(), description="memory of the rules that level wear")
     targets: bool = Field(False, description="the placement may name sub-blocks")
     shared: bool = Field(False, description="the victim rule uses the memory of the placement")
-
-
-ModelT = TypeVar("ModelT", bound=Config)
-
-#: Names of profiles.
-ProfileName = Literal["ssdsim"]
-#: What a profile may set: fields of the FTL, and of its `gc`.
-FIELDS = ("write_completes", "multi_plane_rows", "pad_limit", "multi_plane_reads")
-GC_FIELDS = ("start", "grain")
-
-
-def ssdsim(
-    allocation: Allocation, *, in_background: bool, pad_limit: int, multi_plane: bool
-) -> dict[str, Any]:
-    """Return the fields that make a device work as SSDsim (Hu et al., ICS 2011; version 2.1).
-
-    | | SSDsim, and what is set | still different here |
-    |---|---|---|
-    | A write is done | when its data has been transferred: `write_completes: transfer` | whole pages are \
-    transferred |
-    | Collection starts | one operation for every write that leaves its plane under the threshold, when no \
-    request waits for its channel: `gc.start: queue_empty` for static and dynamic; with all writes in one \
-    queue before them: late keeps `at_once` | what waits for the die counts; the floor forces a round; \
-    `gc.mode` says how many rounds follow |
-    | It can be interrupted | never: `gc.grain: round` with `gc.background_fraction` (not with \
-    `gc.preemptible`) | under `queue_empty` host commands come between the moves |
-    | Two planes program together | equal block and page numbers; with `greed MPW` the plane that lags is \
-    padded: `multi_plane_rows: pad` with `pad_limit` a page less than a block, with `multi_plane_writes`, \
-    one sub-block per block, placement not `hot_cold` | block numbers may differ; the plane of the first \
-    page is never padded; padded pages count in the write amplification |
-    | Two planes read together | equal numbers: `multi_plane_reads: true` with `multi_plane` | |
-
-    No switch for: SSDsim's collection holds the channel for all moves of a round, and the chip until the
-    erase is over; without advanced commands it works by the chip; command and address cycles take time; its
-    next block is the next number with free pages, here the one that has waited longest; its write buffer. Set
-    elsewhere: `preconditioning: reads`, `volumes: overlay`.
-
-    Args:
-        allocation: when a write is bound to its die.
-        in_background: whether idle dies collect planes below a share of free pages.
-        pad_limit: most pages by which a plane can be padded; 0 where none may be.
-        multi_plane: whether the device has commands of several planes.
-    """
-    gc: dict[str, Any] = {}
-    # With all writes in one queue, SSDsim collects first; otherwise when its channel has no request.
-    if allocation != Allocation.LATE:
-        gc["start"] = GcStart.QUEUE_EMPTY
-    if in_background:  # it creates uninterruptible operations only
-        gc["grain"] = GcGrain.ROUND
-    # Its make_same_level pads by whatever it takes.
-    padding = {"multi_plane_rows": PlaneRows.PAD, "pad_limit": pad_limit} if pad_limit else {}
-    return {
-        "write_completes": WriteCompletes.TRANSFER,
-        **padding,
-        **({"multi_plane_reads": True} if multi_plane else {}),
-        "gc": gc,
-    }
-
-
-def filled(model: ModelT, values: Mapping[str, Any]) -> ModelT:
-    """Fill fields of a model that were not given; they still count as not given."""
-    own = {}
-    for name, value in values.items():
-        part = getattr(model, name)
-        if isinstance(part, Config):
-            own[name] = filled(part, value)
-        elif name not in model.model_fields_set:
-            own[name] = value
-    made = type(model).model_construct(set(model.model_fields_set), **{**dict(model), **own})
-    return cast(ModelT, made)
 
 
 class FtlConfig(Config):
@@ -192,19 +121,6 @@ class FtlConfig(Config):
         Raises:
             ValueError: naming the field that does not fit.
         """
-
-    def on_device(self, geometry: GeometryConfig, multi_plane: str) -> FtlConfig:
-        """Return the FTL with values in the fields that it leaves to its device.
-
-        Args:
-            geometry: of the device.
-            multi_plane: commands that planes of a die share.
-        """
-        return self
-
-    def open_fields(self) -> dict[str, Any]:
-        """Return the fields that a profile may set and that were not given, with their values."""
-        return {}
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
         """Return the logical pages in a page of flash."""

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl import (
-    FIELDS,
-    GC_FIELDS,
-    FtlConfig,
-    ProfileName,
-    RuleNeeds,
-    filled,
-    register_ftl,
-    ssdsim,
-)
+from ssdgym.config.ftl import FtlConfig, RuleNeeds, register_ftl
 from ssdgym.config.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
@@ -76,17 +67,16 @@ class PageFtl(FtlConfig):
         PlaneRows.ANY, description=f"with multi_plane_writes: {PlaneRows.described()}"
     )
     pad_limit: int = Field(
-        0, ge=0, le=MAX_PAGES, description="with multi_plane_rows pad: most pages by which a plane is padded"
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="with multi_plane_rows pad: most pages by which a plane is padded; 0: a page less than a "
+        "block has",
     )
     multi_plane_reads: bool = Field(
         False,
         description="waiting reads of equal page numbers are read together in planes of one die; needs "
         "multi_plane, and time",
-    )
-    profile: ProfileName | None = Field(
-        None,
-        description="ssdsim: fields that are not given do as SSDsim does, as far as the device has a use for "
-        "it; those that are given stay",
     )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
@@ -116,34 +106,6 @@ class PageFtl(FtlConfig):
     def relocation_streams(self) -> int:
         """Write streams that the pages of one victim can go to."""
         return self.needs.relocation_streams
-
-    def on_device(self, geometry: GeometryConfig, multi_plane: str) -> PageFtl:
-        """Return the FTL with what its profile says of the fields that were not given."""
-        if self.profile is None:
-            return self
-        # Without what was filled in for another device, or for other fields.
-        given = type(self).model_validate(self.model_dump(exclude_unset=True))
-        values = ssdsim(
-            given.allocation,
-            in_background=given.gc.background_fraction is not None and not given.gc.preemptible,
-            pad_limit=given._most_padding(geometry),
-            multi_plane=multi_plane != "none",
-        )
-        return filled(given, values)
-
-    def open_fields(self) -> dict[str, Any]:
-        """See `FtlConfig`."""
-        own = {name: getattr(self, name) for name in FIELDS if name not in self.model_fields_set}
-        gc = {name: getattr(self.gc, name) for name in GC_FIELDS if name not in self.gc.model_fields_set}
-        return {**own, "gc": gc} if gc else own
-
-    def _most_padding(self, geometry: GeometryConfig) -> int:
-        """Return the most pages by which a plane could be padded where rows are not given otherwise."""
-        is_given = "multi_plane_rows" in self.model_fields_set
-        if not self.multi_plane_writes or (is_given and self.multi_plane_rows != PlaneRows.PAD):
-            return 0
-        can_pad = self.placement not in _NEVER_PADDED and geometry.sub_blocks_per_block == 1
-        return geometry.pages_per_block - 1 if can_pad else 0
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the placement or the idle rule needs what the device does not have."""
@@ -197,10 +159,10 @@ class PageFtl(FtlConfig):
                 f"ftl.multi_plane_rows pad is not for ftl.placement {self.placement}; choose another "
                 "placement"
             )
-        if not 0 < self.pad_limit < geometry.pages_per_block:
+        if self.pad_limit >= geometry.pages_per_block:
             raise ValueError(
-                f"ftl.pad_limit = {self.pad_limit} must be from 1 to {geometry.pages_per_block - 1}, a page "
-                "less than a block has"
+                f"ftl.pad_limit = {self.pad_limit} must be below the {geometry.pages_per_block} pages of a "
+                "block"
             )
 
 

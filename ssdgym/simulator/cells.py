@@ -9,8 +9,7 @@ from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.bits import ENDURANCE_STREAM
 from ssdgym.engine.core.family import State
-from ssdgym.enums import Capacity, Distribution
-from ssdgym.errors import SsdgymError
+from ssdgym.enums import Capacity
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -24,11 +23,6 @@ def cell_fields(device: DeviceConfig) -> dict[str, float]:
     cells = device.cells
     if cells is None:
         return {}
-    if not family_of(device).wears_out:
-        raise SsdgymError(
-            f"device {device.name}: cells do not wear out with ftl.mapping {device.ftl.mapping}; leave cells "
-            "out."
-        )
     return {
         "endures": True,
         "shrinks": cells.capacity == Capacity.VARIANT,
@@ -54,11 +48,9 @@ def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArr
     if endurance.spread == 0:
         return np.full(count, endurance.mean, np.int64)
     depth = -np.log(_uniform(seed, count, 0))
-    if endurance.distribution == Distribution.WEIBULL:
-        limits = endurance.scale * depth ** (1 / endurance.shape)
-    else:  # Box and Muller, Annals of Mathematical Statistics 29, 1958
-        normal = np.sqrt(2 * depth) * np.cos(2 * np.pi * _uniform(seed, count, 1))
-        limits = endurance.mean * (1 + endurance.spread * normal)
+    # Box and Muller, Annals of Mathematical Statistics 29, 1958
+    normal = np.sqrt(2 * depth) * np.cos(2 * np.pi * _uniform(seed, count, 1))
+    limits = endurance.mean * (1 + endurance.spread * normal)
     return np.maximum(np.rint(limits), 1).astype(np.int64)
 
 

@@ -51,7 +51,6 @@ _OF_NO_EFFECT_ON_FTL = {
     "multi_plane_rows",
     "pad_limit",
     "write_completes",
-    "profile",  # its values are in the fields
 }
 _OF_NO_EFFECT_ON_GC = {"preemptible", "idle"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import load_device
 
 
@@ -19,9 +18,3 @@ def test_cells__dotted_fields_on_a_base(capacity: str) -> None:
     device = load_device({"base": "demo", "cells.endurance.mean": 50, "cells.capacity": capacity})
     assert device.cells is not None and device.cells.endurance.mean == 50
     assert load_device(device.model_dump(mode="json")) == device
-
-
-@pytest.mark.parametrize(("spread", "shape"), [(1.0, 1.0), (0.5227, 2.0), (0.1, 12.15)])
-def test_weibull__shape_by_spread(spread: float, shape: float) -> None:
-    """The exponential and the Rayleigh distribution are two of them."""
-    assert EnduranceConfig(mean=10, spread=spread).shape == pytest.approx(shape, rel=1e-3)

@@ -19,6 +19,7 @@ ALIGNED = {**JOINING, "ftl.multi_plane_rows": "aligned", "ftl.allocation": "late
         {"ftl.write_completes": "transfer", "ftl.gc.start": "queue_empty"},
         {"ftl.gc.background_fraction": 0.2, "ftl.gc.grain": "round"},
         {**WIDE, "ftl.multi_plane_reads": True},
+        {**JOINING, "ftl.multi_plane_rows": "pad"},
         {**JOINING, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4},
         ALIGNED,
         {**ALIGNED, "ftl.allocation": "dynamic"},

@@ -151,7 +151,6 @@ def cells_that_wear_out(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "endurance": draw(one_of([2, 5, 15])),
         "endurance_spread": draw(one_of([0.0, 0.2, 0.5])),
-        "endurance_distribution": draw(one_of(["normal", "weibull"])),
         "capacity": draw(one_of(["fixed", "variant", "variant"])),
     }
 

@@ -178,11 +178,7 @@ def cells_of(c: ReferenceConfig) -> dict[str, Any]:
     """How the cells wear out."""
     variant = {"capacity": "variant", "least_capacity": c.least_capacity / c.logical_pages}
     return {
-        "endurance": {
-            "mean": c.endurance,
-            "spread": c.endurance_spread,
-            "distribution": c.endurance_distribution,
-        },
+        "endurance": {"mean": c.endurance, "spread": c.endurance_spread},
         **({"disturbance_wears": True} if c.disturbance_wears else {}),
         **(variant if c.capacity == "variant" else {}),
     }

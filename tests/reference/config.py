@@ -84,7 +84,6 @@ class ReferenceConfig:
     seed: int = 0
     endurance: int | None = None  # mean erases of a sub-block; None: cells do not wear out
     endurance_spread: float = 0.0
-    endurance_distribution: str = "normal"  # or "weibull"
     capacity: str = "fixed"  # or "variant"
     least_capacity: int = 1  # pages
     disturbance_wears: bool = False  # an erase counts for the sub-blocks beside it, too

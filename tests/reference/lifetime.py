@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, cos, gamma, log, pi, sqrt
+from math import ceil, cos, log, pi, sqrt
 from typing import TYPE_CHECKING
 
 from . import erase_sets
@@ -31,23 +31,9 @@ def limits(config: ReferenceConfig) -> list[int]:
     found = []
     for sub in range(count):
         first, second = (((draw(config.seed, ENDURANCE, sub, k) >> 11) + 1) / 2**53 for k in (0, 1))
-        if config.endurance_distribution == "weibull":
-            shape = weibull_shape(spread)
-            limit = mean / gamma(1 + 1 / shape) * (-log(first)) ** (1 / shape)
-        else:
-            limit = mean * (1 + spread * sqrt(-2 * log(first)) * cos(2 * pi * second))
+        limit = mean * (1 + spread * sqrt(-2 * log(first)) * cos(2 * pi * second))
         found.append(max(round(limit), 1))
     return found
-
-
-def weibull_shape(spread: float) -> float:
-    """By halving."""
-    low, high = 0.5, 150.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        own = sqrt(gamma(1 + 2 / middle) / gamma(1 + 1 / middle) ** 2 - 1)
-        low, high = (middle, high) if own > spread else (low, middle)
-    return low
 
 
 class Life:

@@ -20,9 +20,9 @@ def limits_of(sim: Simulator) -> np.ndarray:
     return (endurance["last"] - endurance["first"]).astype(np.int64)
 
 
-def lived(policy: str, workload: Any, spread: float, seed: int = 1, **cells: Any) -> Simulator:
+def lived(policy: str, workload: Any, spread: float, seed: int = 1) -> Simulator:
     """A device of one plane of 256 blocks after its life."""
-    endurance = {"mean": 100, "spread": spread, **cells}
+    endurance = {"mean": 100, "spread": spread}
     sim = Simulator(
         {
             "base": "lifetime-small",
@@ -45,12 +45,9 @@ def expected(sim: Simulator, erases: float) -> float:
 
 
 @SPREADS
-@pytest.mark.parametrize("distribution", ["normal", "weibull"])
 @pytest.mark.parametrize("workload", ["uniform", HOT], ids=["uniform", "hot"])
-def test_level_wear__dies_with_the_weakest_blocks_that_it_cannot_lose(
-    workload: Any, distribution: str, spread: float
-) -> None:
-    sim = lived("wear_threshold(threshold=4)", workload, spread, distribution=distribution)
+def test_level_wear__dies_with_the_weakest_blocks_that_it_cannot_lose(workload: Any, spread: float) -> None:
+    sim = lived("wear_threshold(threshold=4)", workload, spread)
     limits, valid = np.sort(limits_of(sim)), sim.logical_pages
     most_valid = int(sim.state.params["valid_limit"][0, 0])
     spare = (most_valid - valid) // sim.device.geometry.pages_per_block

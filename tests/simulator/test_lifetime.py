@@ -184,9 +184,8 @@ def test_first_retirement__is_counted_from_the_end_of_preconditioning() -> None:
     assert life["host_pages_written"] - life["host_pages_at_first_retirement"] in (0, 1)
 
 
-@pytest.mark.parametrize("distribution", ["normal", "weibull"])
-def test_limits__have_the_mean_and_the_spread(distribution: str) -> None:
-    cells = {"endurance": {"mean": 1000, "spread": 0.15, "distribution": distribution}}
+def test_limits__have_the_mean_and_the_spread() -> None:
+    cells = {"endurance": {"mean": 1000, "spread": 0.15}}
     limits = drawn_limits(device(cells=cells).cells.endurance, 7, 100_000)  # type: ignore[union-attr]
     assert limits.mean() == pytest.approx(1000, rel=0.005)
     assert limits.std() / limits.mean() == pytest.approx(0.15, rel=0.02)

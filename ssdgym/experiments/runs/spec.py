@@ -174,7 +174,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     return {
         "format": _FORMAT,
         "names": {"device": run.device_name, "workload": run.workload_name, "policy": run.policy},
-        **_device(run),
+        "device": load_fields(run.device).model_dump(mode="json"),
         "ftl": [list(option) for option in run.ftl],
         "workload": workload.model_dump(mode="json"),
         "traces": workload.trace_hashes(),
@@ -184,25 +184,6 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         **{name: getattr(run, name) for name in LENGTH},
         **{name: given for name in _OPTIONAL if (given := getattr(run, name)) is not None},
         "objective": run.objective,
-    }
-
-
-def _device(run: RunSpec) -> Spec:
-    """Return the device of a run, for its spec.
-
-    Fields that the FTL's profile fills in are left out, because they would count as given when read again.
-    """
-    device = load_fields(run.device)
-    if dict(run.ftl).get("profile", getattr(device.ftl, "profile", None)) is None:
-        return {"device": device.model_dump(mode="json")}
-    left_out = {
-        name: set(value) if isinstance(value, dict) else True
-        for name, value in device.ftl.open_fields().items()
-    }
-    played = device_for(device, ftl_changes(run.ftl), None if run.agent else run.policy)
-    return {
-        "device": device.model_dump(mode="json", exclude={"ftl": left_out}),
-        "filled_in": played.ftl.open_fields(),
     }
 
 

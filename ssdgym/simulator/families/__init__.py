@@ -60,7 +60,6 @@ class FamilyBuilder(ABC):
         counts_causes: whether pages programmed for the host and for collection are counted apart.
         counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
             are logical pages.
-        wears_out: whether the cells of its devices can wear out.
     """
 
     engine: Family
@@ -72,7 +71,6 @@ class FamilyBuilder(ABC):
     wins_by_erases: bool = True
     counts_causes: bool = True
     counts_planes: bool = True
-    wears_out: bool = False
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:

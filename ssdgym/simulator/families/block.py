@@ -32,7 +32,6 @@ class BlockFamily(families.FamilyBuilder):
     policy_decision = MERGE
     agent_decisions = frozenset({MERGE})
     wins_by_erases = False  # empty parts of a block are erased as well
-    wears_out = True
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if a full device had no block to merge to."""

@@ -86,7 +86,6 @@ class PageFamily(families.FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
-    wears_out = True
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
@@ -127,6 +126,7 @@ class PageFamily(families.FamilyBuilder):
         gc, rule, levelling = ftl.gc, beside["placement"], beside.get("levelling")
         # Rounds that are repeated until a level is reached have to win pages.
         repeated = gc.mode == "barrier" or gc.start == "queue_empty" or gc.background_fraction or gc.idle
+        most_padding = ftl.pad_limit or device.geometry.pages_per_block - 1
         last = STREAMS.get(ftl.placement, ftl.streams) - 1
         return {
             "streams": ftl.streams,
@@ -136,7 +136,7 @@ class PageFamily(families.FamilyBuilder):
             "multi_plane_writes": ftl.multi_plane_writes,
             "copyback": gc.copyback,
             "multi_plane_reads": ftl.multi_plane_reads,
-            "pad_limit": ftl.pad_limit,
+            "pad_limit": most_padding if ftl.multi_plane_rows == PlaneRows.PAD else 0,
             "aligned_rows": ftl.multi_plane_rows == PlaneRows.ALIGNED,
             "counts_updates": ftl.hotness.counts.code,
             "keeps_blocks": ftl.hotness.scatter.code,

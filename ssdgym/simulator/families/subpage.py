@@ -28,7 +28,6 @@ class SubpageFamily(families.FamilyBuilder):
     """
 
     engine = SUBPAGE_FAMILY
-    wears_out = True
     fixed = ("params", "subpage")
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")

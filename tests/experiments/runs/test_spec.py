@@ -13,8 +13,7 @@ import ssdgym
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, run_key, runs_of_spec, spec_of, spec_text
-from ssdgym.policy import device_for
+from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of, spec_text
 from ssdgym.workloads import page_writes
 from ssdgym.workloads.stream import load_workload
 
@@ -115,41 +114,6 @@ def test_spec__has_some_fields_only_where_they_are_given(name: str) -> None:
     assert name not in spec_of(RunSpec(**BASE))
     (again,) = runs_of_spec(spec_of(RunSpec(**BASE, **{name: 3})), "row 1")
     assert getattr(again, name) == 3
-
-
-def profiled(**changes: Any) -> RunSpec:
-    fields = {"device": "shin-3d1", "ftl": (("profile", "ssdsim"),)}
-    return RunSpec(**(BASE | fields | changes))
-
-
-def test_spec__with_a_profile__holds_what_it_fills_in_and_leaves_it_open() -> None:
-    spec = json.loads(spec_text(spec_of(profiled())))
-    assert spec["filled_in"] == {
-        "write_completes": "transfer",
-        "multi_plane_rows": "pad",
-        "pad_limit": 127,
-        "multi_plane_reads": True,
-        "gc": {"start": "at_once", "grain": "round"},
-    }
-    assert "write_completes" not in spec["device"]["ftl"]
-    assert "filled_in" not in spec_of(RunSpec(**BASE))
-
-
-@pytest.mark.parametrize("policy", ["greedy", "greedy+hot_cold"])
-def test_spec__with_a_profile__is_run_again_on_the_same_device(policy: str) -> None:
-    run = profiled(policy=policy)
-    (again,) = runs_of_spec(json.loads(spec_text(spec_of(run))), "row 1")
-    devices = [device_for(one.device, ftl_changes(one.ftl), one.policy) for one in (run, again)]
-    assert devices[0] == devices[1]
-    assert devices[0].ftl.write_completes == "transfer"
-    assert devices[0].ftl.multi_plane_rows == ("pad" if policy == "greedy" else "any")
-    assert run_key(spec_of(run)) == run_key(spec_of(again))
-
-
-def test_key__changes_with_a_profile_and_a_field_that_it_loses() -> None:
-    less = profiled(ftl=(("profile", "ssdsim"), ("write_completes", "program")))
-    without = profiled(ftl=())
-    assert len({run_key(spec_of(run)) for run in (profiled(), less, without)}) == 3
 
 
 def test_spec__of_an_agent_names_its_batch_and_the_hash_of_its_file(tmp_path: Path) -> None:

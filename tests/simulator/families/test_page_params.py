@@ -34,3 +34,12 @@ def test_aligned_rows__with_the_placement_that_a_policy_brings() -> None:
     assert simulator.arrays.params["aligned_rows"][0, 0] == 1
     with pytest.raises(SsdgymError, match="choose the placement sep_gc, not single"):
         Simulator("shin-3d6", policy="greedy+single", ftl=ftl)
+
+
+@pytest.mark.parametrize(
+    ("rows", "most"),
+    [({}, 0), ({"multi_plane_rows": "pad"}, 767), ({"multi_plane_rows": "pad", "pad_limit": 8}, 8)],
+)
+def test_padding__without_a_limit__by_all_pages_but_one_of_a_block(rows: dict[str, Any], most: int) -> None:
+    simulator = Simulator("shin-3d6", ftl=rows)
+    assert simulator.arrays.params["pad_limit"][0, 0] == most
