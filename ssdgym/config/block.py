@@ -15,11 +15,6 @@ from ssdgym.enums import Allocation, BlockKind, GcPriority, MergePace, Striping,
 MOST_SLOTS = 16
 #: Largest tolerance: what disturbs a sub-block is counted in 8 bits.
 MOST_TOLERATED = 254
-#: Fields that only one kind has; `gc.merges` is another of nftl.
-_FOREIGN: dict[str, tuple[str, ...]] = {
-    BlockKind.NFTL: ("logical_blocks", "physical_blocks"),
-    BlockKind.SUPERBLOCK: ("u_block_search",),
-}
 
 
 class MergeConfig(Config):
@@ -48,6 +43,10 @@ class BlockFtl(FtlConfig):
     models_disturbance: ClassVar[bool] = True
     usual_policy: ClassVar[str] = "merge"
     has_one_allocation: ClassVar[bool] = True
+    foreign = {
+        BlockKind.NFTL: ("logical_blocks", "physical_blocks"),
+        BlockKind.SUPERBLOCK: ("u_block_search",),  # and `gc.merges`
+    }
 
     mapping: Literal["block"] = "block"
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
@@ -72,11 +71,6 @@ class BlockFtl(FtlConfig):
         True, description="M-Merges also restore the data that their erases would spoil"
     )
     gc: MergeConfig = MergeConfig()
-
-    @classmethod
-    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
-        """See `FtlConfig`."""
-        return _FOREIGN.get(kind, ())
 
     @model_validator(mode="after")
     def _only_nftl_spreads_merges(self) -> BlockFtl:

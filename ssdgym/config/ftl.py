@@ -51,6 +51,7 @@ class FtlConfig(Config):
             have no isolation.
         usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
         has_one_allocation: whether the default allocation is the only one.
+        foreign: fields that FTLs of a kind do not have, by the kind.
     """
 
     whole_blocks_only: ClassVar[bool] = False
@@ -58,6 +59,7 @@ class FtlConfig(Config):
     models_disturbance: ClassVar[bool] = False
     usual_policy: ClassVar[str] = "greedy"
     has_one_allocation: ClassVar[bool] = False
+    foreign: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -84,11 +86,6 @@ class FtlConfig(Config):
             raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping {mapping}.")
         return ftl
 
-    @classmethod
-    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
-        """Return the fields that FTLs of a kind do not have, none of an unknown kind."""
-        return ()
-
     @model_validator(mode="after")
     def _only_what_the_kind_has(self) -> Self:
         usual = type(self).model_fields
@@ -98,7 +95,7 @@ class FtlConfig(Config):
                 f"has allocation {self.allocation}, and mapping {self.mapping} has {only} only; leave it out"
             )
         kind = getattr(self, "kind", None)
-        for name in self.foreign_fields(kind):
+        for name in self.foreign.get(str(kind), ()):
             if getattr(self, name) != usual[name].default:
                 raise ValueError(f"has {name}, which is of no use to kind {kind}; leave it out")
         return self
@@ -141,7 +138,7 @@ class FtlConfig(Config):
         """
         if changes.get("mapping", self.mapping) != self.mapping:
             return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
-        lost = set(self.foreign_fields(changes.get("kind"))) - changes.keys()
+        lost = set(self.foreign.get(str(changes.get("kind")), ())) - changes.keys()
         return {name: value for name, value in super().with_changes(changes).items() if name not in lost}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,9 +15,9 @@ from ssdgym.enums import Advance, Allocation, RegionRule, SubpageKind
 REGION_SHARE = 26 / 128
 #: Fewest blocks of a region: subFTL keeps one in reserve and collects another, while a third is written.
 _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
-#: Fields that only some kinds have.
-_OF_REGIONS = ("region_share", "region_blocks")
+#: Fields that only subftl has, and those that only kinds with a region have.
 _OF_SUBFTL = ("rule", "collect_blocks", "advance", "wear_gap", "evict_after_days", "retention_days")
+_OF_REGIONS = ("region_share", *_OF_SUBFTL)
 #: Fields of `gc` that these FTLs have.
 _GC_FIELDS = ("mode", "free_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
@@ -31,7 +31,11 @@ class SubpageFtl(FtlConfig):
 
     whole_blocks_only: ClassVar[bool] = True
     has_one_allocation: ClassVar[bool] = True
-    alternatives = {_OF_REGIONS: ()}
+    foreign = {
+        SubpageKind.SECTOR_LOG: _OF_SUBFTL,
+        SubpageKind.CGM: _OF_REGIONS,
+        SubpageKind.FGM: _OF_REGIONS,
+    }
 
     mapping: Literal["subpage"] = "subpage"
     kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
@@ -45,15 +49,12 @@ class SubpageFtl(FtlConfig):
     buffer_groups: int = Field(
         512, ge=1, le=MAX_PAGES, description="pages of flash of which the write buffer holds parts"
     )
-    region_share: float | None = Field(
-        None,
+    region_share: float = Field(
+        REGION_SHARE,
         gt=0,
         lt=1,
         description="sector_log and subftl: share of a plane's blocks that is the region of small writes, "
-        f"rounded to whole blocks; default {REGION_SHARE}",
-    )
-    region_blocks: int | None = Field(
-        None, ge=1, description="sector_log and subftl: blocks of that region, in place of region_share"
+        "rounded to whole blocks",
     )
     rule: RegionRule = Field(
         RegionRule.PRINTED, description=f"subftl: the block written next; {RegionRule.described()}"
@@ -90,14 +91,6 @@ class SubpageFtl(FtlConfig):
     )
     gc: GcConfig = GcConfig(free_blocks=2)
 
-    @classmethod
-    def foreign_fields(cls, kind: Any) -> tuple[str, ...]:
-        """See `FtlConfig`."""
-        if kind not in list(SubpageKind):
-            return ()
-        regions = () if kind in _LEAST_REGION_BLOCKS else _OF_REGIONS
-        return regions if kind == SubpageKind.SUBFTL else (*regions, *_OF_SUBFTL)
-
     @model_validator(mode="after")
     def _only_what_is_known(self) -> SubpageFtl:
         for name in GcConfig.model_fields:
@@ -105,8 +98,6 @@ class SubpageFtl(FtlConfig):
                 raise ValueError(
                     f"has gc.{name}, and of gc mapping subpage has {', '.join(_GC_FIELDS)}; leave it out"
                 )
-        if self.region_share is not None and self.region_blocks is not None:
-            raise ValueError("gives both region_share and region_blocks; leave one of them out")
         if self.collect_blocks is not None and self.rule != RegionRule.PRINTED:
             raise ValueError(
                 f"has collect_blocks, which is of no use to rule {self.rule}; leave it out, or set rule to "
@@ -121,12 +112,7 @@ class SubpageFtl(FtlConfig):
 
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the blocks of a plane that are its region; 0 without one."""
-        if not self.least_region_blocks:
-            return 0
-        if self.region_blocks is not None:
-            return self.region_blocks
-        share = REGION_SHARE if self.region_share is None else self.region_share
-        return round(share * geometry.blocks_per_plane)
+        return round(self.region_share * geometry.blocks_per_plane) if self.least_region_blocks else 0
 
     def collect_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the collections that follow one another under the rule `printed`; 0 under another one."""
@@ -173,12 +159,12 @@ class SubpageFtl(FtlConfig):
         if blocks < least:
             raise ValueError(
                 f"ftl.kind {self.kind} needs a region of at least {least} blocks per plane and has {blocks}; "
-                "raise ftl.region_share (or region_blocks) or geometry.blocks_per_plane"
+                "raise ftl.region_share or geometry.blocks_per_plane"
             )
         if blocks >= geometry.blocks_per_plane:
             raise ValueError(
                 f"a region of {blocks} blocks leaves none of the {geometry.blocks_per_plane} of a plane for "
-                "whole pages; lower ftl.region_share (or region_blocks)"
+                "whole pages; lower ftl.region_share"
             )
         if self.collect_blocks is not None and self.collect_blocks >= blocks:
             raise ValueError(

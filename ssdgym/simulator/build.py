@@ -233,13 +233,6 @@ def restore_device(state: State, i: int, saved: State) -> None:
             array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]
 
 
-def same_device(a: State, i: int, b: State, j: int) -> bool:
-    """Return whether device `i` of one batch and device `j` of another are equal in every value."""
-    return all(
-        x.shape[1:] == y.shape[1:] and content(x[i]) == content(y[j]) for x, y in zip(a, b, strict=True)
-    )
-
-
 def content(array: np.ndarray, without: str = "") -> bytes:
     """Return the values of an array as bytes, records field by field, without one field.
 

@@ -1,14 +1,13 @@
 """Preconditioning: fill a device, and overwrite it until garbage collection is steady; no time passes.
 
-A steady state is made under one named policy whatever policy is measured afterwards, so that preconditioning
-favours none, and is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
+A steady state is made under the usual policy of the FTL family, whatever policy is measured afterwards: that
+favours none. It is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
 """
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -38,27 +37,12 @@ _CHUNK = 1 << 16
 #: Prints every `SAY_EVERY_S` seconds how far a device is; None is silent.
 say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
 SAY_EVERY_S = 10.0
+#: A device is steady once the write amplification of two windows in a row differs by less than the tolerance.
+#: Its logical space is overwritten at least, and at most, so many times.
+TOLERANCE = 0.02
+LEAST_OVERWRITES, MOST_OVERWRITES = 2.0, 10.0
 #: Requests without a write, one after the other, after which a workload counts as one that does not write.
 _MOST_WITHOUT_WRITE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Preconditioning:
-    """Filling a device in order, and overwriting it in windows of half its logical space until it is steady.
-
-    Attributes:
-        policy: takes the decisions; `None`: the usual one of the device's FTL family.
-        tolerance: it is steady once the write amplification of two windows in a row differs by less.
-        least_overwrites: how often its logical space is overwritten at least.
-        most_overwrites: and at most.
-        share: of the logical pages that are filled first.
-    """
-
-    policy: str | None = None
-    tolerance: float = 0.02
-    least_overwrites: float = 2.0
-    most_overwrites: float = 10.0
-    share: float = 1.0
 
 
 def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
@@ -85,7 +69,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
             write_until_collecting(sim, seed, greedily=how.kind != "until_gc", after=after)
         case "uniform" | "workload":
             writes = workload if how.kind == "workload" else None
-            make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
+            make_steady(sim, writes, seed=seed, share=how.share)
 
 
 def fill(sim: DecidedDevice, share: float = 1.0) -> None:
@@ -100,31 +84,23 @@ def make_steady(
     workload: Source | WorkloadConfig | PythonSource | None,
     *,
     seed: int,
-    settings: Preconditioning | None = None,
+    share: float = 1.0,
     cache: bool = True,
 ) -> PreconditioningReport:
     """Fill a new device, and overwrite it until garbage collection is steady, as `Simulator.precondition`."""
     require_new(sim, "precondition")
     seed = seed_number(seed, "the seed of preconditioning")
-    settings, device = settings or Preconditioning(), sim.device
-    usual = device.ftl.usual_policy
-    name = settings.policy or usual
-    policy = get_policy(name)
-    if policy.adapt(device) != device:
-        raise SsdgymError(
-            f"device {device.name} cannot be preconditioned under {name}, which would run it another way; "
-            f"precondition it under a policy that takes it as it is, such as {usual}."
-        )
+    device = sim.device
+    policy = get_policy(device.ftl.usual_policy)
     config = load_workload("uniform" if workload is None else workload)
     # What a function depends on cannot be seen from outside.
     cache = cache and not isinstance(config, FunctionWorkload)
-    known = {**vars(settings), "policy": name}
-    key = cache_key(device, config, seed, known) if cache else ""
+    key = cache_key(device, config, seed, share) if cache else ""
     report = load_preconditioned(sim.arrays, 0, key) if cache else None
     if report is None:
         with _beforehand(sim, policy, seed):
-            _fill(sim, settings.share)
-            report = _overwrite(sim, config, seed, settings)
+            _fill(sim, share)
+            report = _overwrite(sim, config, seed)
         if cache:
             save_preconditioned(sim.arrays, 0, key, report)
     begin_life(sim.arrays, 0, device)
@@ -245,13 +221,11 @@ def _uniform_until_collecting(sim: DecidedDevice, seed: int) -> Iterator[np.ndar
         yield page_writes(generator.integers(0, sim.device.logical_pages, portion))
 
 
-def _overwrite(
-    sim: DecidedDevice, workload: WorkloadConfig, seed: int, settings: Preconditioning
-) -> PreconditioningReport:
-    """Overwrite until steady, with the writes of a workload that begins again if it ends."""
+def _overwrite(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> PreconditioningReport:
+    """Overwrite in windows of half the logical space until steady; the workload begins again if it ends."""
     pages = sim.device.logical_pages
     window = max(pages // 2, 1)
-    least, most = int(settings.least_overwrites * pages), int(settings.most_overwrites * pages)
+    least, most = int(LEAST_OVERWRITES * pages), int(MOST_OVERWRITES * pages)
     what = "it is overwritten until its write amplification is steady"
     stream = _followed(sim, _endless_writes(sim.device, workload, seed), what, least, most)
     sim.feed(NO_REQUESTS)
@@ -261,7 +235,7 @@ def _overwrite(
         sim.proceed(stream, window)
         written += window
         now = sim.metrics()["write_amplification"]
-        steady = abs(now - before) < settings.tolerance * before
+        steady = abs(now - before) < TOLERANCE * before
         if (steady and written >= least) or written >= most:
             sim.feed(NO_REQUESTS)
             sim.proceed(iter(()))  # what is left of the last write's garbage collection

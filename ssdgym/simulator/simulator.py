@@ -13,17 +13,11 @@ from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.on_device import ROLES
-from ssdgym.simulator.build import (
-    Snapshot,
-    check_snapshot,
-    copy_device,
-    restore_device,
-    same_device,
-)
+from ssdgym.simulator.build import Snapshot, check_snapshot, copy_device, restore_device
 from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_horizon, chunks_of, portions_of
-from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
+from ssdgym.simulator.preconditioning import PreconditioningReport, fill, make_steady
 from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
 from ssdgym.workloads.base import NO_REQUESTS, WorkloadConfig
@@ -116,27 +110,26 @@ class Simulator(DecidedDevice):
         workload: Source | WorkloadConfig | PythonSource | None = None,
         *,
         seed: int = 0,
-        settings: Preconditioning | None = None,
+        share: float = 1.0,
         cache: bool = True,
     ) -> PreconditioningReport:
         """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The steady state depends on the device, the workload, the seed and the
-        policy of the settings, not on the policy of this simulator.
+        No simulated time passes. The usual policy of the FTL family decides, not that of this simulator.
 
         Args:
             workload: whose writes overwrite the device; uniform writes by default.
             seed: of the workload's draws.
-            settings: under which policy, and when the device counts as steady.
+            share: of the logical pages, the first ones, which are filled.
             cache: keep the result on disk, and take it from there.
 
         Returns:
             What was written, and whether the device has become steady.
 
         Raises:
-            SsdgymError: the device is in use, or the policy of the settings would run another device.
+            SsdgymError: the device is in use.
         """
-        return make_steady(self, workload, seed=seed, settings=settings, cache=cache)
+        return make_steady(self, workload, seed=seed, share=share, cache=cache)
 
     @exclusive
     def fill(self, share: float = 1.0) -> None:
@@ -248,8 +241,3 @@ class Simulator(DecidedDevice):
                 f"(victim, {', '.join(roles)}) or run a policy that has one, such as greedy+td_lifetime."
             )
         return view_arrays(self.arrays, 0, rule.memory, roles.get(kind, "victim")).memory
-
-    @exclusive
-    def same_as(self, other: Simulator) -> bool:
-        """Return whether two devices are equal in every value of their state."""
-        return same_device(self.arrays, 0, other.arrays, 0)

@@ -6,7 +6,6 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -70,11 +69,10 @@ class PreconditioningReport:
     steady: bool
 
 
-def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, settings: dict[str, Any]) -> str:
+def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: float) -> str:
     """Name a steady state by all that it depends on, the sources of ssdgym included.
 
-    Every field of the device counts, but those named above; `settings` are those of the preconditioning, with
-    the label of the policy that decides.
+    Every field of the device counts, but those named above; `share` of the logical pages is filled first.
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
@@ -89,18 +87,18 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
         "weighed": family_of(device).weighed(device),
         "workload": workload.model_dump(mode="json"),
         "seed": seed,
-        "settings": settings,
-        "sources": _sources_hash(settings["policy"], device),
+        "share": share,
+        "sources": _sources_hash(device),
         "traces": workload.trace_hashes(),
         "code": code_hashes(workload),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _sources_hash(policy: str, device: DeviceConfig) -> str:
+def _sources_hash(device: DeviceConfig) -> str:
     """Hash the code that makes the steady state: engine, configurations, workloads, simulator, and its rules.
 
-    These are the policy, and what places pages or tracks them on the device: a file of an agent can change.
+    These are the usual policy, and the rules of the device but the idle one: a file of an agent can change.
     """
     package = Path(__file__).parents[1]
     folders = ("config", "workloads", "simulator")
@@ -108,8 +106,8 @@ def _sources_hash(policy: str, device: DeviceConfig) -> str:
     digest = hashlib.sha256(engine_hash().encode())
     for source in sorted(sources):
         digest.update(source.read_bytes())
-    digest.update(get_policy(policy).source_digest().encode())
-    for rule in rules_on(device):
+    digest.update(get_policy(device.ftl.usual_policy).source_digest().encode())
+    for rule in (*rules_on(device), *rules_on(device, "wear")):
         digest.update(rule.source_digest().encode())
     return digest.hexdigest()
 

@@ -62,9 +62,9 @@ def test_sized_to__too_few_blocks_for_a_region__named() -> None:
 
 
 def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
-    given = of_kind("subftl", region_blocks=5, advance="never", buffer_groups=7, queue_depth=3)
+    given = of_kind("subftl", region_share=0.3, advance="never", buffer_groups=7, queue_depth=3)
     assert with_ftl(given, {"kind": "sector_log"}).ftl == SubpageFtl(
-        kind=SubpageKind.SECTOR_LOG, region_blocks=5, buffer_groups=7, queue_depth=3
+        kind=SubpageKind.SECTOR_LOG, region_share=0.3, buffer_groups=7, queue_depth=3
     )
     assert with_ftl(given, {"kind": "cgm"}).ftl == SubpageFtl(
         kind=SubpageKind.CGM, buffer_groups=7, queue_depth=3
@@ -73,14 +73,8 @@ def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
         with_ftl(given, {"kind": "fgm", "rule": "fewest_valid"})
 
 
-def test_with_ftl__another_size_of_the_region__replaces_the_one_given() -> None:
-    ftl = with_ftl(of_kind("subftl", region_blocks=5), {"region_share": 0.25}).ftl
-    assert isinstance(ftl, SubpageFtl) and ftl.region_blocks is None
-    assert ftl.region_blocks_of(parts().geometry) == 4
-
-
 def test_device__as_text_and_back__is_the_same() -> None:
-    given = of_kind("subftl", region_blocks=5, retention_days=[40, 30, 20, 10], gc={"free_blocks": 3})
+    given = of_kind("subftl", region_share=0.3, retention_days=[40, 30, 20, 10], gc={"free_blocks": 3})
     assert load_device(given.model_dump(mode="json")) == given
 
 

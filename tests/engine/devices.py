@@ -11,6 +11,8 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.geometry import CapacityConfig
 from ssdgym.engine.core.family import State
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.build import content
 from ssdgym.simulator.families.page import thresholds_of
 
 #: One policy of every kind and parameter.
@@ -143,3 +145,15 @@ def differences(a: State, i: int, b: State, j: int) -> list[str]:
             fields = [f for f in left.dtype.names if name != "control" or f not in INPUT_FIELDS]
             found += [f"{name}.{f}" for f in fields if not np.array_equal(left[f], right[f])]
     return found
+
+
+def same_device(a: State, i: int, b: State, j: int) -> bool:
+    """Return whether device `i` of one batch and device `j` of another are equal in every value."""
+    return all(
+        x.shape[1:] == y.shape[1:] and content(x[i]) == content(y[j]) for x, y in zip(a, b, strict=True)
+    )
+
+
+def same_as(one: Simulator, other: Simulator) -> bool:
+    """Return whether two devices are equal in every value of their state."""
+    return same_device(one.arrays, 0, other.arrays, 0)

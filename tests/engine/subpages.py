@@ -39,7 +39,7 @@ Answers = Callable[[int], bool]
 
 def device_config(c: SubpageConfig) -> DeviceConfig:
     """The reference's configuration as one of ours."""
-    of_region = {"region_blocks": c.region_blocks} if c.has_region else {}
+    of_region = {"region_share": c.region_blocks / c.blocks_per_plane} if c.has_region else {}
     of_subftl = {
         "rule": c.rule,
         "collect_blocks": c.collect_blocks,

@@ -21,9 +21,9 @@ from ssdgym.engine.decisions import KINDS, MERGE, PLACE, REGION, RELOCATE, TRACK
 from ssdgym.engine.entries import advance, apply
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.build import copy_device, same_device
+from ssdgym.simulator.build import copy_device
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import device, differences, mixed_requests
+from tests.engine.devices import device, differences, mixed_requests, same_device
 
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)
 #: What sep_gc answers.

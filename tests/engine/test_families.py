@@ -15,8 +15,8 @@ from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.entries import _format, advance, apply, count_lost, format_device
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, Stepper
-from ssdgym.simulator.build import copy_device, restore_device, same_device
-from tests.engine.devices import random_writes
+from ssdgym.simulator.build import copy_device, restore_device
+from tests.engine.devices import random_writes, same_device
 
 PAGES = 40
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)

@@ -17,10 +17,10 @@ from ssdgym.engine.view import memory_start
 from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.build import copy_device, same_device
+from ssdgym.simulator.build import copy_device
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.comparing import QUICK, agrees, explore, run_both, with_examples
-from tests.engine.devices import device, differences, mixed_requests
+from tests.engine.devices import device, differences, mixed_requests, same_device
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import IDLE_RULES, RECORDING, assert_same, device_config, request_array
 from tests.reference import WRITE, Reference, ReferenceConfig

@@ -48,7 +48,7 @@ def regional(timing: str, rules: str = "mended", queue_depth: int = 4, **ftl: An
     geometry |= {"blocks_per_plane": 16, "pages_per_block": 8}
     geometry |= {"page_size_bytes": 16384, "subpages_per_page": 4}
     fields = {"mapping": "subpage", "timing": timing, "queue_depth": queue_depth, "buffer_groups": 3}
-    fields |= {"region_blocks": 4, **RULES[rules], **ftl}
+    fields |= {"region_share": 0.25, **RULES[rules], **ftl}
     return parts(geometry=geometry, capacity={"over_provisioning": 1.1}, ftl=fields)
 
 

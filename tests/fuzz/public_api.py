@@ -30,7 +30,7 @@ from ssdgym.policy import (
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import first_fault
-from tests.engine.devices import device, random_writes
+from tests.engine.devices import device, random_writes, same_as
 
 # Rules have no types.
 # mypy: disable-error-code="no-untyped-def"
@@ -216,7 +216,7 @@ class Fuzz:
 
     def look(self) -> None:
         self.sim.metrics()
-        self.other.same_as(self.sim)
+        same_as(self.other, self.sim)
         self.draw.choice((self.sim.reset_metrics, self.sim.metrics))()
 
     def horizon(self) -> None:

@@ -29,7 +29,7 @@ from ssdgym.policy import (
     usual_policy,
 )
 from ssdgym.simulator import Simulator
-from tests.engine.devices import differences
+from tests.engine.devices import differences, same_as
 from tests.policy.test_refusals import refusal
 
 # What follows is compiled and has no types.
@@ -201,7 +201,7 @@ def test_simulator__is_preconditioned_under_merge() -> None:
     under_merge, under_mmerge = Simulator("pen-tiny", policy="merge"), Simulator("pen-tiny", policy="mmerge")
     for sim in (under_merge, under_mmerge):
         sim.precondition("uniform", cache=False)
-    assert under_merge.same_as(under_mmerge)
+    assert same_as(under_merge, under_mmerge)
 
 
 def planned(plans, case, parameters):

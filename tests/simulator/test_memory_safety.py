@@ -18,8 +18,7 @@ from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import Snapshot
-from ssdgym.simulator.preconditioning import Preconditioning
-from tests.engine.devices import device, differences, random_writes
+from tests.engine.devices import device, differences, random_writes, same_as
 
 TIMINGS = ["none", "event"]
 
@@ -171,11 +170,11 @@ def test_simulator_in_two_threads__is_an_error_and_no_hang() -> None:
 def test_copies_and_pickles__do_not_hold_the_lock() -> None:
     sim = used()
     for again in (copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))):
-        assert again.same_as(sim)
+        assert same_as(again, sim)
         for each in (again, sim):
             saved = each.snapshot()
             each.run(random_writes(100, sim.logical_pages))
-        assert again.same_as(sim)
+        assert same_as(again, sim)
         again.restore(saved)
         sim.restore(saved)
 
@@ -202,10 +201,9 @@ def test_policy__replaced_by_one_that_runs_another_device__is_refused() -> None:
 def test_numbers_of_numpy__are_numbers() -> None:
     sims = [Simulator(device(), seed=seed) for seed in (3, np.int64(3))]  # type: ignore[list-item]
     for sim, number in zip(sims, (int, np.int32), strict=True):
-        settings = Preconditioning(most_overwrites=1.0)
-        sim.precondition(seed=number(5), settings=settings)
+        sim.precondition(seed=number(5))
         sim.run("uniform", host_pages=number(100), warmup=number(50), seed=number(7))
-    assert sims[0].same_as(sims[1])
+    assert same_as(sims[0], sims[1])
 
 
 @pytest.mark.parametrize("seed", [1.5, "3", None, True, -1, 2**64])

@@ -9,8 +9,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.preconditioning import Preconditioning
-from tests.engine.devices import differences
+from tests.engine.devices import differences, same_as
 from tests.simulator import test_block as block
 from tests.simulator import test_subpage as subpage
 from tests.simulator.test_subpage import TIMINGS
@@ -42,7 +41,7 @@ def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(
         sim.fill(0.75)
         sim.feed(given)
         sim.advance()
-    assert whole.same_as(again)
+    assert same_as(whole, again)
     pieces.fill(0.75)
     for part in (given[:700], given[700:701], given[701:]):
         pieces.feed(part)
@@ -68,12 +67,11 @@ def test_restore__a_device_of_another_rule__refused(family: ModuleType, changes:
 def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(
     family: ModuleType, kind: str
 ) -> None:
-    settings = Preconditioning(share=SHARES[family], most_overwrites=2.0)
     untimed, timed = (Simulator(family.tiny(kind, timing)) for timing in TIMINGS)
-    reports = [sim.precondition(seed=1, settings=settings) for sim in (untimed, timed)]
+    reports = [sim.precondition(seed=1, share=SHARES[family]) for sim in (untimed, timed)]
     assert reports[0] == reports[1] and reports[0].write_amplification > 1
     made = Simulator(family.tiny(kind, "event"))
-    made.precondition(seed=1, settings=settings, cache=False)
-    assert made.same_as(timed) and family.sound(timed)
+    made.precondition(seed=1, share=SHARES[family], cache=False)
+    assert same_as(made, timed) and family.sound(timed)
     metrics = timed.run(family.mixed(500, timed.logical_pages))
     assert metrics["requests"] == 500 and family.sound(timed)

@@ -12,18 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.simulator import Simulator, preconditioning
-from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
+from ssdgym.simulator.preconditioning import precondition, write_until_collecting
 from ssdgym.workloads import kept as keeping
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces import distributions
 from ssdgym.workloads.traces.transforms import HeadConfig
 from tests.engine.audit import NO_FAULT, first_fault
 from tests.engine.audit_tables import tables_fault
-from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, requests
+from tests.engine.devices import (
+    device,
+    differences,
+    full_device,
+    mixed_requests,
+    random_writes,
+    requests,
+    same_as,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +67,10 @@ def test_precondition__full__steady_and_ready_to_be_measured() -> None:
     assert report.write_amplification == pytest.approx(measured, rel=0.1)
 
 
-def test_precondition__not_steady_in_time__says_so() -> None:
-    report = Simulator(full_device()).precondition(
-        "uniform", settings=Preconditioning(tolerance=0, most_overwrites=3)
-    )
+def test_precondition__not_steady_in_time__says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preconditioning, "TOLERANCE", 0)
+    monkeypatch.setattr(preconditioning, "MOST_OVERWRITES", 3)
+    report = Simulator(full_device()).precondition("uniform")
     assert not report.steady
     assert report.host_pages >= 3 * full_device().logical_pages
 
@@ -80,7 +89,7 @@ def test_precondition__from_the_cache_or_anew__the_same_device(ftl: dict[str, An
     anew, first, second = steady(ftl, cache=False), steady(ftl), steady(ftl)
     assert len(kept(cache)) == 1
     for sim in (first, second):
-        assert sim.same_as(anew)
+        assert same_as(sim, anew)
     requests = mixed_requests(500, anew.logical_pages)
     for sim in (anew, second):
         sim.run(requests)
@@ -111,7 +120,7 @@ def test_precondition__kept_by_a_device_with_other_timing__the_same_as_anew(
     steady({**saved, **shared})
     from_cache, anew = steady({**loaded, **shared}), steady({**loaded, **shared}, cache=False)
     assert len(kept(cache)) == 1
-    assert from_cache.same_as(anew)
+    assert same_as(from_cache, anew)
     requests = mixed_requests(500, anew.logical_pages)
     assert from_cache.run(requests) == anew.run(requests)
 
@@ -123,10 +132,13 @@ def test_precondition__whatever_the_policy_and_seed_of_the_simulator__the_same_s
     assert differences(first.state, 0, second.state, 0) == ["params.seed"]
 
 
-def test_precondition__by_a_policy_that_draws__does_not_depend_on_the_seed_of_the_simulator() -> None:
+def test_precondition__by_a_policy_that_draws__does_not_depend_on_the_seed_of_the_simulator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sims = [Simulator(full_device(), seed=seed) for seed in (1, 2)]
+    monkeypatch.setattr(PageFtl, "usual_policy", "random")
     for sim in sims:
-        sim.precondition("uniform", settings=Preconditioning(policy="random"), cache=False)
+        sim.precondition("uniform", cache=False)
     assert differences(sims[0].state, 0, sims[1].state, 0) == ["params.seed"]
 
 
@@ -138,9 +150,9 @@ def test_precondition__by_a_policy_that_draws__does_not_depend_on_the_seed_of_th
         lambda: Simulator(device(ftl={"gc": {"free_blocks": 3}})).precondition("uniform"),
         lambda: Simulator(device()).precondition("zipf80"),
         lambda: Simulator(device()).precondition("uniform", seed=1),
-        lambda: Simulator(device()).precondition("uniform", settings=Preconditioning(policy="fifo")),
+        lambda: Simulator(device()).precondition("uniform", share=0.5),
     ],
-    ids=["capacity", "placement", "threshold", "workload", "seed", "policy of the settings"],
+    ids=["capacity", "placement", "threshold", "workload", "seed", "share"],
 )
 def test_cache__what_the_steady_state_depends_on__is_part_of_its_name(change: Any, cache: Path) -> None:
     Simulator(device()).precondition("uniform")
@@ -179,8 +191,8 @@ def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) ->
     damage(path)
     assert path.read_bytes() != sound
     second = steady()
-    assert second.same_as(first)
-    assert steady().same_as(first)
+    assert same_as(second, first)
+    assert same_as(steady(), first)
     with np.load(kept(cache)[0]) as archive:
         assert "checksum" in archive.files
 
@@ -189,7 +201,7 @@ def test_cache__folder_that_cannot_be_written__warns_and_goes_on(cache: Path) ->
     cache.write_text("a file where the folder should be")
     with pytest.warns(RuntimeWarning, match="the preconditioned device is not kept and will be made anew"):
         sim = steady()
-    assert sim.same_as(steady(cache=False))
+    assert same_as(sim, steady(cache=False))
 
 
 def test_cache__not_wanted__nothing_is_written(cache: Path) -> None:
@@ -199,14 +211,14 @@ def test_cache__not_wanted__nothing_is_written(cache: Path) -> None:
     assert kept(cache) == []
 
 
-def test_precondition__without_a_policy__under_the_usual_one_of_the_family(
-    monkeypatch: pytest.MonkeyPatch,
+def test_precondition__is_under_the_usual_policy_of_the_family(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named, usual = Simulator(full_device()), Simulator(full_device())
-    named.precondition("uniform", settings=Preconditioning(policy="fifo"))
-    monkeypatch.setattr(type(usual.device.ftl), "usual_policy", "fifo")
-    usual.precondition("uniform")
-    assert usual.same_as(named)
+    greedy, fifo = steady(policy="fifo"), Simulator(full_device({"planes_per_die": 2}))
+    monkeypatch.setattr(PageFtl, "usual_policy", "fifo")
+    fifo.precondition("zipf80")
+    assert len(kept(cache)) == 2
+    assert not same_as(fifo, greedy)
 
 
 def test_precondition__then_advance__has_no_input_left() -> None:
@@ -243,7 +255,7 @@ def test_precondition__until_gc__is_drawn_by_the_seed() -> None:
     sims = [Simulator(device()) for _ in range(2)]
     precondition(sims[0], "until_gc", "uniform", seed=5)
     write_until_collecting(sims[1], 5)
-    assert sims[0].same_as(sims[1])
+    assert same_as(sims[0], sims[1])
 
 
 #: Sub-blocks, and room for a threshold of free pages.
@@ -274,7 +286,7 @@ def test_precondition__until_gc_greedy__is_until_gc_of_greedy_in_one_stream() ->
     sims = [Simulator(device(**SUB_BLOCKS), policy="baseline") for _ in range(2)]
     for sim, kind in zip(sims, ("until_gc", "until_gc_greedy"), strict=True):
         precondition(sim, kind, "uniform", seed=5)
-    assert sims[0].same_as(sims[1])
+    assert same_as(sims[0], sims[1])
 
 
 def test_precondition__reads_until_gc_greedy__has_what_is_read_on_one_device_for_all_policies() -> None:
@@ -287,7 +299,7 @@ def test_precondition__reads_until_gc_greedy__has_what_is_read_on_one_device_for
     assert (sims[0].arrays.logical == sims[1].arrays.logical).all()
     other = Simulator(device(**SUB_BLOCKS), policy="gsm")
     precondition(other, "until_gc_greedy", read, seed=5)
-    assert not other.same_as(sims[0])
+    assert not same_as(other, sims[0])
 
 
 def test_precondition__until_gc_greedy__refused_where_a_rule_has_to_see_every_page() -> None:

@@ -15,7 +15,15 @@ from ssdgym.policy import Policy, get_policy, victim_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, writes
+from tests.engine.devices import (
+    device,
+    differences,
+    full_device,
+    mixed_requests,
+    random_writes,
+    same_as,
+    writes,
+)
 
 EVENT = {"timing": "event"}
 
@@ -126,7 +134,7 @@ def test_precondition_and_fill__a_device_in_use__refused_as_it_is(verb: str) -> 
         getattr(sim, verb)()
     same = Simulator(sim.device)
     same.restore(before)
-    assert same.same_as(sim)
+    assert same_as(same, sim)
 
 
 @pytest.mark.parametrize(

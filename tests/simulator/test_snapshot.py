@@ -12,7 +12,7 @@ import pytest
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
-from tests.engine.devices import POLICIES, differences, full_device, mixed_requests, random_writes
+from tests.engine.devices import POLICIES, differences, full_device, mixed_requests, random_writes, same_as
 
 DEVICE = {"geometry": {"planes_per_die": 2}}
 
@@ -44,7 +44,7 @@ def test_restore__in_place_or_elsewhere__the_same_end(policy: str, timing: str) 
     other = Simulator(sim.device, policy=policy)
     other.restore(snapshot)
     assert differences(go_on(other).state, 0, end, 0) == []
-    assert other.same_as(sim)
+    assert same_as(other, sim)
 
 
 def test_snapshot__is_independent_of_the_device() -> None:
@@ -76,10 +76,10 @@ def test_same_as__any_value__matters() -> None:
     sim = half_way("greedy", "none")
     other = Simulator(sim.device)
     other.restore(sim.snapshot())
-    assert other.same_as(sim)
+    assert same_as(other, sim)
     other.arrays.block[0, 3]["closed_at"] += 1
-    assert not other.same_as(sim)
-    assert not Simulator(full_device()).same_as(sim)
+    assert not same_as(other, sim)
+    assert not same_as(Simulator(full_device()), sim)
 
 
 def finish_elsewhere(snapshot: object, policy: str, connection: object) -> None:
@@ -113,7 +113,7 @@ def test_rule_memory__of_one_device__given_to_another(tmp_path: Path) -> None:
     np.save(tmp_path / "learned.npy", learned.rule_memory())
     for name in ("weight", "visits"):
         new.rule_memory()[name] = np.load(tmp_path / "learned.npy")[name]
-    assert not new.same_as(other)
+    assert not same_as(new, other)
     assert new.run("zipf99", host_pages=2000, seed=3) != other.run("zipf99", host_pages=2000, seed=3)
 
 

@@ -10,14 +10,13 @@ from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.page import PageFtl
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.preconditioning import Preconditioning
 from ssdgym.simulator.steady_states import _CLEARED, cache_key
 from ssdgym.workloads.stream import load_workload
 from tests.engine.devices import device
 
 
 def key_of(config: DeviceConfig) -> str:
-    return cache_key(config, load_workload("uniform"), 0, vars(Preconditioning("greedy")))
+    return cache_key(config, load_workload("uniform"), 0, share=1.0)
 
 
 def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:

@@ -15,7 +15,7 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import precondition
 from tests.engine.audit import NO_FAULT, first_fault
-from tests.engine.devices import requests
+from tests.engine.devices import requests, same_as
 
 KINDS = tuple(SubpageKind)
 TIMINGS = ("none", "event")
@@ -185,7 +185,7 @@ def test_pass_days__one_by_one__is_the_same_as_together() -> None:
     together.pass_days(20)
     for _ in range(20):
         one_by_one.pass_days(1)
-    assert together.same_as(one_by_one)
+    assert same_as(together, one_by_one)
 
 
 def test_pass_days__other_limits_by_the_programs_before() -> None:

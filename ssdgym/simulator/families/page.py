@@ -14,8 +14,8 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.engine.view import view_arrays
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Rule, get_policy
-from ssdgym.policy.on_device import beside_on, rules_on, trackers_of
+from ssdgym.policy import Rule
+from ssdgym.policy.on_device import beside_on, rules_on
 from ssdgym.simulator import families
 from ssdgym.simulator.memory import constants_of, memory_at, memory_bytes, memory_sizes
 
@@ -215,17 +215,10 @@ class PageFamily(families.FamilyBuilder):
         return families.PageMap.of(geometry, pages, state.block["status"][i, :blocks] & records.OPEN)
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return costs in benefits, where sub-blocks are erased, and the source of the placement.
-
-        The times of commands count where a rule of users places.
-        """
-        placement = PageFtl.of(device.ftl).placement
-        source = get_policy(f"greedy+{placement}").source_digest()
-        others = [*trackers_of(device), *rules_on(device, "wear")]
-        source += "".join(sorted(rule.source_digest() for rule in others))
+        """Return costs in benefits where sub-blocks are erased, the times of commands where a rule places."""
         if beside_on(device)["placement"].function is not None:
-            return {**super().weighed(device), "placement": source}
-        return {"times": constants_of(device) if device.erase_unit != "block" else {}, "placement": source}
+            return super().weighed(device)
+        return constants_of(device) if device.erase_unit != "block" else {}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""

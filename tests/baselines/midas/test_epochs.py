@@ -12,7 +12,7 @@ from ssdgym.baselines.midas.epochs import APPLIED, HOT_GROUP_IMPURE, NOT_BETTER,
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from tests.baselines.midas.test_chain import filled, view_of
-from tests.engine.devices import device, random_writes, writes
+from tests.engine.devices import device, random_writes, same_as, writes
 
 BLOCKS, PAGES, LOGICAL = 96, 16, 1100
 GEOMETRY = {"channels": 1, "blocks_per_plane": BLOCKS, "pages_per_block": PAGES}
@@ -133,7 +133,7 @@ def test_checked_and_trusted__do_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         sim.fill()
         sim.run(zipf_writes(LOGICAL + 2 * EPOCH))
     assert memory_of(sims[0]).applied == 2
-    assert sims[0].same_as(sims[1])
+    assert same_as(sims[0], sims[1])
 
 
 def test_snapshot__holds_groups_and_epoch() -> None:

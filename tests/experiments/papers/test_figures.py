@@ -22,6 +22,7 @@ from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import write_until_collecting
 from ssdgym.workloads.traces.loading import TraceConfig
+from tests.engine.devices import same_as
 from tests.experiments.papers.made import PAGES, SMALL, runs_of, tiny_figure
 
 PLAIN = ({"metric": "erases", "unit": "blocks"},)
@@ -317,10 +318,10 @@ def test_until_gc__every_plane_has_collected_under_the_policy_itself_and_no_time
         assert count < geometry.physical_pages * 1.2
         assert (sim.now_ns, sim.metrics()["host_pages_written"]) == (0, 0)
         assert sim.state.params["timed"][0, 0] == 1
-    assert not sims[0].same_as(sims[2])
+    assert not same_as(sims[0], sims[2])
     again = Simulator("tiny", policy="greedy", seed=5)
     write_until_collecting(again, 1)
-    assert again.same_as(sims[0])
+    assert same_as(again, sims[0])
     with pytest.raises(SsdgymError, match="is in use"):
         write_until_collecting(again, 1)
 

@@ -17,6 +17,7 @@ from ssdgym.simulator.families.subpage import mapping_table_bytes
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.workloads import page_writes
 from tests.engine.devices import device as page_device
+from tests.engine.devices import same_as
 from tests.simulator.test_steady_states import key_of
 
 RECORDING = Recording(latencies=4, slowest=1)
@@ -30,15 +31,19 @@ def tiny(kind: str = "subftl", **ftl: Any) -> DeviceConfig:
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [
-        ("subftl", {"ftl.region_blocks": 8}, "full it holds 704 pages of flash, and beside the GC threshold"),
+        (
+            "subftl",
+            {"ftl.region_share": 0.25},
+            "full it holds 704 pages of flash, and beside the GC threshold",
+        ),
         (
             "sector_log",
-            {"ftl.region_blocks": 8},
+            {"ftl.region_share": 0.25},
             "a region of 8 blocks in each plane there is room for less th",
         ),
         (
             "subftl",
-            {"ftl.region_blocks": 8},
+            {"ftl.region_share": 0.25},
             "lower the threshold (field ftl.gc) or the region (ftl.region_sh",
         ),
         ("cgm", {"capacity.logical_pages": 3712}, "full it holds 928 pages of flash"),
@@ -149,7 +154,7 @@ def test_steady_state__depends_on_all_but_queues_and_time() -> None:
         {"collect_blocks": 1},
         {"advance": "never"},
         {"buffer_groups": 5},
-        {"region_blocks": 7},
+        {"region_share": 0.22},
         {"wear_gap": 3},
         {"evict_after_days": 0},
         {"gc": {"free_blocks": 3}},
@@ -182,4 +187,4 @@ def test_pass_days__nobody_to_take_decisions__refused_with_the_device_as_it_was(
     sim, other = (Simulator(tiny(), policy=None, recording=RECORDING) for _ in range(2))
     with pytest.raises(SsdgymError, match="without a policy stops at decisions; give it one"):
         sim.pass_days(1)
-    assert sim.same_as(other)
+    assert same_as(sim, other)
