@@ -81,7 +81,7 @@ def _was_writable(folder: Path) -> bool:
     return True
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Call `write` on a temporary file beside `path`, then put it in place in one step.
 
     Whatever interrupts the writing, `path` is afterwards either the old file or the whole new one.
@@ -111,27 +111,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     Raises:
         SsdgymError: the file cannot be written.
     """
-
-    def write(file: IO[bytes]) -> None:
-        file.write(data)
-
-    write_atomically(path, write)
-
-
-def is_file(path: Path) -> bool:
-    """Return whether there is a file of that name; no file has a name that is not allowed."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether there is a folder of that name, as `is_file` does."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
+    write_atomically(path, lambda file: file.write(data))
 
 
 def refuse_special(path: Path) -> None:
@@ -146,11 +126,8 @@ def refuse_special(path: Path) -> None:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file's content."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def writable_folder(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.enums import Allocation, BlockKind, GcPriority, MergePace, Striping, UBlockSearch
+from ssdgym.enums import BlockKind, GcPriority, MergePace, Striping, UBlockSearch
 
 #: Most blocks that a superblock has while it is merged.
 MOST_SLOTS = 16
@@ -42,7 +42,6 @@ class BlockFtl(FtlConfig):
     keeps_addresses: ClassVar[bool] = True
     models_disturbance: ClassVar[bool] = True
     usual_policy: ClassVar[str] = "merge"
-    has_one_allocation: ClassVar[bool] = True
     foreign = {
         BlockKind.NFTL: ("logical_blocks", "physical_blocks"),
         BlockKind.SUPERBLOCK: ("u_block_search",),  # and `gc.merges`
@@ -50,9 +49,6 @@ class BlockFtl(FtlConfig):
 
     mapping: Literal["block"] = "block"
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
-    allocation: Allocation = Field(
-        Allocation.STATIC, description="static, the only one here: the plane follows from the logical page"
-    )
     striping: Striping = Field(Striping.BLOCKS, description=Striping.described())
     u_block_search: UBlockSearch = Field(
         UBlockSearch.TIMED, description=f"nftl: reads of the host; {UBlockSearch.described()}"

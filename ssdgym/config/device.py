@@ -6,14 +6,7 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PositiveInt,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
 from ssdgym.config.cells import CellsConfig
@@ -60,14 +53,6 @@ class DeviceFields(Config):
     @classmethod
     def _from_base(cls, data: Any) -> Any:
         return _on_base(data) if isinstance(data, dict) and "base" in data else data
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `cells` where the device does not wear out."""
-        fields: dict[str, Any] = handler(self)
-        if "cells" in fields and fields["cells"] is None:
-            del fields["cells"]
-        return fields
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.enums import Allocation, Timing
+from ssdgym.enums import Timing
 from ssdgym.errors import SsdgymError
 
 
@@ -40,7 +40,7 @@ class RuleNeeds(Config):
 
 
 class FtlConfig(Config):
-    """The base of every family's model: how the host drives the FTL, and how writes find their die.
+    """The base of every family's model: how the host drives the FTL.
 
     Attributes:
         mapping: name of the family.
@@ -50,7 +50,6 @@ class FtlConfig(Config):
         models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
             have no isolation.
         usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
-        has_one_allocation: whether the default allocation is the only one.
         foreign: fields that FTLs of a kind do not have, by the kind.
     """
 
@@ -58,11 +57,9 @@ class FtlConfig(Config):
     keeps_addresses: ClassVar[bool] = False
     models_disturbance: ClassVar[bool] = False
     usual_policy: ClassVar[str] = "greedy"
-    has_one_allocation: ClassVar[bool] = False
     foreign: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     mapping: str
-    allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
     timing: Timing = Field(Timing.EVENT, description=Timing.described())
     queue_depth: int = Field(
         0,
@@ -88,15 +85,9 @@ class FtlConfig(Config):
 
     @model_validator(mode="after")
     def _only_what_the_kind_has(self) -> Self:
-        usual = type(self).model_fields
-        only = usual["allocation"].default
-        if self.has_one_allocation and self.allocation != only:
-            raise ValueError(
-                f"has allocation {self.allocation}, and mapping {self.mapping} has {only} only; leave it out"
-            )
         kind = getattr(self, "kind", None)
         for name in self.foreign.get(str(kind), ()):
-            if getattr(self, name) != usual[name].default:
+            if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"has {name}, which is of no use to kind {kind}; leave it out")
         return self
 

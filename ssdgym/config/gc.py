@@ -14,7 +14,7 @@ from ssdgym.enums import ColdScatter, GcGrain, GcMode, GcPriority, GcStart, Hotn
 class GcConfig(Config):
     """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
 
-    alternatives = {("idle", "background_fraction"): (), ("free_blocks", "free_fraction"): ()}
+    alternatives = (("idle", "background_fraction"), ("free_blocks", "free_fraction"))
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
     free_fraction: float | None = Field(
@@ -67,7 +67,7 @@ class HotnessConfig(Config):
     Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
     """
 
-    alternatives = {("counters", "pages_per_counter"): ()}
+    alternatives = (("counters", "pages_per_counter"),)
 
     hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with a hash of its own")
     # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.

@@ -143,9 +143,8 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    #: Groups of fields that say the same in other ways, each with what depends on it: a change of one
-    #: of the group leaves none of the others, nor of what depends on them.
-    alternatives: ClassVar[dict[tuple[str, ...], tuple[str, ...]]] = {}
+    #: Groups of fields that say the same in other ways: a change of one leaves none of the others.
+    alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -159,9 +158,9 @@ class Config(BaseModel):
             changes: new values by name; a mapping changes fields of a part.
         """
         fields = self.model_dump(exclude_unset=True)
-        for group, dependent in self.alternatives.items():
+        for group in self.alternatives:
             if not changes.keys().isdisjoint(group):
-                fields = {name: fields[name] for name in fields if name not in (*group, *dependent)}
+                fields = {name: fields[name] for name in fields if name not in group}
         for name, value in changes.items():
             part = getattr(self, name, None)
             if isinstance(part, Config) and isinstance(value, dict):

@@ -25,6 +25,7 @@ class PageFtl(FtlConfig):
     """An FTL that maps every page by itself."""
 
     mapping: Literal["page"] = "page"
+    allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
     placement: str = Field(
         "sep_gc", description="where pages are written: a placement by name, with its parameters"
     )

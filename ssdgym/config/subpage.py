@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.gc import GcConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
-from ssdgym.enums import Advance, Allocation, RegionRule, SubpageKind
+from ssdgym.enums import Advance, RegionRule, SubpageKind
 
 #: Share of a plane's blocks that is its region: 26 of 128, since the paper gives 20 %.
 REGION_SHARE = 26 / 128
@@ -30,7 +30,6 @@ class SubpageFtl(FtlConfig):
     """An FTL for large pages; its logical pages are subpages."""
 
     whole_blocks_only: ClassVar[bool] = True
-    has_one_allocation: ClassVar[bool] = True
     foreign = {
         SubpageKind.SECTOR_LOG: _OF_SUBFTL,
         SubpageKind.CGM: _OF_REGIONS,
@@ -39,10 +38,6 @@ class SubpageFtl(FtlConfig):
 
     mapping: Literal["subpage"] = "subpage"
     kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
-    allocation: Allocation = Field(
-        Allocation.DYNAMIC,
-        description="dynamic, the only one here: a write is bound to a die when it is queued",
-    )
     window_pages: int = Field(
         1024, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
     )

@@ -130,7 +130,7 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
 )
-from ssdgym.engine.decisions import MAX_PARAMETERS, OPENS, TO_THE_END
+from ssdgym.engine.decisions import OPENS, TO_THE_END
 from ssdgym.engine.erase.best_set import (
     best_set_after,
     best_set_from,
@@ -182,7 +182,6 @@ __all__ = [
     "INDEXED",
     "LEVELLING_RUNS",
     "MAX_PAIRS",
-    "MAX_PARAMETERS",
     "MAX_STREAMS",
     "OPEN",
     "OPENS",

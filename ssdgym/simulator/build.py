@@ -85,7 +85,6 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "slow_ns": device.timing.program_ns + device.timing.erase_ns,
         "queue_depth": ftl.queue_depth,
         "window_pages": _window(device),
-        "allocation": ftl.allocation.code,
         "multi_plane": device.multi_plane.code,
         "erase_unit": device.erase_unit.code,
         "isolation": device.isolation.code,

@@ -15,6 +15,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, read_preconditioning
 from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source
+from ssdgym.engine.core.records import STATIC
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import WRITE
@@ -132,7 +133,7 @@ def write_until_collecting(
     """
     require_new(sim, "warm up")
     device = sim.device
-    if device.ftl.allocation == "static" and device.logical_pages < device.geometry.planes:
+    if sim.arrays.params["allocation"][0, 0] == STATIC and device.logical_pages < device.geometry.planes:
         raise SsdgymError(
             f"device {device.name}: its {device.logical_pages} logical pages leave some of its "
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdap
 from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash, is_file
+from ssdgym.files import file_hash
 from ssdgym.own_code import plugins_of
 from ssdgym.workloads.base import WorkloadConfig
 
@@ -40,7 +41,7 @@ class Origin:
         path = Path(self.file)
         if path.is_relative_to(_PACKAGE):
             return []
-        return [file_hash(path) if is_file(path) else hashlib.sha256(self.file.encode()).hexdigest()]
+        return [file_hash(path) if os.path.isfile(path) else hashlib.sha256(self.file.encode()).hexdigest()]
 
 
 def caller() -> Origin:

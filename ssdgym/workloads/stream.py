@@ -11,7 +11,6 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import seed_number
 from ssdgym.config.loading import Source, available, is_yaml_path, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.files import is_file, is_folder
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import PythonSource, from_python
 from ssdgym.workloads.registry import adapter_of
@@ -50,7 +49,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     if isinstance(source, str) and source.startswith(_TRACE):
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):
-        paths = [source] if is_file(Path(source)) else str(source).split(_MORE)
+        paths = [source] if os.path.isfile(source) else str(source).split(_MORE)
         return TraceConfig(path=tuple(map(Path, paths)) if len(paths) > 1 else Path(source))
     if isinstance(source, Mapping) and "path" in source and not {"kind", "base"} & {*source}:
         source = {"kind": "trace", **source}
@@ -77,9 +76,7 @@ def _is_trace_path(source: str | Path) -> bool:
     if is_yaml_path(source) or str(source) in available("workloads"):
         return False
     path = Path(source)
-    return (
-        str(source) == STDIN or path.suffix != "" or len(path.parts) > 1 or is_file(path) or is_folder(path)
-    )
+    return str(source) == STDIN or path.suffix != "" or len(path.parts) > 1 or os.path.exists(path)
 
 
 def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int, seed: int) -> RequestStream:

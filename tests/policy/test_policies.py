@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
-    MAX_PARAMETERS,
     Rule,
     available_policies,
     blocks_of,

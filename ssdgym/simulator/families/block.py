@@ -9,7 +9,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.family import BLOCK_FAMILY
 from ssdgym.engine.block.state import MAX_SLOTS, TALLY
 from ssdgym.engine.core.family import Sizes, State
-from ssdgym.engine.core.records import MAX_LEVELS
+from ssdgym.engine.core.records import MAX_LEVELS, STATIC
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families
@@ -58,6 +58,7 @@ class BlockFamily(families.FamilyBuilder):
         return {
             "copy_cost": timing.read_ns + timing.program_ns + transfers,
             "erase_cost": timing.erase_ns,
+            "allocation": STATIC,
             "copyback": gc.copyback,
             "reads_first": gc.priority.code,
         }

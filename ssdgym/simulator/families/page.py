@@ -110,7 +110,7 @@ class PageFamily(families.FamilyBuilder):
             )
         most = math.ceil(device.logical_pages / planes)
         fits = device.logical_pages < planes * valid_limit
-        if device.ftl.allocation == "static":
+        if ftl.allocation == "static":
             fits = most <= valid_limit
         if not fits:
             raise SsdgymError(
@@ -129,6 +129,7 @@ class PageFamily(families.FamilyBuilder):
         most_padding = ftl.pad_limit or device.geometry.pages_per_block - 1
         last = STREAMS.get(ftl.placement, ftl.streams) - 1
         return {
+            "allocation": ftl.allocation.code,
             "streams": ftl.streams,
             "gc_stream": last if rule.relocated_to is None else rule.relocated_to,
             "overflows": _shares_open_blocks(device),

@@ -7,7 +7,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.core.family import Sizes, State
-from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
+from ssdgym.engine.core.records import DYNAMIC, IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
 from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
@@ -58,6 +58,7 @@ class SubpageFamily(families.FamilyBuilder):
         return {
             "pages_per_block": units,
             "pages_per_sub_block": units,
+            "allocation": DYNAMIC,
             "streams": 1,
             "gc_stream": 0,
             "low_pool": max((ftl.gc.free_blocks or 0) * units, floor),

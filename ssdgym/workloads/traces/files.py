@@ -14,7 +14,6 @@ from typing import IO
 import numpy as np
 
 from ssdgym.errors import SsdgymError
-from ssdgym.files import is_file, is_folder
 from ssdgym.workloads.traces.reading.containers import unpacked
 
 #: The path of standard input.
@@ -52,9 +51,9 @@ def find_traces(path: Path) -> list[Path]:
         return [Path(_spooled(path).name)]
     folder = os.environ.get(TRACE_FOLDER)
     for candidate in [path, Path(folder) / path] if folder else [path]:
-        if is_file(candidate):
+        if os.path.isfile(candidate):
             return [candidate]
-        if is_folder(candidate):
+        if os.path.isdir(candidate):
             if files := [file for file in _files_in(candidate) if not file.name.startswith(".")]:
                 return files
             raise SsdgymError(f"{candidate}: the folder holds no file; name one that holds traces.")
