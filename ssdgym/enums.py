@@ -16,11 +16,11 @@ class Choice(StrEnum):
     code: int
     meaning: str
 
-    def __new__(cls, word: str, code: int, meaning: str) -> Choice:
-        """Make a member of its word, its code and its meaning."""
+    def __new__(cls, word: str, meaning: str) -> Choice:
+        """Make a member of its word and its meaning; codes are counted from 0."""
         member = str.__new__(cls, word)
         member._value_ = word
-        member.code = code
+        member.code = len(cls.__members__)
         member.meaning = meaning
         return member
 
@@ -33,67 +33,66 @@ class Choice(StrEnum):
 class EraseUnit(Choice):
     """What one erase may take of a block."""
 
-    BLOCK = "block", 0, "all of it"
-    SUB_BLOCK_RUN = "sub_block_run", 1, "a run of sub-blocks"
-    SUB_BLOCK_SET = "sub_block_set", 2, "any set of sub-blocks"
+    BLOCK = "block", "all of it"
+    SUB_BLOCK_RUN = "sub_block_run", "a run of sub-blocks"
+    SUB_BLOCK_SET = "sub_block_set", "any set of sub-blocks"
 
 
 class Isolation(Choice):
     """What protects the data of neighbouring sub-blocks from an erase."""
 
-    NONE = "none", 0, "nothing: an erase does not disturb them"
-    SOFTWARE = "software", 1, "neighbours are emptied first"
-    HARDWARE = "hardware", 2, "layers without data lie between sub-blocks"
+    NONE = "none", "nothing: an erase does not disturb them"
+    SOFTWARE = "software", "neighbours are emptied first"
+    HARDWARE = "hardware", "layers without data lie between sub-blocks"
 
 
 class MultiPlane(Choice):
     """Planes of a die that one command may take: moves, erases and, if the FTL allows, host writes."""
 
     # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips need less.
-    NONE = "none", 0, "no others"
-    STRICT = "strict", 1, "those with equal page numbers, and for erases with equal block numbers"
-    RELAXED = "relaxed", 2, "those with equal page numbers; erases take any blocks"
+    NONE = "none", "no others"
+    STRICT = "strict", "those with equal page numbers, and for erases with equal block numbers"
+    RELAXED = "relaxed", "those with equal page numbers; erases take any blocks"
 
 
 class Allocation(Choice):
     """When a host write is bound to its die."""
 
-    STATIC = "static", 0, "plane by logical page"
+    STATIC = "static", "plane by logical page"
     # By queue, as Park et al. (IEEE CAL 2010).
-    DYNAMIC = "dynamic", 1, "when it is queued, to the die that should be idle first"
+    DYNAMIC = "dynamic", "when it is queued, to the die that should be idle first"
     # By state, as SSDsim does (Hu et al., ICS 2011).
-    LATE = "late", 2, "writes wait in one queue, and an idle die takes one (without time as dynamic)"
+    LATE = "late", "writes wait in one queue, and an idle die takes one (without time as dynamic)"
 
 
 class Timing(Choice):
     """Whether time is simulated."""
 
-    NONE = "none", 0, "count only"
-    EVENT = "event", 1, "simulate time"
+    NONE = "none", "count only"
+    EVENT = "event", "simulate time"
 
 
 class GcMode(Choice):
     """How long foreground garbage collection goes on."""
 
-    BARRIER = "barrier", 0, "rounds until above the barrier"
-    PER_WRITE = "per_write", 1, "one round per triggering host write"
+    BARRIER = "barrier", "rounds until above the barrier"
+    PER_WRITE = "per_write", "one round per triggering host write"
 
 
 class GcPriority(Choice):
     """Priority of foreground garbage collection among the commands of its die."""
 
-    FIRST = "first", 0, "before all host commands"
-    AFTER_READS = "after_reads", 1, "after host reads"
+    FIRST = "first", "before all host commands"
+    AFTER_READS = "after_reads", "after host reads"
 
 
 class GcStart(Choice):
     """When a plane that needs foreground garbage collection is collected."""
 
-    AT_ONCE = "at_once", 0, "before the next page of the host"
+    AT_ONCE = "at_once", "before the next page of the host"
     # SSDsim queues a round for every write below the threshold and carries it out when no request waits.
     QUEUE_EMPTY = (
         "queue_empty",
-        1,
         "when nothing of the host waits for its die, or when only the blocks are free that collection needs",
     )
 
@@ -101,56 +100,55 @@ class GcStart(Choice):
 class GcGrain(Choice):
     """How far an idle die goes on with background collection once it has begun."""
 
-    COMMAND = "command", 0, "until the host comes, which waits for one command at most"
+    COMMAND = "command", "until the host comes, which waits for one command at most"
     # SSDsim creates uninterruptible rounds only.
-    ROUND = "round", 1, "to the erase of the round, for which the host waits"
+    ROUND = "round", "to the erase of the round, for which the host waits"
 
 
 class WriteCompletes(Choice):
     """When a page of the host that is written counts as done."""
 
-    PROGRAM = "program", 0, "when it is programmed"
+    PROGRAM = "program", "when it is programmed"
     # SSDsim, whose requests end with their transfer.
-    TRANSFER = "transfer", 1, "when its data has reached the die, which goes on to program it"
+    TRANSFER = "transfer", "when its data has reached the die, which goes on to program it"
 
 
 class PlaneRows(Choice):
     """Which rows of the planes of a die may be written in one command."""
 
-    ANY = "any", 0, "equal ones, wherever the planes happen to be"
+    ANY = "any", "equal ones, wherever the planes happen to be"
     # Shin, Electronics Letters 2018; make_same_level of SSDsim.
-    PAD = "pad", 1, "equal ones; a plane that lags by up to pad_limit pages is padded first"
+    PAD = "pad", "equal ones; a plane that lags by up to pad_limit pages is padded first"
     # Superblocks, whose blocks share a row: the plane that is behind the others is written first.
-    ALIGNED = "aligned", 2, "equal ones; of the planes of a die the one that lags most is written next"
+    ALIGNED = "aligned", "equal ones; of the planes of a die the one that lags most is written next"
 
 
 class HotnessCounts(Choice):
     """Which pages of the host the hotness table counts."""
 
-    WRITES = "writes", 0, "all that are written"
+    WRITES = "writes", "all that are written"
     # SpeedupGC, section III-A: "when an update request arrives".
-    UPDATES = "updates", 1, "those whose logical page is mapped; others count for nothing and are not hot"
+    UPDATES = "updates", "those whose logical page is mapped; others count for nothing and are not hot"
 
 
 class ColdScatter(Choice):
     """How long cold pages stay with the block that is drawn for them."""
 
     # Two readings of "a randomly selected block" (SpeedupGC, algorithm 2 and section III-D).
-    PAGE = "page", 0, "a block is drawn for each page"
-    BLOCK = "block", 1, "a block is drawn, and written until it is full"
+    PAGE = "page", "a block is drawn for each page"
+    BLOCK = "block", "a block is drawn, and written until it is full"
 
 
 class SubpageKind(Choice):
     """The FTL of a device that is addressed by subpages."""
 
-    CGM = "cgm", 0, "maps whole pages; a write of part of one reads the rest of it first"
-    FGM = "fgm", 1, "maps subpages; any of them share a page, and what a waiting host does not fill is wasted"
+    CGM = "cgm", "maps whole pages; a write of part of one reads the rest of it first"
+    FGM = "fgm", "maps subpages; any of them share a page, and what a waiting host does not fill is wasted"
     # Jin et al., SAC 2011.
-    SECTOR_LOG = "sector_log", 2, "maps whole pages, and writes parts of pages to a log that maps subpages"
+    SECTOR_LOG = "sector_log", "maps whole pages, and writes parts of pages to a log that maps subpages"
     # Kim et al., DAC 2017, as are the region rules.
     SUBFTL = (
         "subftl",
-        3,
         "maps whole pages, and programs parts of pages as single subpages without an erase between",
     )
 
@@ -158,29 +156,24 @@ class SubpageKind(Choice):
 class RegionRule(Choice):
     """Which block of subFTL's region is written next."""
 
-    FEWEST_VALID = (
-        "fewest_valid",
-        0,
-        "that with the fewest valid subpages; without passes left it is collected",
-    )
-    PRINTED = "printed", 1, "that with the fewest passes; once none has passes left, some are collected first"
+    FEWEST_VALID = "fewest_valid", "that with the fewest valid subpages; without passes left it is collected"
+    PRINTED = "printed", "that with the fewest passes; once none has passes left, some are collected first"
 
 
 class Advance(Choice):
     """What subFTL does with a valid subpage that is in the way of a pass."""
 
-    ALWAYS = "always", 0, "programs it again as the next subpage of its page"
-    NEVER = "never", 1, "leaves the page out of the pass"
+    ALWAYS = "always", "programs it again as the next subpage of its page"
+    NEVER = "never", "leaves the page out of the pass"
 
 
 class BlockKind(Choice):
     """The FTL of a device that maps blocks."""
 
-    NFTL = "nftl", 0, "each logical block has a data block, and an update block for what is written again"
+    NFTL = "nftl", "each logical block has a data block, and an update block for what is written again"
     # Kang et al., EMSOFT 2006.
     SUPERBLOCK = (
         "superblock",
-        1,
         "several logical blocks share several blocks, in which their pages lie anywhere",
     )
 
@@ -188,28 +181,28 @@ class BlockKind(Choice):
 class Striping(Choice):
     """How logical pages follow each other over the planes."""
 
-    BLOCKS = "blocks", 0, "pages that follow each other share a logical block"
-    PAGES = "pages", 1, "pages that follow each other lie in planes that follow each other"
+    BLOCKS = "blocks", "pages that follow each other share a logical block"
+    PAGES = "pages", "pages that follow each other lie in planes that follow each other"
 
 
 class UBlockSearch(Choice):
     """Whether it takes time to find a page in an update block."""
 
-    TIMED = "timed", 0, "spare areas are read until the page is found"
-    FREE = "free", 1, "where it is, is known to the controller"
+    TIMED = "timed", "spare areas are read until the page is found"
+    FREE = "free", "where it is, is known to the controller"
 
 
 class MergePace(Choice):
     """When the commands of a merge are carried out."""
 
-    AT_ONCE = "at_once", 0, "one behind the other"
+    AT_ONCE = "at_once", "one behind the other"
     # Choudhuri and Givargis, CODES+ISSS 2008.
-    SPREAD = "spread", 1, "a few after each page of the host, as many as it takes to be done in time"
+    SPREAD = "spread", "a few after each page of the host, as many as it takes to be done in time"
 
 
 class Capacity(Choice):
     """What a device does once the blocks that are left no longer hold its logical pages."""
 
-    FIXED = "fixed", 0, "it is at the end of its life"
+    FIXED = "fixed", "it is at the end of its life"
     # Jiao, Bhimani, Kim, HotStorage 2022.
-    VARIANT = "variant", 1, "it gives up logical pages, from the last one on"
+    VARIANT = "variant", "it gives up logical pages, from the last one on"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ssdgym.cli.console import facts, progress_bar, show, table
 from ssdgym.cli.options import Texts, chosen_workload, parse_pairs
@@ -48,7 +48,7 @@ def run(
     from ssdgym.experiments.runs.run import run_policy
     from ssdgym.experiments.runs.spec import RunSpec, ftl_changes
     from ssdgym.files import writable_folder
-    from ssdgym.policy import usual_policy
+    from ssdgym.policy import Policy, policy_for
     from ssdgym.policy.names import import_rules
 
     source = chosen_workload(workload, fields, columns, transform)
@@ -58,7 +58,7 @@ def run(
     texts = [f"{name}={value}" for name, value in named.items() if value is not None]
     options = tuple(sorted(parse_pairs("--ftl", [*(ftl or ()), *texts]).items()))
     changes = ftl_changes(options)
-    policy = policy or usual_policy(device, changes)
+    policy = policy or cast(Policy, policy_for("default", device, changes)).label
     for typed in (policy, dict(options).get("placement")):
         import_rules(str(typed or ""), trust=True)
     sized: Any = device

@@ -231,9 +231,10 @@ class DeviceConfig(DeviceFields):
     @property
     def logical_pages(self) -> int:
         """Pages that the host can address, by either field of the capacity; whole mapping units."""
-        pages = self.capacity.pages_of(self.physical_units)
-        step, _ = self.ftl.capacity_step(self.geometry)
-        return pages if self.capacity.logical_pages is not None else pages - pages % step
+        if self.capacity.over_provisioning is None:
+            return self.capacity.logical_pages or 0
+        pages = int(self.physical_units / (1 + self.capacity.over_provisioning))
+        return pages - pages % self.ftl.capacity_step(self.geometry)[0]
 
     @property
     def spare_ratio(self) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, GetCoreSchemaHandler, ValidationError, model_validator
-from pydantic_core import CoreSchema, core_schema
+from pydantic import Field, PlainValidator, SerializeAsAny, model_validator
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
@@ -156,27 +155,14 @@ def ftl_model(mapping: Any) -> type[FtlConfig] | None:
     return _FAMILIES.get(mapping) if isinstance(mapping, str) else None
 
 
-class _OfItsFamily:
-    """Annotation of a field that holds the FTL of any family; without a mapping it is of the page family."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(_read)
-
-
 def _read(value: Any) -> FtlConfig:
     """Return a mapping, or a ready model, as the model of its family."""
     mapping = value.get("mapping", "page") if isinstance(value, dict) else getattr(value, "mapping", "page")
     model = ftl_model(mapping)
     if model is None:
-        known = " or ".join(f"'{name}'" for name in sorted(_FAMILIES))
-        error: Any = {
-            "type": "literal_error",
-            "loc": ("mapping",),
-            "input": mapping,
-            "ctx": {"expected": known},
-        }
-        raise ValidationError.from_exception_data("ftl", [error])
+        raise ValueError(f"has mapping {mapping!r:.60}; set one of {', '.join(sorted(_FAMILIES))}")
     return model.model_validate(value)
 
 
-AnyFtl = Annotated[FtlConfig, _OfItsFamily()]
+#: The FTL of any family; without a mapping it is of the page family.
+AnyFtl = Annotated[SerializeAsAny[FtlConfig], PlainValidator(_read)]

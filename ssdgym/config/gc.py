@@ -119,10 +119,6 @@ class HotnessConfig(Config):
         """Hotness groups, and block groups of a plane."""
         return len(self.thresholds)
 
-    def group_limit(self, blocks_per_plane: int) -> int:
-        """Most blocks of a block group, m (SpeedupGC, equation 1)."""
-        return blocks_per_plane // (self.groups - 1) - 1
-
     def counters_of(self, logical_pages: int) -> int:
         """Return the counters of a row on a device with `logical_pages`."""
         return (

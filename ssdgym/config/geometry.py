@@ -75,8 +75,7 @@ class GeometryConfig(Config):
 
     def isolated(self, isolation_layers: int) -> GeometryConfig:
         """Return the geometry without the layers that isolate sub-blocks; `isolation_layers` of each."""
-        if self.layers_per_block is None:  # `check_isolation` refuses it with the field's name
-            raise ValueError("layers_per_block is missing")
+        assert self.layers_per_block is not None  # `check_isolation` has seen to it
         layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
         pages_per_layer = self.pages_per_block // self.layers_per_block
         return self.model_copy(
@@ -151,11 +150,6 @@ class EnergyConfig(Config):
     program_uj: float = Field(0.0, ge=0)
     erase_uj: float = Field(0.0, ge=0)
 
-    @property
-    def is_given(self) -> bool:
-        """Whether any command has an energy; without one, none is measured."""
-        return any((self.read_uj, self.program_uj, self.erase_uj))
-
 
 class CapacityConfig(Config):
     """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
@@ -170,10 +164,3 @@ class CapacityConfig(Config):
         if (self.over_provisioning is None) == (self.logical_pages is None):
             raise ValueError("must give exactly one of over_provisioning and logical_pages")
         return self
-
-    def pages_of(self, physical_pages: int) -> int:
-        """Return the logical pages of a device."""
-        if self.logical_pages is not None:
-            return self.logical_pages
-        assert self.over_provisioning is not None  # the validator has seen to it
-        return int(physical_pages / (1 + self.over_provisioning))

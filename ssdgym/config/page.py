@@ -103,11 +103,6 @@ class PageFtl(FtlConfig):
         """Blocks of a plane that may be open at once: one of each stream, and one that levels wear."""
         return self.streams + (self.levelling is not None)
 
-    @property
-    def relocation_streams(self) -> int:
-        """Write streams that the pages of one victim can go to."""
-        return self.needs.relocation_streams
-
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the placement or the idle rule needs what the device does not have."""
         if self.timing == "none" and self.gc.idle is not None:
@@ -123,8 +118,14 @@ class PageFtl(FtlConfig):
                     f"ftl.{name} {getattr(self, name)} is for placements in streams, not {self.placement}; "
                     "leave it out"
                 )
-        if self.placement == "hotness_groups":
-            _check_groups(geometry.blocks_per_plane, self.hotness)
+        # A block that a full block group gives up has to find room in another one.
+        groups = self.hotness.groups
+        blocks, least = geometry.blocks_per_plane, (2 * groups - 2) * (groups - 1)
+        if self.placement == "hotness_groups" and blocks < least:
+            raise ValueError(
+                f"geometry.blocks_per_plane = {blocks} is too small for ftl.placement hotness_groups with "
+                f"the {groups} groups of ftl.hotness.thresholds: it needs at least {least}"
+            )
         for name in ("multi_plane_writes", "multi_plane_reads"):
             if getattr(self, name) and multi_plane == "none":
                 raise ValueError(f"ftl.{name} needs multi_plane strict or relaxed, not none")
@@ -165,17 +166,6 @@ class PageFtl(FtlConfig):
                 f"ftl.pad_limit = {self.pad_limit} must be below the {geometry.pages_per_block} pages of a "
                 "block"
             )
-
-
-def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
-    """Raise if block groups are so small that a block moved by a full one finds no room in another."""
-    groups, least = hotness.groups, 2 * hotness.groups - 3
-    if hotness.group_limit(blocks_per_plane) < least:
-        raise ValueError(
-            f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
-            f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
-            f"{(least + 1) * (groups - 1)}"
-        )
 
 
 register_ftl("page", PageFtl)

@@ -109,12 +109,6 @@ class SubpageFtl(FtlConfig):
         """Return the blocks of a plane that are its region; 0 without one."""
         return round(self.region_share * geometry.blocks_per_plane) if self.least_region_blocks else 0
 
-    def collect_blocks_of(self, geometry: GeometryConfig) -> int:
-        """Return the collections that follow one another under the rule `printed`; 0 under another one."""
-        if self.kind != SubpageKind.SUBFTL or self.rule != RegionRule.PRINTED:
-            return 0
-        return self.collect_blocks or self.region_blocks_of(geometry) - 1
-
     def retention_of(self, geometry: GeometryConfig) -> tuple[int, ...]:
         """Return the days that a subpage keeps its data, by the programs of its page before."""
         return self.retention_days or (_RETENTION_DAYS,) * geometry.subpages_per_page

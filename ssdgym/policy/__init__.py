@@ -168,7 +168,6 @@ from ssdgym.policy.lookup import (
     get_policy,
     policy_for,
     rules_for,
-    usual_policy,
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import policy_alias
@@ -249,7 +248,6 @@ __all__ = [
     "stream_to_fill",
     "tie_of",
     "tracker",
-    "usual_policy",
     "valid_in",
     "victim_policy",
     "whole_mask",

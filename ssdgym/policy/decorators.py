@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -14,8 +14,6 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
 
-#: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
-Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
 #: Options that are records, as the parts of a `Memory` are called.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
 _KEPT = {"parameters", "trusted", *_RECORDS, "table", "controller_bytes"}

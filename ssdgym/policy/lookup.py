@@ -87,14 +87,6 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
     return replace(policy, alias=alias, main=replace(policy.main, **alias.changes)) if alias else policy
 
 
-def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:
-    """Return the policy of a device where none is named."""
-    if isinstance(ftl, FtlConfig):
-        return ftl.usual_policy
-    model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else None
-    return (model or load_fields(device).ftl).usual_policy
-
-
 def policy_for(
     policy: str | Policy | None, device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None
 ) -> Policy | None:
@@ -110,8 +102,10 @@ def policy_for(
     """
     if policy is None:
         return None
-    is_usual = isinstance(policy, str) and policy == DEFAULT
-    return get_policy(usual_policy(device, ftl) if is_usual else policy)
+    if isinstance(policy, str) and policy == DEFAULT:
+        model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else ftl
+        policy = (model or load_fields(device).ftl).usual_policy
+    return get_policy(policy)
 
 
 def device_for(
@@ -158,8 +152,4 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
     return np.concatenate([rules, np.array(trackers, rules.dtype)]) if trackers else rules
 
 
-def _pickled(policy: Policy) -> tuple[Any, ...]:
-    return get_policy, (policy.label,)
-
-
-copyreg.pickle(Policy, _pickled)
+copyreg.pickle(Policy, lambda policy: (get_policy, (policy.label,)))

@@ -43,15 +43,9 @@ page_history = tracker(
 
 
 @kernel
-def faded(view, count, since):
-    """Return a count that has become old: after as many host pages as the device has, half of it."""
-    return count / (1.0 + (view.control[0].clock - since) / view.params[0].logical_pages)
-
-
-@kernel
-def slowly_faded(view, count, since):
-    """Return a count that has become old: after `SLOW` times as many host pages, half of it."""
-    return count / (1.0 + (view.control[0].clock - since) / (SLOW * view.params[0].logical_pages))
+def faded(view, count, since, halving):
+    """Return a count that has become old: half of it after `halving` logical spaces of host pages."""
+    return count / (1.0 + (view.control[0].clock - since) / (halving * view.params[0].logical_pages))
 
 
 @kernel
@@ -95,14 +89,14 @@ def written(view, plane, lpn, old_page, page, parameters):
     clock = view.control[0].clock
     own, group = view.page_memory[lpn], view.page_memory[lpn - lpn % GROUP]
     _note_in_stream(view, plane, page, log_age(view, own.written), 0.0)
-    group.group_updates = faded(view, group.group_updates, group.grouped) + 1.0
+    group.group_updates = faded(view, group.group_updates, group.grouped, 1.0) + 1.0
     group.grouped = clock
     if own.written > 0:
         own.earlier = own.interval
         own.interval = clock - own.written
         _note_interval(view, own)
-    own.slow_updates = slowly_faded(view, own.slow_updates, own.written) + 1.0
-    own.updates = faded(view, own.updates, own.written) + 1.0
+    own.slow_updates = faded(view, own.slow_updates, own.written, SLOW) + 1.0
+    own.updates = faded(view, own.updates, own.written, 1.0) + 1.0
     own.net_updates += 1
     own.written = clock
     own.moves = 0

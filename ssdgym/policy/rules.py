@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import traceback
 from collections import namedtuple
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import files_of, hint, label_of
 
-RuleT = TypeVar("RuleT", bound="Rule")
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 HookT = TypeVar("HookT", bound=Callable[..., Any])
 #: The event of time passing: a placement may have a function in plain Python for it.
@@ -172,7 +170,7 @@ class Rule:
             return self
         return replace(self, function=self.equivalent, memory=Memory(), hooks={}, shares_memory_with=())
 
-    def with_parameters(self: RuleT, given: Mapping[str, float]) -> RuleT:
+    def with_parameters(self, given: Mapping[str, float]) -> Self:
         """Return the same rule with other parameters.
 
         A parameter whose default is a whole number takes whole numbers only.
@@ -214,10 +212,6 @@ class Rule:
         if all(file.is_file() for file in files):
             return b"".join(file.read_bytes() for file in files)
         return b"".join(getattr(function, "py_func", function).__code__.co_code for function in functions)
-
-    def source_digest(self) -> str:
-        """Return a hash of the code of the function and the hooks."""
-        return hashlib.sha256(self.code).hexdigest()
 
     @cached_property
     def vector(self) -> np.ndarray:

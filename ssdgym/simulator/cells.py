@@ -7,13 +7,12 @@ import numpy.typing as npt
 
 from ssdgym.config.cells import EnduranceConfig
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.bits import ENDURANCE_STREAM
+from ssdgym.engine.core.bits import ENDURANCE_STREAM, draw
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import entry
 from ssdgym.enums import Capacity
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 #: The last erase of a sub-block that endures more than can be counted.
 _MOST_ERASES = 2**31 - 1
 
@@ -31,25 +30,23 @@ def cell_fields(device: DeviceConfig) -> dict[str, float]:
     }
 
 
-def _uniform(seed: int, count: int, k: int) -> npt.NDArray[np.float64]:
-    """Return numbers above 0 and up to 1: draw `k` of the endurance of each sub-block."""
-    z = np.array([seed], np.uint64)
-    for words in (ENDURANCE_STREAM, np.arange(count, dtype=np.uint64), k):
-        numbers: npt.NDArray[np.uint64] = np.atleast_1d(np.asarray(words, np.uint64))
-        z = np.asarray(z + (numbers + np.uint64(1)) * np.uint64(_GOLDEN), np.uint64)
-        z = (z ^ (z >> np.uint64(30))) * _C1
-        z = (z ^ (z >> np.uint64(27))) * _C2
-        z = z ^ (z >> np.uint64(31))
-    return ((z >> np.uint64(11)).astype(np.float64) + 1) * 2.0**-53
+@entry
+def _draw(seed: Any, found: Any) -> Any:
+    """Fill (n, 2) with numbers above 0 and up to 1: two draws for each of n sub-blocks."""
+    for sub in range(found.shape[0]):
+        for k in range(found.shape[1]):
+            bits = draw(seed, ENDURANCE_STREAM, sub, k) >> np.uint64(11)
+            found[sub, k] = (np.float64(bits) + 1.0) * 2.0**-53
 
 
 def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArray[np.int64]:
     """Draw how many erases each sub-block endures, at least 1."""
     if endurance.spread == 0:
         return np.full(count, endurance.mean, np.int64)
-    depth = -np.log(_uniform(seed, count, 0))
+    drawn = np.empty((count, 2))
+    _draw(np.uint64(seed), drawn)
     # Box and Muller, Annals of Mathematical Statistics 29, 1958
-    normal = np.sqrt(2 * depth) * np.cos(2 * np.pi * _uniform(seed, count, 1))
+    normal = np.sqrt(-2 * np.log(drawn[:, 0])) * np.cos(2 * np.pi * drawn[:, 1])
     limits = endurance.mean * (1 + endurance.spread * normal)
     return np.maximum(np.rint(limits), 1).astype(np.int64)
 

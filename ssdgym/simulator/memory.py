@@ -82,11 +82,8 @@ def constants_of(device: DeviceConfig) -> dict[str, int]:
         "hashes": hotness.hashes,
         "counters": hotness.counters_of(device.logical_pages),
         "decay_period": hotness.period_of(device.logical_pages),
-        "group_of_degree": _group_of_degree(hotness.thresholds),
+        # Of each degree 0..15 its hotness group, counted from 1; 4 bits each, 0 = cold.
+        "group_of_degree": sum(
+            sum(least <= degree for least in hotness.thresholds) << (4 * degree) for degree in range(16)
+        ),
     }
-
-
-def _group_of_degree(thresholds: tuple[int, ...]) -> int:
-    """Return the hotness group, counted from 1, of each degree 0..15; 4 bits each, 0 = cold."""
-    groups = (sum(threshold <= degree for threshold in thresholds) for degree in range(16))
-    return sum(group << (4 * degree) for degree, group in enumerate(groups))

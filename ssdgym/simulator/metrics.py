@@ -91,7 +91,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
         **family.metrics(state, i, device),
         **lifetime_metrics(state, i, device),
-        **({} if device.energy.is_given else dict.fromkeys(_ENERGIES)),
+        **({} if any(dict(device.energy).values()) else dict.fromkeys(_ENERGIES)),
     }
 
 

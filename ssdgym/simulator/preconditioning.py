@@ -109,8 +109,8 @@ def make_steady(
     return report
 
 
-def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> int:
-    """Write the pages that a workload reads before it writes or trims them; return how many.
+def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> None:
+    """Write the pages that a workload reads before it writes or trims them.
 
     They are written once each, in the order in which they are read first, under the simulator's policy or,
     without one, the usual one. The workload, which has an end, is played with the same seed afterwards.
@@ -118,13 +118,12 @@ def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) 
     require_new(sim, "precondition")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         sim.proceed(_of_what_is_read(sim, workload, seed))
-        return _written(sim)
 
 
 def write_until_collecting(
     sim: DecidedDevice, seed: int, *, greedily: bool = False, after: WorkloadConfig | None = None
-) -> int:
-    """Write uniformly random single pages to a new device until every plane has collected; return how many.
+) -> None:
+    """Write uniformly random single pages to a new device until every plane has collected.
 
     The simulator's own policy decides and places, as where a paper warms up each of its designs by itself;
     or, greedily, whole blocks are collected and all pages put in one stream, so that all policies start with
@@ -144,10 +143,9 @@ def write_until_collecting(
             if after is not None:
                 sim.proceed(_of_what_is_read(sim, after, seed))
             sim.proceed(_uniform_until_collecting(sim, seed))
-            return _written(sim)
-    with _beforehand(sim, sim.policy):
-        sim.proceed(_uniform_until_collecting(sim, seed))
-        return _written(sim)
+    else:
+        with _beforehand(sim, sim.policy):
+            sim.proceed(_uniform_until_collecting(sim, seed))
 
 
 def require_new(sim: DecidedDevice, verb: str) -> None:
@@ -169,10 +167,6 @@ def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int | None = No
         params["endures"] = endures
     begin_life(sim.arrays, 0, sim.device)
     sim.reset_metrics()
-
-
-def _written(sim: DecidedDevice) -> int:
-    return int(sim.arrays.counters["host_pages_written"][0, 0])
 
 
 def _fill(sim: DecidedDevice, share: float) -> None:

@@ -108,7 +108,7 @@ def _sources_hash(device: DeviceConfig) -> str:
         digest.update(source.read_bytes())
     digest.update(get_policy(device.ftl.usual_policy).source_digest().encode())
     for rule in (*rules_on(device), *rules_on(device, "wear")):
-        digest.update(rule.source_digest().encode())
+        digest.update(rule.code)
     return digest.hexdigest()
 
 

@@ -26,7 +26,6 @@ from ssdgym.policy import (
     policy_alias,
     policy_for,
     rules_for,
-    usual_policy,
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, same_as
@@ -110,11 +109,11 @@ def test_adapt__a_device_that_asks_for_something_else__refused() -> None:
 
 
 def test_usual_policy__is_that_of_the_mapping() -> None:
-    assert usual_policy("tiny") == "greedy"
-    assert usual_policy(merging()) == "merge"
-    assert usual_policy("tiny", BlockFtl()) == "merge"
-    assert usual_policy("tiny", {"placement": "single"}) == "greedy"
-    assert usual_policy("tiny", {"mapping": "subpage"}) == "greedy"
+    assert get_policy("greedy") == policy_for("default", "tiny")
+    assert get_policy("merge") == policy_for("default", merging())
+    assert get_policy("merge") == policy_for("default", "tiny", BlockFtl())
+    assert get_policy("greedy") == policy_for("default", "tiny", {"placement": "single"})
+    assert get_policy("greedy") == policy_for("default", "tiny", {"mapping": "subpage"})
     chosen = policy_for("default", merging())
     assert chosen is not None and chosen.name == "merge"
     assert policy_for(None, merging()) is None

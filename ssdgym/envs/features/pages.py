@@ -9,7 +9,7 @@ from math import log2
 
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.envs.features.registry import Setting, always, clip, feature
-from ssdgym.policy.page_history import GROUP, faded, log_age, log_pages, slowly_faded
+from ssdgym.policy.page_history import GROUP, SLOW, faded, log_age, log_pages
 
 _LOG = "factors of four"
 
@@ -58,14 +58,14 @@ def page_interval_before(view, page):
 def page_updates(view, page):
     """Return log2(1 + host writes of the page), a count that halves every (logical pages) host pages."""
     own = view.page_memory[page.lpn]
-    return clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
+    return clip(log2(1.0 + faded(view, own.updates, own.written, 1.0)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
     """Return `page_updates` of the mean page in the page's aligned group of 16 logical pages."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
-    return clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
+    return clip(log2(1.0 + faded(view, group.group_updates, group.grouped, 1.0) / GROUP), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
@@ -123,7 +123,7 @@ def page_expected_before(view, page):
 def page_slow_updates(view, page):
     """Return `page_updates` for a count that halves 8 times as slowly."""
     own = view.page_memory[page.lpn]
-    return clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
+    return clip(log2(1.0 + faded(view, own.slow_updates, own.written, SLOW)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0)

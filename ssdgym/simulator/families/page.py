@@ -32,7 +32,7 @@ _COUNTED_BY_STREAM = (
 def _shares_open_blocks(device: DeviceConfig) -> bool:
     """Return whether relocated pages have several streams, which share their open blocks if few are free."""
     ftl = PageFtl.of(device.ftl)
-    return ftl.relocation_streams > 1 or (device.cells is not None and ftl.placement == "hot_cold")
+    return ftl.needs.relocation_streams > 1 or (device.cells is not None and ftl.placement == "hot_cold")
 
 
 def _floor_blocks(device: DeviceConfig) -> int:

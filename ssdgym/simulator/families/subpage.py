@@ -79,7 +79,8 @@ class SubpageFamily(families.FamilyBuilder):
         slots = geometry.subpages_per_page
         subpage_bytes = device.host_unit_bytes
         retention = [days * _HOURS for days in ftl.retention_of(geometry)]
-        subftl = ftl.kind == "subftl"
+        region_blocks, subftl = ftl.region_blocks_of(geometry), ftl.kind == "subftl"
+        collects = subftl and ftl.rule == "printed"
         return {
             "subpage": {
                 "kind": ftl.kind.code,
@@ -87,8 +88,8 @@ class SubpageFamily(families.FamilyBuilder):
                 "slots": slots,
                 "unit_slots": slots // _units_per_page(device),
                 "block_pages": geometry.pages_per_block,
-                "region_blocks": ftl.region_blocks_of(geometry),
-                "collect_blocks": ftl.collect_blocks_of(geometry),
+                "region_blocks": region_blocks,
+                "collect_blocks": (ftl.collect_blocks or region_blocks - 1) if collects else 0,
                 "passes": slots if subftl else 1,
                 "buffer_groups": ftl.buffer_groups,
                 "wear_gap": ftl.wear_gap if subftl else 0,

@@ -117,7 +117,7 @@ def test_mapping__says_which_model_an_ftl_is_read_as() -> None:
     [
         (
             {"mapping": "hybrid"},
-            "field ftl.mapping must be 'block' or 'log' or 'page' or 'subpage', not 'hybrid'",
+            "field ftl has mapping 'hybrid'; set one of block, log, page, subpage",
         ),
         ({"mapping": "log", "wear_gap": 0}, "field ftl.wear_gap must be greater than or equal to 1, not 0"),
         ({"mapping": "log", "log": {"merge": "half"}}, "field ftl.log.merge must be 'full' or 'partial'"),
