@@ -101,7 +101,7 @@ def _controller_bytes(device: Any) -> int:
     Where ranks are no benefits, an order of the blocks by benefit. And the counters of hotness.
     """
     geometry, hotness = device.usable, device.ftl.hotness
-    blocks, limit = geometry.blocks_per_plane, hotness.group_limit(geometry.blocks_per_plane)
+    blocks, limit = geometry.blocks_per_plane, geometry.blocks_per_plane // (hotness.groups - 1) - 1
     of_a_block = whole_bytes(bits_of(blocks - 1)) + whole_bytes(bits_of(limit))
     of_a_group = whole_bytes(bits_of(limit)) + whole_bytes(2 * (blocks + -(-blocks // 64)))
     groups = geometry.planes * (blocks * of_a_block + hotness.groups * of_a_group)

@@ -111,10 +111,6 @@ def begin_period(state: State, i: int, rule: Rule, future: Future | None = None)
     control["period_at"] = control["clock"] + int(pages)
 
 
-#: What is made anew where it is needed.
-_NOT_COPIED = ("state", "_rules")
-
-
 class DecidedDevice(OneThread):
     """One device and its policy, made with the arguments of `Simulator`.
 
@@ -303,7 +299,9 @@ class DecidedDevice(OneThread):
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop views of the arrays, and addresses of rules in this process."""
-        return {name: value for name, value in super().__getstate__().items() if name not in _NOT_COPIED}
+        return {
+            name: value for name, value in super().__getstate__().items() if name not in ("state", "_rules")
+        }
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
         """Call the engine; an exception of a rule leaves the device in the middle of a step."""
