@@ -11,8 +11,6 @@ from ssdgym.config.gc import GcConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Advance, RegionRule, SubpageKind
 
-#: Share of a plane's blocks that is its region: 26 of 128, since the paper gives 20 %.
-REGION_SHARE = 26 / 128
 #: Fewest blocks of a region: subFTL keeps one in reserve and collects another, while a third is written.
 _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
 #: Fields that only subftl has, and those that only kinds with a region have.
@@ -21,7 +19,7 @@ _OF_REGIONS = ("region_share", *_OF_SUBFTL)
 #: Fields of `gc` that these FTLs have.
 _GC_FIELDS = ("mode", "free_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
-_RETENTION_DAYS = 30
+RETENTION_DAYS = 30
 #: Longest times, in days.
 _MOST_DAYS = 1_000_000
 
@@ -45,7 +43,7 @@ class SubpageFtl(FtlConfig):
         512, ge=1, le=MAX_PAGES, description="pages of flash of which the write buffer holds parts"
     )
     region_share: float = Field(
-        REGION_SHARE,
+        26 / 128,  # the paper gives 20 %
         gt=0,
         lt=1,
         description="sector_log and subftl: share of a plane's blocks that is the region of small writes, "
@@ -79,7 +77,7 @@ class SubpageFtl(FtlConfig):
     retention_days: tuple[Annotated[int, Field(ge=1, le=_MOST_DAYS)], ...] | None = Field(
         None,
         description="subftl: how long a subpage keeps its data, by the programs of its page before its own; "
-        f"default {_RETENTION_DAYS} days each",
+        f"default {RETENTION_DAYS} days each",
     )
     full_retention_days: int = Field(
         365, ge=1, le=_MOST_DAYS, description="how long data in whole pages is kept"
@@ -108,10 +106,6 @@ class SubpageFtl(FtlConfig):
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the blocks of a plane that are its region; 0 without one."""
         return round(self.region_share * geometry.blocks_per_plane) if self.least_region_blocks else 0
-
-    def retention_of(self, geometry: GeometryConfig) -> tuple[int, ...]:
-        """Return the days that a subpage keeps its data, by the programs of its page before."""
-        return self.retention_days or (_RETENTION_DAYS,) * geometry.subpages_per_page
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
         """Return the subpages of a page: each is a logical page."""

@@ -24,7 +24,7 @@ from ssdgym.policy.on_device import ROLES, beside_on, rules_on
 from ssdgym.policy.rules import PERIODIC, rule_error
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.future import Future, foresee, look_ahead
+from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
 from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
@@ -299,9 +299,8 @@ class DecidedDevice(OneThread):
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop views of the arrays, and addresses of rules in this process."""
-        return {
-            name: value for name, value in super().__getstate__().items() if name not in ("state", "_rules")
-        }
+        made_anew = ("state", "_rules")
+        return {name: value for name, value in super().__getstate__().items() if name not in made_anew}
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
         """Call the engine; an exception of a rule leaves the device in the middle of a step."""
@@ -320,11 +319,7 @@ class DecidedDevice(OneThread):
         self._future = None
         if placement is None or not placement.oracle:
             return chunks
-        if self._device.ftl.timing != "none":
-            raise SsdgymError(
-                f"device {self._device.name}: placement {placement.name} uses the future, which is known in "
-                "untimed runs only; set ftl.timing to none."
-            )
+        check_order(self._device, f"placement {placement.name}")
         drawn = look_ahead(chunks, host_pages, self._device.logical_pages)
         clock = int(self.arrays.control["clock"][0, 0])
         self._future = foresee(drawn, self._device.logical_pages, clock)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ssdgym.config.device import DeviceConfig
+from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
 #: How far behind the last page of a run data is followed, in logical spaces, where a workload goes on that
@@ -81,6 +83,15 @@ def deaths_after(
     found = np.searchsorted(events, lpn * span + np.minimum(clock + written, span - 1))
     event = np.append(events, -1)[found]
     return np.where(event // span == lpn, event % span, 2**62)
+
+
+def check_order(device: DeviceConfig, who: str) -> None:
+    """Raise if pages may be written in another order than the requests'."""
+    if device.ftl.timing != "none":
+        raise SsdgymError(
+            f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "
+            "ftl.timing to none."
+        )
 
 
 def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

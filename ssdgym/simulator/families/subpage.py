@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.subpage import SubpageFtl
+from ssdgym.config.subpage import RETENTION_DAYS, SubpageFtl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import DYNAMIC, IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
 from ssdgym.engine.decisions import REGION
@@ -78,7 +78,7 @@ class SubpageFamily(families.FamilyBuilder):
         ftl, geometry, timing = SubpageFtl.of(device.ftl), device.geometry, device.timing
         slots = geometry.subpages_per_page
         subpage_bytes = device.host_unit_bytes
-        retention = [days * _HOURS for days in ftl.retention_of(geometry)]
+        retention = [days * _HOURS for days in ftl.retention_days or (RETENTION_DAYS,) * slots]
         region_blocks, subftl = ftl.region_blocks_of(geometry), ftl.kind == "subftl"
         collects = subftl and ftl.rule == "printed"
         return {
