@@ -288,7 +288,7 @@ MOST_LINES = {
     "ssdgym.engine": 12_996,
     "ssdgym.simulator": 3_098,
     "ssdgym.policy": 1_976,
-    "ssdgym.config": 1_829,
+    "ssdgym.config": 1_830,
     "ssdgym.baselines": 4_378,
     "ssdgym.agents": 5_183,
     "ssdgym.experiments": 8_366,

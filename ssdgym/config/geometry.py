@@ -75,7 +75,8 @@ class GeometryConfig(Config):
 
     def isolated(self, isolation_layers: int) -> GeometryConfig:
         """Return the geometry without the layers that isolate sub-blocks; `isolation_layers` of each."""
-        assert self.layers_per_block is not None  # `check_isolation` has seen to it
+        if self.layers_per_block is None:  # `check_isolation` refuses it with the field's name
+            raise ValueError("layers_per_block is missing")
         layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
         pages_per_layer = self.pages_per_block // self.layers_per_block
         return self.model_copy(
