@@ -103,8 +103,9 @@ def policy_for(
     if policy is None:
         return None
     if isinstance(policy, str) and policy == DEFAULT:
-        model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else ftl
-        policy = (model or load_fields(device).ftl).usual_policy
+        model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else None
+        known = ftl if isinstance(ftl, FtlConfig) else model or load_fields(device).ftl
+        policy = known.usual_policy
     return get_policy(policy)
 
 
