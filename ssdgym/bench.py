@@ -113,7 +113,7 @@ def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return, the unit of each rate and a function that prepares its work, by name."""
+    """Return the unit of each rate and a function that prepares its work, by name."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
     large = _device("none", 23_020, pages_per_block=128)
     dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)

@@ -1,4 +1,4 @@
-"""Host requests: generated, recorded and synthetic workloads, and their loading."""
+"""Host requests: generated workloads, traces and synthetic traces, and functions to load them."""
 
 from ssdgym.requests import (
     FLUSH,
@@ -12,7 +12,7 @@ from ssdgym.requests import (
     WRITE,
 )
 
-# Imported for the kinds of workload, and the trace formats, that they register.
+# These imports register kinds of workloads and trace formats.
 from ssdgym.workloads import generators, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import page_writes

@@ -12,22 +12,22 @@ from ssdgym.types import IntArray, IntegerArray
 
 
 class Picker(Protocol):
-    """A choice of pages of a footprint, drawn from a generator of its own."""
+    """Chooses pages of a footprint, with its own random generator."""
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.
 
-        A request that reaches over the end is split and continues at the start.
+        A request that crosses the end of the footprint is split and continues at its start.
         """
 
 
 def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
-    """Move requests down to a multiple of their size, and below the end of the footprint."""
+    """Move the first pages down to multiples of the sizes, so that requests end within the footprint."""
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
 
 def split_at_end(requests: Requests, limit: int) -> Requests:
-    """Take pages modulo `limit`; a request that crosses a multiple of it becomes several."""
+    """Take pages modulo `limit`; split a request that crosses a multiple of `limit`."""
     first = requests["lpn"].astype(np.int64)
     end = first + requests["pages"]
     if not len(requests) or int(end.max()) <= limit:
@@ -41,7 +41,7 @@ def split_at_end(requests: Requests, limit: int) -> Requests:
 
 
 def _shorten(parts: Requests, pieces: IntegerArray, limit: int) -> None:
-    """Cut copies of a request so that together they cover, once, the pages of the request."""
+    """Shorten the copies of each request so that together they cover each of its pages once."""
     last = np.cumsum(pieces) - 1
     number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)
     is_first, is_last = number == 0, np.zeros(len(parts), bool)

@@ -1,4 +1,4 @@
-"""Requests in order, and what every workload's configuration has."""
+"""The base of workload configurations, and streams of requests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ssdgym.requests import REQUEST, Requests
 
 Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
-#: So bounded that no sum or product of them leaves its range.
+#: The bound keeps sums and products of weights finite.
 Weight = Annotated[float, Field(gt=0, le=1e100)]
 
-#: Where a recorded sequence of requests begins, if its configuration leaves it open.
+#: The request with which a trace begins, if its configuration does not say.
 StartAt = Literal["first", "random"]
 
-#: Keeps the draws of workloads apart from the other users of a seed (docs/engine.md, Randomness).
+#: Number that makes draws of workloads differ from other uses of a seed (docs/engine.md, Randomness).
 _WORKLOAD_STREAM = 3
 
 
@@ -29,7 +29,7 @@ class WorkloadConfig(Config):
     """Base of all workloads: the requests of a host, and when they arrive.
 
     Attributes:
-        kind: name of the model; a mapping with this `kind` is read as this model.
+        kind: name of the kind; it selects the model for a mapping in a configuration.
     """
 
     kind: str
@@ -37,16 +37,16 @@ class WorkloadConfig(Config):
     @property
     @abstractmethod
     def is_endless(self) -> bool:
-        """Whether the workload goes on for ever."""
+        """Whether the workload never ends."""
 
     @property
     def has_pace(self) -> bool:
-        """Whether its requests arrive over time, and not all at once."""
+        """Whether requests arrive over time, and not all at the same time."""
         return True
 
     @abstractmethod
     def writes_nothing(self) -> bool:
-        """Return whether no page is written at all, so that no number of host pages is ever reached.
+        """Return whether the workload writes no page, so that no number of host pages is ever reached.
 
         Raises:
             SsdgymError: a trace cannot be read.
@@ -57,14 +57,14 @@ class WorkloadConfig(Config):
         return tuple(sorted({name for part in self.parts() for name in part.assumptions()}))
 
     def parts(self) -> tuple[WorkloadConfig, ...]:
-        """Return the workloads that this one is made of."""
+        """Return the workloads of which this workload consists."""
         return ()
 
     def with_start(self, start: StartAt) -> Self:
-        """Set the start of every trace in the workload that leaves it open.
+        """Return the workload with a start for every trace in it whose configuration gives none.
 
         Args:
-            start: `first` where the order of the whole matters, `random` where seeds should differ.
+            start: `first`, or `random` if episodes of different seeds should begin at different requests.
         """
         return self
 
@@ -72,12 +72,12 @@ class WorkloadConfig(Config):
         """Return the SHA-256 of every trace file that the workload plays.
 
         Raises:
-            SsdgymError: one is missing.
+            SsdgymError: a file is missing.
         """
         return [digest for part in self.parts() for digest in part.trace_hashes()]
 
     def code_hashes(self) -> list[str]:
-        """Return a hash of each source outside of ssdgym that the requests depend on, beside its model's."""
+        """Return hashes of source files outside of ssdgym that determine requests, except the model's."""
         return []
 
     @abstractmethod
@@ -85,9 +85,9 @@ class WorkloadConfig(Config):
         """Start the workload from its first request; see `ssdgym.workloads.stream.open_workload`.
 
         Args:
-            logical_pages: size of the logical space.
+            logical_pages: number of logical pages of the device.
             page_size: bytes per page.
-            seed: not negative.
+            seed: seed of the requests, at least 0.
 
         Raises:
             SsdgymError: the workload does not fit the device, or its trace cannot be read.
@@ -95,7 +95,7 @@ class WorkloadConfig(Config):
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:
-    """Return the seed sequence that spawns those of a workload's parts."""
+    """Return the seed sequence from which those of a workload's parts are spawned."""
     return np.random.SeedSequence([seed, _WORKLOAD_STREAM])
 
 
@@ -104,13 +104,13 @@ def drawn_start(requests: int, seed: int) -> int:
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
-# Chunks of requests: the unit in which workloads are made, and the stream that hands them out.
+# Chunks of requests, in which workloads are made, and the stream that returns portions of them.
 #
-# Sources hold all their state in plain attributes, so that a stream can be copied and pickled at any point
-# and both copies go on alike.
+# Sources keep all their state in plain attributes, so that a stream can be copied and pickled at any point;
+# both copies then return the same requests.
 
-#: Requests drawn at a time. Large enough to hide numpy's cost per call, small enough that the first
-#: request after a reset does not wait for many that may never be taken.
+#: Requests drawn at a time: enough to hide numpy's cost per call, and few enough for a fast first request
+#: after a reset.
 CHUNK = 4096
 
 NO_REQUESTS: Requests = np.zeros(0, REQUEST)
@@ -121,14 +121,14 @@ class Source(Protocol):
     """A source of requests, drawn in chunks of its own size."""
 
     def chunk(self) -> Requests:
-        """Return the next requests, shape (n,); an empty array at the end and ever after."""
+        """Return the next requests, shape (n,); after the last one, always an empty array."""
 
 
 class RequestStream:
     """The requests of a source, in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
-        # Called on demand only, as it may take a while; can be pickled.
+        # Called only on demand, because it may be slow; it can be pickled.
         self._make_report = report
         self._source = source
         self._chunk = NO_REQUESTS
@@ -136,12 +136,12 @@ class RequestStream:
 
     @property
     def report(self) -> dict[str, int]:
-        """Facts about the workload as a whole; computing them may read all of a trace.
+        """Facts about the workload as a whole; computing them may read a whole trace.
 
-        `footprint_pages`, and for traces and synthetic traces `requests`, `trace_pages`, `out_of_order`,
-        `trims_below_a_page`, `skipped_lines`, and of the `written_pages` the `rewritten_pages`, which it has
-        written before (by its own addresses); for tenants how many `tenants`, and the sums over them, but for
-        the first two of these.
+        All workloads have `footprint_pages`. Traces and synthetic traces also have `requests`, `trace_pages`,
+        `out_of_order`, `trims_below_a_page`, `skipped_lines`, `written_pages` and `rewritten_pages` (written
+        pages that the trace has written before). Tenants have their number `tenants`, and sums over tenants
+        without `requests` and `trace_pages`.
         """
         return self._make_report()
 
@@ -156,7 +156,7 @@ class RequestStream:
         return portion
 
     def take(self, requests: int) -> Requests:
-        """Return exactly `requests` requests, or as many as are left."""
+        """Return exactly `requests` requests; fewer if the workload ends before."""
         portions = []
         while requests > 0 and len(portion := self.next(requests)):
             portions.append(portion)
@@ -164,33 +164,33 @@ class RequestStream:
         return np.concatenate(portions) if portions else NO_REQUESTS
 
 
-#: Times that would go beyond stay here; no device takes so late a request, unless it ignores all times.
+#: Arrival times are limited to this number; no device plays a request so late, unless it ignores times.
 _LATEST_NS = 2**62
 
 
 class Lap(Protocol):
-    """Requests once through, with times from the first."""
+    """One pass over the requests of a workload, with times from its first request."""
 
     @property
     def requests(self) -> int:
-        """How many have been played."""
+        """Number of requests returned so far."""
 
     @property
     def last_ns(self) -> int:
         """Arrival of the last request so far."""
 
     def chunk(self) -> Requests:
-        """Return the next requests, shape (n,), an array of the caller's own; empty at the end."""
+        """Return a new array of the next requests, shape (n,); it is empty at the end."""
 
 
-#: Makes lap number n from its start; the first may be shorter than the others. Can be pickled.
+#: Returns lap n, from its first request; lap 0 may be shorter than the others. It can be pickled.
 Laps = Callable[[int], Lap]
 
 
 class Loops:
-    """A source that plays laps `loops` times, or for ever where that is `None`.
+    """A source that plays `loops` laps, or never ends if `loops` is `None`.
 
-    Each lap starts one mean time between arrivals after the last request of the lap before.
+    Each lap starts one mean time between arrivals after the last request of the previous lap.
     """
 
     def __init__(self, laps: Laps, loops: int | None) -> None:
@@ -220,14 +220,14 @@ class Loops:
         length_ns, played = self._now.last_ns, self._now.requests
         self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
         self._number += 1
-        # A whole lap without a request means that none will ever come.
+        # After a whole lap without a request, no later lap has one.
         if not played and self._number > 1:
             self._loops = self._number
         self._now = self._laps(self._number)
 
 
 class NotedConfig(WorkloadConfig, BasedConfig):
-    """Base of workloads whose every value has a source, or a reason for which it is assumed."""
+    """Base of workloads whose values have notes: a published source, or the reason for an assumption."""
 
     folder: ClassVar[str] = "workloads"
     by_field: ClassVar[tuple[str, ...]] = NOTES
@@ -246,7 +246,7 @@ class NotedConfig(WorkloadConfig, BasedConfig):
 
     @classmethod
     def noted_names(cls) -> list[str]:
-        """Return the names that a note may be on."""
+        """Return the names of the fields that may have notes."""
         return [name for name in cls.model_fields if name not in ("kind", *NOTES)]
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""Requests that are drawn once and kept, for runs that play the same ones.
+"""Draw the requests of a workload only once, for all runs that play the same requests.
 
-Drawing the requests of a workload takes about as long as serving them, and all policies of an experiment
-serve the same requests.
+Drawing requests takes about as long as simulating them, and all policies of an experiment play the same
+requests.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from ssdgym.workloads.traces.distributions import expanded
 from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
-#: Workloads, and synthetic traces, that are kept at once: runs of the same ones and seed follow each other.
+#: Number of workloads, and of synthetic traces, that are kept; runs with equal requests follow each other.
 _MOST_KEPT = 2
-#: Requests of each workload that are kept, 384 MiB; what follows is drawn each time.
+#: Number of requests of a workload that are kept (384 MiB); later requests are drawn again each time.
 _MOST_REQUESTS = 1 << 24
 _CHUNK = 1 << 15
-#: What says how the records of a trace are played, and not which they are.
+#: Fields of a trace that say how its records are played; they do not change the records.
 _NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
 
 
 def kept(workload: WorkloadConfig) -> WorkloadConfig:
     """Return the same workload with requests that are drawn once per device size, seed and process.
 
-    They lie in temporary files in the cache folder, which are removed with the process. A trace file, or a
-    workload in Python, is returned as it is.
+    The requests are stored in temporary files in the cache folder, which the end of the process removes.
+    Traces from files and workloads in Python are returned unchanged.
     """
     if not _is_drawn(workload):
         return workload
@@ -54,7 +54,7 @@ def kept(workload: WorkloadConfig) -> WorkloadConfig:
 
 
 def _is_drawn(workload: WorkloadConfig) -> bool:
-    """Return whether the fields and a seed are all that the requests depend on."""
+    """Return whether the requests depend only on the fields and a seed."""
     if isinstance(workload, PythonWorkload) or (isinstance(workload, PlayedConfig) and not workload.is_drawn):
         return False
     return all(map(_is_drawn, workload.parts()))
@@ -89,7 +89,7 @@ def _read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArr
 
 
 class _KeptTraceConfig(SyntheticTraceConfig):
-    """A synthetic trace whose records are kept, which devices of any size play."""
+    """A synthetic trace whose records are kept, for devices of any size."""
 
     def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
@@ -100,7 +100,7 @@ class _KeptWorkload(WorkloadConfig):
     """A workload whose requests are kept.
 
     Attributes:
-        kind: that of the workload.
+        kind: kind of the workload.
         of: the workload.
     """
 
@@ -131,7 +131,7 @@ class _KeptWorkload(WorkloadConfig):
 
 
 class _Key:
-    """A workload, equal to those of the same fields."""
+    """A workload that is equal to workloads with the same fields."""
 
     def __init__(self, workload: WorkloadConfig) -> None:
         self.workload = workload
@@ -161,9 +161,9 @@ def _kept_records(text: str, seed: int) -> _KeptRecords:
 
 
 class _Kept:
-    """An array in a file without a name, which is gone with its last reference; drawn as far as it is read.
+    """An array in a temporary file, drawn as far as it is read; the file ends with the last reference.
 
-    It never changes, so it is not copied with a cursor over it; it cannot be pickled.
+    Copies of a cursor share the array, because it never changes. It cannot be pickled.
     """
 
     def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[Any]]) -> None:
@@ -219,7 +219,7 @@ class _KeptRequests(_Kept):
     """The first requests of a stream.
 
     Attributes:
-        stream: requests not drawn yet.
+        stream: stream of the requests that are not yet drawn.
     """
 
     def __init__(self, stream: RequestStream) -> None:
@@ -231,7 +231,7 @@ class _KeptRequests(_Kept):
 
 
 class _Reader:
-    """A source of requests that are kept, and of those behind them."""
+    """A source of the kept requests, and then of the later ones."""
 
     def __init__(self, kept: _KeptRequests) -> None:
         self._kept = kept

@@ -1,4 +1,4 @@
-"""Workloads made in Python: an array of requests, or a function that makes them by a seed."""
+"""Workloads made in Python: an array of requests, or a function of a seed that returns requests."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from ssdgym.workloads.base import (
     drawn_start,
 )
 
-#: Returns an array of REQUEST or gives several, for a seed and the logical pages of the device.
+#: Function of a seed and the logical pages of the device that returns an array of REQUEST or yields several.
 RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
-#: What a program may give as a workload.
+#: Types that a Python program may pass as a workload.
 PythonSource = Requests | RequestFunction
 
-#: So many empty arrays in a row end a function.
+#: Number of consecutive empty arrays after which a function counts as ended.
 _MOST_EMPTY = 10_000
 
 
 class PythonWorkload(WorkloadConfig):
-    """Base of workloads that are made in Python; no YAML file can name one."""
+    """Base of workloads that are made in Python, which YAML files cannot contain."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     kind: Literal["python"] = "python"
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; what a function gives is only known when it does."""
+        """See `WorkloadConfig`; the requests of a function are not known in advance."""
         return False
 
 
 class FrozenRequests:
-    """A copy of an array of requests that is not written to.
+    """A read-only copy of an array of requests.
 
     Attributes:
         array: shape (m,), m > 0, dtype REQUEST.
@@ -99,7 +99,7 @@ class ArrayWorkload(PythonWorkload):
         return self.model_copy(update={"start": start}) if self.start is None else self
 
     def without_end(self) -> Self:
-        """Return the same requests played for ever."""
+        """Return the same requests, repeated without end."""
         return self.model_copy(update={"loops": None})
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -133,7 +133,7 @@ class _ArrayLap:
 
 
 class FunctionWorkload(PythonWorkload):
-    """Requests that a function of a seed and the logical pages returns, or yields in arrays."""
+    """Requests from a function of a seed and the logical pages, which returns an array or yields arrays."""
 
     function: Any = Field(description="Called as `function(seed, logical_pages)`, once for every episode.")
 
@@ -153,12 +153,12 @@ class FunctionWorkload(PythonWorkload):
 
     @property
     def name(self) -> str:
-        """What errors call the workload."""
+        """Name of the workload in errors."""
         return _name_of(self.function)
 
     @property
     def is_endless(self) -> bool:
-        """See `WorkloadConfig`; that a function ends is only known when it does."""
+        """See `WorkloadConfig`; whether a function ends is not known in advance."""
         return False
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -167,9 +167,9 @@ class FunctionWorkload(PythonWorkload):
 
 
 class _Called:
-    """The arrays that a function gives; see `ssdgym.workloads.base.Source`.
+    """The arrays of a function, as a source; see `ssdgym.workloads.base.Source`.
 
-    A copy calls the function again and skips the arrays already taken: an iterator cannot be copied.
+    Iterators cannot be copied, so a copy calls the function again and skips the arrays already taken.
     """
 
     def __init__(self, function: RequestFunction, seed: int, logical_pages: int) -> None:
@@ -180,11 +180,11 @@ class _Called:
         self._arrays: Iterator[Requests] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the iterator behind."""
+        """Return the attributes without the iterator."""
         return {**vars(self), "_arrays": None}
 
     def chunk(self) -> Requests:
-        """See `Source`; small arrays are put together."""
+        """See `Source`; small arrays are concatenated."""
         if self._arrays is None:
             self._arrays = self._call()
             for _ in range(self._taken):
@@ -203,7 +203,7 @@ class _Called:
         self._has_begun |= count > 0
         if not self._has_begun or empty == _MOST_EMPTY:
             raise SsdgymError(f"workload {_name_of(self._function)} gives no request; let it give some.")
-        # A single array may be long, and little of it be played.
+        # A single array may be long although little of it is played.
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [NO_REQUESTS])
 
     def _call(self) -> Iterator[Requests]:
@@ -219,7 +219,7 @@ class _Called:
 
 
 def _check(requests: Any, subject: str) -> None:
-    """Raise if something is no array of requests."""
+    """Raise if `requests` is not an array of requests."""
     if isinstance(requests, np.ndarray) and requests.dtype == REQUEST and requests.ndim == 1:
         return
     given = shown(requests)
@@ -237,7 +237,7 @@ def _name_of(function: Any) -> str:
 
 
 def from_python(source: Any) -> PythonWorkload | None:
-    """Convert an array, a function or a ready model to a workload; None for anything else."""
+    """Convert an array or a function to a workload; return a model unchanged, and None for other objects."""
     if isinstance(source, PythonWorkload):
         return source
     if isinstance(source, np.ndarray):
@@ -251,17 +251,17 @@ def from_python(source: Any) -> PythonWorkload | None:
 
 
 def page_writes(pages: npt.ArrayLike, interarrival_ns: int = 0) -> Requests:
-    """Return one request for each page, which writes it.
+    """Return requests that write the given pages, one request for each page.
 
     Args:
-        pages: numbers of logical pages, whole, shape (n,).
-        interarrival_ns: time from each request to the next; the first arrives at 0.
+        pages: numbers of logical pages, whole numbers of shape (n,).
+        interarrival_ns: time between two requests in ns; the first request arrives at 0.
 
     Returns:
-        Shape (n,), dtype REQUEST.
+        The requests, shape (n,), dtype REQUEST.
 
     Raises:
-        SsdgymError: they are no numbers of pages.
+        SsdgymError: `pages` are not numbers of pages.
     """
     numbers = np.asarray(pages)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):

@@ -1,4 +1,4 @@
-"""Registries of things by name, of ssdgym and of installed packages; the kinds of workloads."""
+"""Registries by name, for ssdgym and installed packages; the registry of kinds of workloads."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Origin:
-    """The code that registers a thing.
+    """The code that registers an object.
 
     Attributes:
-        module: its name.
-        file: its file; in a notebook a name that changes with the code of the cell.
+        module: name of the module.
+        file: file of the module; in a notebook, a name that changes with the code of the cell.
     """
 
     module: str
@@ -37,7 +37,7 @@ class Origin:
 
     @property
     def code_hashes(self) -> list[str]:
-        """Hash of the file, in a list; nothing for a file of ssdgym."""
+        """List with the hash of the file; it is empty for a file of ssdgym."""
         path = Path(self.file)
         if path.is_relative_to(_PACKAGE):
             return []
@@ -45,7 +45,7 @@ class Origin:
 
 
 def caller() -> Origin:
-    """Return the code that calls the function that calls this one."""
+    """Return the origin of the call of the function from which `caller` is called."""
     frame = inspect.currentframe()
     for _ in range(2):
         assert frame is not None
@@ -55,7 +55,7 @@ def caller() -> Origin:
 
 
 class Registry(Generic[ThingT]):
-    """Things by name."""
+    """Registered objects by name."""
 
     def __init__(self, what: str, group: str) -> None:
         self._what = what
@@ -64,12 +64,12 @@ class Registry(Generic[ThingT]):
         self._is_complete = False
 
     def register(self, name: str, thing: ThingT, origin: Origin) -> None:
-        """Make a thing known by a name.
+        """Register an object under a name.
 
         Args:
-            name: by which it is looked up.
-            thing: the registered object.
-            origin: the code that registers it; the same module may do so again, as a notebook does.
+            name: name of the object.
+            thing: the object.
+            origin: the code that registers the object; the same module may replace it, as notebooks do.
 
         Raises:
             SsdgymError: another module has registered the name.
@@ -79,11 +79,11 @@ class Registry(Generic[ThingT]):
         self._things[name] = thing, origin
 
     def code_hashes(self, name: str) -> list[str]:
-        """Return the hashes of the code outside of ssdgym that registered a thing, if it is registered."""
+        """Return the hashes of the code outside of ssdgym that registered a name; none if not registered."""
         return self._things[name][1].code_hashes if name in self._things else []
 
     def by_name(self) -> dict[str, ThingT]:
-        """Return all things, sorted by name."""
+        """Return all registered objects, sorted by name."""
         if not self._is_complete:
             self._is_complete = True
             for plugin in plugins_of(self._group):
@@ -91,7 +91,7 @@ class Registry(Generic[ThingT]):
         return {name: thing for name, (thing, _) in sorted(self._things.items())}
 
 
-# Registry of the kinds of workload, and fields that hold one of any kind.
+# Registry of the kinds of workloads, and fields for a workload of any kind.
 #
 # A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
 #
@@ -99,8 +99,8 @@ class Registry(Generic[ThingT]):
 #     class EveryOtherConfig(AccessConfig):
 #         kind: Literal["every_other"] = "every_other"
 #
-# Those of installed packages are found by entry points of the group `ssdgym.patterns`, which name the
-# module or the model.
+# Installed packages register kinds by entry points of the group `ssdgym.patterns`, which name the module or
+# the model.
 
 KindT = TypeVar("KindT", bound=WorkloadConfig)
 
@@ -111,7 +111,7 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
     """Register the decorated model under the value of its field `kind`.
 
     Raises:
-        SsdgymError: another model has that kind.
+        SsdgymError: another model has the same kind.
     """
     name = model.model_fields["kind"].default
     _KINDS.register(name, model, caller())
@@ -124,13 +124,13 @@ def workload_models() -> dict[str, type[WorkloadConfig]]:
 
 
 def code_hashes(config: WorkloadConfig) -> list[str]:
-    """Return a hash of each source outside of ssdgym that the requests of a workload depend on."""
+    """Return a hash of each source file outside of ssdgym that the requests of a workload depend on."""
     hashes = {digest for part in config.parts() for digest in code_hashes(part)}
     return sorted({*hashes, *config.code_hashes(), *_KINDS.code_hashes(config.kind)})
 
 
 def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
-    """Return what checks data as one of the kinds."""
+    """Return the pydantic adapter for all kinds that derive from `base`, except the kind `but`."""
     models = [model for kind, model in _KINDS.by_name().items() if kind != but and issubclass(model, base)]
     return _adapter(tuple(models))
 
@@ -143,12 +143,12 @@ def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
 
 @dataclass(frozen=True)
 class OfAnyKind:
-    """Annotation of a field that takes every kind that derives from the annotated model.
+    """Annotation of a field that accepts every kind that derives from the annotated model.
 
-    Kinds that are registered after the model with the field has been defined are also taken.
+    The field also accepts kinds that are registered after the model with the field was defined.
 
     Attributes:
-        but: a kind that the field does not take.
+        but: a kind that the field does not accept.
     """
 
     but: str | None = None
@@ -164,5 +164,5 @@ class OfAnyKind:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Return the JSON schema: an object with a kind, as the kinds may grow."""
+        """Return the JSON schema: any object with a kind, because kinds can be added later."""
         return {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]}

@@ -21,21 +21,21 @@ from ssdgym.workloads.traces.recorded import PlayedConfig
 
 _SYNTHETIC = "synthetic:"
 _TRACE = "trace:"
-#: Between files that are one trace.
+#: Separator between the files of one trace.
 _MORE = ","
 
 
 def load_workload(source: Source | PythonSource) -> WorkloadConfig:
-    """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
+    """Return a workload from a name, a YAML file, a trace, a mapping, a model, or a Python object.
 
-    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0, which a mapping may have as
-    its `base`; `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML, or
-    several with commas between them, are a trace with default settings. An array of REQUEST is played in
-    order; a function is called with a seed and the logical pages of the device, and returns such an array or
-    yields several.
+    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0; a mapping may name it as
+    its `base`. `trace:hm_0` is the file of that name in the folder SSDGYM_TRACES. Other paths than YAML
+    files, separated by commas, are the files of a trace with default settings. Python objects are an array of
+    REQUEST, which is played in order, or a function of a seed and the logical pages of the device that
+    returns such an array or yields several.
 
     Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
+        SsdgymError: as in `ssdgym.config.loading.load_config`; or there is no such trace.
     """
     made = source if isinstance(source, WorkloadConfig) else from_python(source)
     if made is not None:
@@ -57,7 +57,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
 
 
 def _trace_called(name: str) -> Path:
-    """Return the file of that name in SSDGYM_TRACES."""
+    """Return the file of a name in the folder SSDGYM_TRACES."""
     has_synthetic = name in available("synthetic_traces")
     advice = f"use synthetic:{name} in its place" if has_synthetic else "give its path instead"
     folder = os.environ.get(TRACE_FOLDER)
@@ -84,12 +84,12 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
 
     Args:
         config: the workload.
-        logical_pages: size of the logical space; every request lies within it.
-        page_size: bytes per page; matters to workloads given in bytes, such as traces and small writes.
-        seed: the same seed gives the same requests. Of a trace it draws a random start only.
+        logical_pages: number of logical pages of the device; every request lies within them.
+        page_size: bytes per page, for workloads in bytes, such as traces and small writes.
+        seed: seed of the requests; for a trace it only draws a random start.
 
     Raises:
-        SsdgymError: the workload does not fit the device, its trace cannot be read, or the seed is no seed.
+        SsdgymError: the workload does not fit the device, its trace cannot be read, or `seed` is invalid.
     """
     return config.open(logical_pages, page_size, seed_number(seed, "the seed of a workload"))
 
@@ -103,14 +103,14 @@ def open_on(config: WorkloadConfig, device: DeviceConfig, seed: int) -> RequestS
 
 
 def check_addresses(config: WorkloadConfig, device: DeviceConfig) -> None:
-    """Raise if a device maps whole blocks, and a workload lays pages together that lie apart.
+    """Raise if a device maps whole blocks, but a workload has compact addresses.
 
     Args:
-        config: the workload; the parts that it is made of count.
-        device: that is to carry it out.
+        config: the workload; its parts are also checked.
+        device: the device that will play the workload.
 
     Raises:
-        SsdgymError: the workload has compact addresses, and the FTL of the device keeps addresses.
+        SsdgymError: the workload has compact addresses, and the FTL of the device maps whole blocks.
     """
     if not device.ftl.keeps_addresses:
         return

@@ -1,4 +1,4 @@
-"""Tenants: several workloads side by side on one device."""
+"""Tenants: several workloads that share one device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ssdgym.workloads.base import (
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
 from ssdgym.workloads.stream import load_workload
 
-#: Facts about a tenant that add up over all of them.
+#: Facts whose sum over all tenants is reported.
 _ADDED_UP = (
     "footprint_pages",
     "out_of_order",
@@ -67,9 +67,9 @@ class TenantConfig(Config):
 
 @workload_kind
 class TenantsConfig(WorkloadConfig):
-    """Several workloads at once, each in a part of the logical space of its own, merged by arrival.
+    """Several workloads at the same time, each in its own part of the logical space, merged by arrival.
 
-    The parts lie one after the other in the order of the list.
+    The parts follow each other in the order of the list.
     """
 
     kind: Literal["tenants"] = "tenants"
@@ -81,7 +81,7 @@ class TenantsConfig(WorkloadConfig):
         return any(part.is_endless for part in self.parts())
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; beside tenants that go on for ever, the writes of the others do not count."""
+        """See `WorkloadConfig`; if some tenants never end, only the writes of these count."""
         endless = [part for part in self.parts() if part.is_endless]
         return all(part.writes_nothing() for part in endless or self.parts())
 
@@ -98,12 +98,12 @@ class TenantsConfig(WorkloadConfig):
         return self.model_copy(update={"tenants": tenants})
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
-        """Start every tenant on its own part of the logical space, with a seed of its own.
+        """Start every tenant on its own part of the logical space, with its own seed.
 
         Args:
-            logical_pages: size of the logical space.
+            logical_pages: number of logical pages of the device.
             page_size: bytes per page.
-            seed: of all tenants.
+            seed: seed from which those of the tenants are derived.
 
         Raises:
             SsdgymError: a tenant gets no page, or cannot be opened on its pages.
@@ -128,7 +128,7 @@ class TenantsConfig(WorkloadConfig):
         return RequestStream(Merged(streams), partial(_report, streams))
 
     def _bounds(self, logical_pages: int) -> list[int]:
-        """Return where the parts of the tenants start, and where the last one ends."""
+        """Return the first page of each tenant's part, and the end of the last part."""
         shares = np.cumsum([0.0, *(tenant.share for tenant in self.tenants)])
         return [round(bound * logical_pages) for bound in (shares / shares[-1]).tolist()]
 
@@ -144,7 +144,7 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 
 
 class _Tenant:
-    """A stream moved to its part of the logical space, with the requests read ahead."""
+    """The stream of a tenant, moved to its part of the logical space, with requests read ahead."""
 
     def __init__(self, stream: RequestStream, first_page: int, hint: int | None) -> None:
         self.stream = stream
@@ -154,7 +154,7 @@ class _Tenant:
         self._has_ended = False
 
     def look_ahead(self) -> bool:
-        """Read ahead if nothing is; return False at the end of the stream."""
+        """Read requests ahead if there are none; return False at the end of the stream."""
         if not len(self._known) and not self._has_ended:
             self._known = self.stream.next(CHUNK).copy()
             self._known["lpn"][self._known["op"] != FLUSH] += self._first_page
@@ -169,14 +169,14 @@ class _Tenant:
         return int(self._known["arrival_ns"][-1])
 
     def take(self, until_ns: int, *, inclusive: bool) -> Requests:
-        """Remove and return the requests read ahead that arrive before `until_ns`, or at it if inclusive."""
+        """Remove and return requests that arrive before `until_ns`, or also at that time if `inclusive`."""
         count = int(np.searchsorted(self._known["arrival_ns"], until_ns, "right" if inclusive else "left"))
         taken, self._known = self._known[:count], self._known[count:]
         return taken
 
 
 class Merged:
-    """Merge the requests of tenants by arrival; of equal arrivals the first tenant goes first."""
+    """Merges the requests of tenants by arrival; if times are equal, the earlier tenant comes first."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
         self._tenants = tenants
@@ -187,7 +187,7 @@ class Merged:
         if not live:
             return NO_REQUESTS
         until_ns, slowest = min((tenant.known_until_ns, number) for number, tenant in enumerate(live))
-        # The slowest may have more to come at that very time, which goes before that of later tenants.
+        # The slowest tenant may have more requests at that time, which come before those of later tenants.
         parts = [tenant.take(until_ns, inclusive=number <= slowest) for number, tenant in enumerate(live)]
         requests = np.concatenate(parts)
         return requests[np.argsort(requests["arrival_ns"], kind="stable")]

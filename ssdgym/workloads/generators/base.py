@@ -1,6 +1,6 @@
-"""Patterns of access, without their time; each pattern is a file beside this one.
+"""Base of access patterns, without arrival times.
 
-A pattern is a model with its fields, and a picker that chooses the pages:
+A pattern is a model with fields, and a picker that chooses pages:
 
     @workload_kind
     class UniformConfig(AccessConfig):
@@ -29,7 +29,7 @@ from ssdgym.workloads.generators.pacing import PacedConfig
 
 
 def as_size_weights(value: Any) -> Any:
-    """Turn a plain number into the distribution that has only that size."""
+    """Convert a plain number to the distribution that has only this size."""
     if isinstance(value, list):
         raise ValueError("must be a number of pages, or a mapping of numbers of pages to weights")
     return value if isinstance(value, dict) else {value: 1.0}
@@ -39,7 +39,7 @@ SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeVa
 
 
 class RegionConfig(PacedConfig):
-    """Fields of every workload that reads and writes a part of the logical space."""
+    """Fields of workloads that read and write a part of the logical space."""
 
     read_fraction: Share = Field(0.0, description="Share of the requests that read.")
     footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
@@ -62,10 +62,10 @@ class RegionConfig(PacedConfig):
 
 
 class AccessConfig(RegionConfig):
-    """Fields of every workload with one pattern of access.
+    """Fields of workloads with one pattern of access.
 
-    Requests of several pages start at a multiple of their size, counted from the start of the
-    footprint; where the end of the footprint is in the way, they start so as to end there.
+    A request of several pages starts at a multiple of its size, counted from the start of the footprint, or
+    earlier if it would cross the end of the footprint.
     """
 
     trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")
@@ -105,11 +105,11 @@ class AccessConfig(RegionConfig):
 
     @abstractmethod
     def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
-        """Return what chooses the pages.
+        """Return the picker that chooses pages.
 
         Args:
             footprint: number of pages to choose from.
-            rng: draws for this picker alone.
+            rng: random generator that only this picker uses.
 
         Raises:
             SsdgymError: the pattern does not fit the footprint.
@@ -119,8 +119,8 @@ class AccessConfig(RegionConfig):
 class Accesses:
     """An endless source of accesses with one pattern; every `arrival_ns` is 0.
 
-    Pages, operations and sizes are drawn from a generator each: two workloads that differ only in
-    their read share access the same pages.
+    Pages, operations and sizes have separate generators, so two workloads that differ only in their read
+    share access the same pages.
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:

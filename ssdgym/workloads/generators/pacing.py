@@ -1,4 +1,4 @@
-"""Pace of generated workloads: arrival times and number of requests."""
+"""Arrival times and number of requests of generated workloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Number = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class PacedConfig(WorkloadConfig):
-    """Fields of every generated workload: how many requests, and when they arrive."""
+    """Fields of all generated workloads: the number of requests and their arrival times."""
 
     requests: PositiveInt | None = Field(None, description="Requests in the workload; null: it never ends.")
     interarrival_ns: float = Field(
@@ -76,12 +76,12 @@ class PacedConfig(WorkloadConfig):
 
     @abstractmethod
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Source:
-        """Return an endless source of the accesses, all with an arrival of 0.
+        """Return an endless source of the accesses, all with an arrival time of 0.
 
         Args:
-            logical_pages: size of the logical space.
+            logical_pages: number of logical pages of the device.
             page_size: bytes per page.
-            seed: of all their draws.
+            seed: seed of all draws.
 
         Raises:
             SsdgymError: the workload does not fit the device.
@@ -89,11 +89,11 @@ class PacedConfig(WorkloadConfig):
 
     @abstractmethod
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """Return the logical pages within reach of the workload."""
+        """Return the number of logical pages that the workload can access."""
 
 
 class _Paced:
-    """Accesses of a source with arrival times and an end."""
+    """The accesses of a source, with arrival times and a limited number."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
         self._source = source
@@ -111,7 +111,7 @@ class _Paced:
 
 
 class _Clock:
-    """Arrival times from 0 upwards, none below the one before."""
+    """Arrival times from 0, which never decrease."""
 
     def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
         self._config = config
@@ -139,12 +139,12 @@ class _Clock:
         return times
 
     def _burst_gaps(self, count: int) -> FloatArray:
-        """Return the gaps before requests of which each starts a burst with the same probability."""
+        """Return the gaps before requests; every request starts a burst with the same probability."""
         n, within_ns = self._config.burst_requests, self._config.burst_interarrival_ns
         assert n is not None
         gaps = np.full(count, within_ns)
         starts = np.flatnonzero(self._rng.random(count) < 1 / n)
-        # In the mean, a burst of n requests and the gap before it take n gaps of the overall mean.
+        # On average, a burst of n requests and the gap before it take n mean gaps.
         between_ns = n * self._config.interarrival_ns - (n - 1) * within_ns
         gaps[starts] = self._rng.standard_exponential(len(starts)) * between_ns
         return gaps

@@ -1,4 +1,4 @@
-"""Patterns of accesses: uniform, sequential, mixed; Zipf, hot and cold, drifting."""
+"""Access patterns: uniform, sequential, mixed, Zipf, hot and cold, drifting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdgym.workloads.registry import OfAnyKind, workload_kind
 
 @workload_kind
 class UniformConfig(AccessConfig):
-    """Every page of the footprint is as likely as any other."""
+    """All pages of the footprint are accessed with the same probability."""
 
     kind: Literal["uniform"] = "uniform"
 
@@ -32,7 +32,7 @@ class UniformConfig(AccessConfig):
 
 
 class _UniformPicker:
-    """Every page of the footprint with the same probability."""
+    """Chooses all pages of the footprint with the same probability."""
 
     def __init__(self, footprint: int, rng: np.random.Generator) -> None:
         self._footprint = footprint
@@ -45,7 +45,7 @@ class _UniformPicker:
 
 @workload_kind
 class SequentialConfig(AccessConfig):
-    """Page after page from the start of the footprint to its end, over and over."""
+    """Pages are accessed in order from the start of the footprint to its end, again and again."""
 
     kind: Literal["sequential"] = "sequential"
 
@@ -55,7 +55,7 @@ class SequentialConfig(AccessConfig):
 
 
 class _SequentialPicker:
-    """Each request starts where the last one ended; one that reaches over the end is split there."""
+    """Starts each request at the end of the previous one; a request that crosses the end is split there."""
 
     def __init__(self, footprint: int) -> None:
         self._footprint = footprint
@@ -85,7 +85,7 @@ class ComponentConfig(Config):
 
 @workload_kind
 class MixedConfig(PacedConfig):
-    """Several patterns; each request is of one of them, drawn by weight."""
+    """Several patterns; the pattern of each request is drawn by weight."""
 
     kind: Literal["mixed"] = "mixed"
     components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
@@ -135,7 +135,7 @@ class _MixedAccesses:
 
 @workload_kind
 class ZipfConfig(AccessConfig):
-    """The page of rank k is accessed in proportion to `k ** -theta`."""
+    """The page of rank k is accessed with a probability in proportion to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
@@ -152,7 +152,7 @@ class ZipfConfig(AccessConfig):
 
 
 class _ZipfPicker:
-    """Pages by the rank of their popularity, for any exponent."""
+    """Chooses pages by Zipf's law, for any exponent."""
 
     def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
         self._places = ZipfPlaces(footprint, config.theta, config.layout_seed if config.scrambled else None)
@@ -164,7 +164,7 @@ class _ZipfPicker:
 
 
 class ZipfPlaces:
-    """Places `0..count-1` by Zipf's law, their ranks spread at random, or in order where the seed is None."""
+    """Places `0..count-1` by Zipf's law; ranks are spread at random, or in order if the seed is None."""
 
     def __init__(self, count: int, theta: float, layout_seed: int | None) -> None:
         self._distribution = zipf_distribution(count, theta)
@@ -205,7 +205,7 @@ _HotAccess = Annotated[Share, Field(description="Share of the requests that go t
 
 @workload_kind
 class HotColdConfig(AccessConfig):
-    """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
+    """Hot and cold pages; the hot pages are at the start of the footprint (Rosenblum 1991)."""
 
     kind: Literal["hot_cold"] = "hot_cold"
     hot_fraction: _HotFraction = 0.2
@@ -217,7 +217,7 @@ class HotColdConfig(AccessConfig):
 
 
 class _TwoClassPicker:
-    """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
+    """Chooses hot pages (`0..hot_pages-1`) or cold pages (the rest), uniformly within each class."""
 
     def __init__(
         self, config: HotColdConfig | DriftingConfig, footprint: int, rng: np.random.Generator
@@ -261,7 +261,7 @@ class DriftingConfig(AccessConfig):
 
 
 class _DriftingPicker(_TwoClassPicker):
-    """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
+    """Chooses hot and cold pages as in `hot_cold`, counted from an origin that moves with the accesses."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
         super().__init__(config, footprint, rng)

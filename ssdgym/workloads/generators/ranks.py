@@ -1,4 +1,4 @@
-"""Ranks of uniform draws by a distribution function, looked up in compiled code."""
+"""Convert uniform draws to ranks of a distribution, in compiled code."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from ssdgym.engine.core.kernel import entry
 
-#: Of distribution functions in use, by their number as objects: see `_guide_to`.
+#: Tables of distribution functions in use, by the id of the object: see `_guide_to`.
 _GUIDES: dict[int, npt.NDArray[np.int32]] = {}
 
 
 def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return what `np.searchsorted(distribution, draws, side="right")` does, for draws from [0, 1).
+    """Return the same as `np.searchsorted(distribution, draws, side="right")`, for draws from [0, 1).
 
     Args:
-        draws: shape (n,).
-        distribution: rising to 1, shape (ranks,); it must not change.
+        draws: uniform draws, shape (n,).
+        distribution: distribution function that rises to 1, shape (ranks,); it must not change.
     """
     ranks = np.empty(len(draws), np.int64)
     _look_up(distribution, _guide_to(distribution), draws, ranks)
@@ -27,7 +27,7 @@ def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float6
 
 
 def _guide_to(distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Return the ranks of draws at the beginnings of equal parts of [0, 1), two or more for each rank."""
+    """Return the ranks at the beginnings of equal parts of [0, 1), with at least two parts per rank."""
     number = id(distribution)
     if number not in _GUIDES:
         parts = 2 << max(len(distribution) - 1, 1).bit_length()

@@ -1,4 +1,4 @@
-"""Small and synchronous writes between large ones, by bytes."""
+"""Small and synchronous writes mixed with large writes, with sizes in bytes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ByteWeights = Annotated[dict[_Bytes, Weight], Field(min_length=1), BeforeValidat
 class SmallWritesConfig(RegionConfig, NotedConfig):
     """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
 
-    Sizes and addresses are in bytes and do not depend on the page size of the device; where they cover
-    its pages in part, the requests are flagged so. Both kinds of request follow Zipf's law, the small ones
-    over the subpages of their part of the footprint, the large ones over all its full pages. Reads are
-    sized and placed as the writes are. A request that reaches over the end of the footprint is split there
-    and goes on at its start.
+    Sizes and addresses are in bytes and do not depend on the page size of the device; requests that cover
+    only part of a page have a flag. Addresses follow Zipf's law: those of small requests over the subpages of
+    their part of the footprint, those of large requests over all full pages of the footprint. Reads have the
+    same sizes and addresses as writes. A request that crosses the end of the footprint is split there and
+    continues at its start.
     """
 
     kind: Literal["small_writes"] = "small_writes"
@@ -88,7 +88,7 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
         return _SmallWrites(self, logical_pages, page_size, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`; pages that are reached in part count."""
+        """See `PacedConfig`; pages that are accessed in part count."""
         first, size = _footprint_range(self, logical_pages, page_size)
         return -(-(first + size) // page_size) - first // page_size
 
@@ -96,8 +96,8 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
 class _SmallWrites:
     """An endless source of small and large accesses; every `arrival_ns` is 0.
 
-    Operations, kinds, sizes, places, alignments and synchrony have one generator each: two workloads that
-    differ in one of these are equal in the others.
+    Operations, kinds, sizes, places, alignments and synchrony have separate generators, so two workloads that
+    differ in one of them are equal in the others.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class _SmallWrites:
         return self._on_device(split_at_end(requests, self._units))
 
     def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntegerArray:
-        """Return the subpage, counted from the footprint's start, with which each request starts."""
+        """Return the first subpage of each request, counted from the footprint's start."""
         draw = self._places.random(CHUNK)
         others = self._offsets.integers(1, self._units_per_page, size=CHUNK)
         offsets = np.where(self._is_aligned.toss(CHUNK), 0, others)
@@ -145,7 +145,7 @@ class _SmallWrites:
         return units
 
     def _on_device(self, requests: Requests) -> Requests:
-        """Return requests given in subpages of the footprint in pages of the device."""
+        """Convert requests from subpages of the footprint to pages of the device."""
         records = np.zeros(len(requests), RECORD)
         records["offset_bytes"] = self._first_byte + requests["lpn"] * self._unit_bytes
         records["size_bytes"] = requests["pages"] * self._unit_bytes

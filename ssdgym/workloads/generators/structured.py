@@ -1,4 +1,4 @@
-"""Patterns of programs that lay their data out themselves: B-tree, log, LSM tree, object cache."""
+"""Access patterns of storage programs: B-tree, log, LSM tree, object cache."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ssdgym.workloads.generators.base import RegionConfig
 from ssdgym.workloads.generators.patterns import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 
-# The hint of a request is the number of the part of the footprint that it writes to.
+# The hint of a request is the number of the part of the footprint that it writes.
 
 
 class Writer(Protocol):
-    """Writes, and trims, of a program; pages count from the start of the footprint."""
+    """Writes and trims of a program; pages are counted from the start of the footprint."""
 
     def batch(self) -> Requests:
         """Return the next requests that write or trim, at least one."""
@@ -31,7 +31,7 @@ class Writer(Protocol):
 
 
 class StructuredConfig(RegionConfig):
-    """Base of programs that lay out their data themselves: a footprint of parts, and a writer."""
+    """Base of storage programs: they divide the footprint into parts, and have a writer."""
 
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _Structured:
         """See `PacedConfig`."""
@@ -80,7 +80,7 @@ class _Structured:
         return requests
 
     def _with_reads(self, requests: Requests) -> Requests:
-        """Insert reads before requests, so that their mean share is the configured one."""
+        """Insert reads before requests, so that the mean share of reads is `read_fraction`."""
         before = self._reads.geometric(1 - self._read_fraction, len(requests)) - 1
         places = np.arange(len(requests)) + np.cumsum(before)
         mixed = np.zeros(len(requests) + int(before.sum()), REQUEST)
@@ -106,8 +106,8 @@ JOURNAL, INNER, LEAF = 0, 1, 2
 class BtreeConfig(StructuredConfig):
     """Updates of a B-tree; hints: 0 the journal, 1 inner nodes, 2 leaves.
 
-    Each update writes its leaf. Every `commit_updates` updates write a page of the journal. A leaf's parent
-    is written with one of `fanout` updates, as leaves split or merge.
+    Each update writes a leaf, and every `commit_updates` updates also write a page of the journal. On average
+    one of `fanout` updates also writes the leaf's parent, because leaves split or merge.
     """
 
     kind: Literal["btree"] = "btree"
@@ -127,7 +127,7 @@ class BtreeConfig(StructuredConfig):
 
 
 class _BtreeWriter:
-    """The journal lies at the start of the footprint, then the inner nodes, then the leaves."""
+    """The footprint contains the journal, then the inner nodes, then the leaves."""
 
     def __init__(self, config: BtreeConfig, pages: int, rng: np.random.Generator) -> None:
         self._config, self._rng = config, rng
@@ -164,7 +164,7 @@ class _BtreeWriter:
 
 @workload_kind
 class LogConfig(StructuredConfig):
-    """Appends to a log that wraps, and its metadata; hints: 0 metadata, 1 the log."""
+    """Appends to a circular log, and writes of its metadata; hints: 0 metadata, 1 the log."""
 
     kind: Literal["log"] = "log"
     append_pages: PositiveInt = Field(4, description="Pages of an append.")
@@ -181,7 +181,7 @@ class LogConfig(StructuredConfig):
 
 
 class _TwoAreasWriter:
-    """Writes single pages at random at the start of the footprint, and runs round and round behind them."""
+    """Writes random single pages at the start of the footprint, and runs of pages in a circle after them."""
 
     def __init__(
         self, pages: int, random_pages: int, random_access: float, run_pages: int, rng: np.random.Generator
@@ -189,11 +189,11 @@ class _TwoAreasWriter:
         """Start at the first run.
 
         Args:
-            pages: of the footprint.
-            random_pages: the pages of these that are written at random; hint 0.
-            random_access: share of the writes that go to them.
-            run_pages: pages of each other write; hint 1.
-            rng: draws for it alone.
+            pages: number of pages of the footprint.
+            random_pages: number of pages at its start that are written at random; hint 0.
+            random_access: share of the writes that go to these pages.
+            run_pages: number of pages of each other write; hint 1.
+            rng: random generator that only this writer uses.
         """
         self._pages, self._random_pages, self._random_access = pages, random_pages, random_access
         self._run_pages, self._rng = run_pages, rng
@@ -213,7 +213,7 @@ class _TwoAreasWriter:
         return rng.integers(self._pages, size=count)
 
 
-#: Share of the places for tables that levels may fill; compactions need the others.
+#: Share of the places for tables that levels may fill; compactions need the rest.
 _FILLED = 0.85
 
 
@@ -221,11 +221,11 @@ _FILLED = 0.85
 class LsmConfig(StructuredConfig):
     """Flushes and compactions of an LSM tree with levels; hints: 0 the journal, 1 and more the levels.
 
-    Every page of updates goes to the journal first. As many as fill a table are flushed to the first level. A
-    level that holds more than its share hands its oldest table down, which is merged with those it overlaps
-    with in the next level, `ratio` of them or fewer where there are not as many yet: all of these are written
-    anew and the old ones trimmed. Each level holds `ratio` times as many tables as the one above it; as
-    updates of the same keys meet, the last one does not grow any more.
+    Every page of updates is first written to the journal. When the updates fill a table, it is flushed to the
+    first level. When a level has more tables than its capacity, its oldest table is merged with up to `ratio`
+    overlapping tables of the next level: the merged tables are written, and the old tables are trimmed. Each
+    level holds `ratio` times as many tables as the level above it. The last level stops growing when new
+    values replace older values of the same keys.
     """
 
     kind: Literal["lsm"] = "lsm"
@@ -244,7 +244,7 @@ class LsmConfig(StructuredConfig):
 
 
 class _LsmWriter:
-    """The journal takes the space of two tables at the start of the footprint; the tables follow it."""
+    """The footprint contains the journal, of the size of two tables, and then the tables."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
         self._config = config
@@ -256,7 +256,7 @@ class _LsmWriter:
         self._written = 0
 
     def batch(self) -> Requests:
-        """Return the pages of the journal for a table, its flush, and the compactions that follow."""
+        """Return the journal writes for one table, the flush of the table, and the resulting compactions."""
         count = self._config.table_pages
         journal = (self._written + np.arange(count)) % self._journal_pages
         self._written += count
@@ -267,7 +267,7 @@ class _LsmWriter:
         return np.concatenate(parts)
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return pages of any tables, of the journal while there is none."""
+        """Return random pages of tables, or of the journal if there are no tables yet."""
         tables = np.array([table for level in self._levels for table in level], np.int64)
         if not len(tables):
             return rng.integers(self._journal_pages, size=count)
@@ -275,18 +275,18 @@ class _LsmWriter:
         return self._journal_pages + chosen + rng.integers(self._config.table_pages, size=count)
 
     def _write(self, places: list[int], level: int) -> Requests:
-        """Write tables to places, and take them into a level."""
+        """Write tables to places, and add them to a level."""
         self._levels[level].extend(places)
         first = self._journal_pages + np.array(places, np.int64) * self._config.table_pages
         return requests_of(WRITE, first, self._config.table_pages, 1 + level)
 
     def _compact(self, level: int) -> list[Requests]:
-        """Merge the oldest table of a level into the next one; the last one merges within itself."""
+        """Merge the oldest table of a level into the next level; tables of the last level merge within it."""
         below = min(level + 1, len(self._levels) - 1)
         old = [self._levels[level].popleft()]
         overlapping = min(self._config.ratio, len(self._levels[below]))
         old += [self._levels[below].popleft() for _ in range(overlapping)]
-        # Where the last level is full, what comes in replaces older values of the same keys.
+        # If the last level is full, new values replace older values of the same keys.
         is_full = (
             below == len(self._levels) - 1 and len(self._levels[below]) + len(old) > self._capacities[below]
         )
@@ -298,7 +298,7 @@ class _LsmWriter:
 
 
 def _capacities(config: LsmConfig, tables: int) -> list[int]:
-    """Return the tables of each level: full levels while they fit, then the rest."""
+    """Return the capacity of each level in tables: full levels as long as they fit, then the rest."""
     capacities = [config.first_level]
     while tables - sum(capacities) >= capacities[-1] * config.ratio:
         capacities.append(capacities[-1] * config.ratio)
@@ -310,10 +310,10 @@ def _capacities(config: LsmConfig, tables: int) -> list[int]:
 
 @workload_kind
 class ObjectCacheConfig(StructuredConfig):
-    """A cache with the data layout of CacheLib; the hint is 0 for small objects, 1 for large ones.
+    """A cache with the data layout of CacheLib; the hint is 0 for small objects, 1 for large objects.
 
-    A small object overwrites the page that its key is hashed to; large ones fill regions one after the other,
-    each of which is overwritten when all others have been.
+    A small object overwrites the page to which its key is hashed. Large objects fill regions one after the
+    other, in a circle.
     """
 
     kind: Literal["object_cache"] = "object_cache"

@@ -30,7 +30,7 @@ from ssdgym.workloads.traces.record import RecordSource, Volumes
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.transforms import ScaleSpaceConfig, TransformConfig
 
-#: Columns of `RecordSummary` by the field that gives them.
+#: Columns of `RecordSummary` by the field of the configuration that they measure.
 _COLUMNS = {
     "reads.requests": "reads",
     "writes.requests": "writes",
@@ -45,20 +45,20 @@ _MEMORY = {
     "op_persistence",
     *(f"{part}.{field}" for part in ("reads", "writes") for field in ("replay_share", "replay_requests")),
 }
-#: What makes a trace one with memory.
+#: Fields that `memory_as` takes from another synthetic trace.
 _WITH_MEMORY = {"arrivals", "footprint_factor", *_MEMORY}
-#: Fields that describe no quantity of the trace.
+#: Fields that are not quantities of the trace.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
 
 @workload_kind
 class SyntheticTraceConfig(PlayedConfig, NotedConfig):
-    """Requests drawn so that they have the published statistics of a trace (`ssdgym.workloads.synthetic`).
+    """Requests drawn to match the published statistics of a trace (`ssdgym.workloads.synthetic`).
 
-    Every quantity is named in `sources` or in `assumed`; those of `reads` and `writes` as
-    `reads.requests` and so on. `base` names a synthetic trace of `configs/synthetic_traces`
-    that gives what is not given here, its notes included; `memory_as` one that gives arrivals,
-    footprint and memory instead of that.
+    Every quantity is named in `sources` or in `assumed`; quantities of `reads` and `writes` have names such
+    as `reads.requests`. `base` names a synthetic trace of `configs/synthetic_traces` that provides missing
+    fields and their notes. `memory_as` names a synthetic trace that provides arrivals, footprint and memory
+    in place of the `base`.
     """
 
     folder: ClassVar[str] = "synthetic_traces"
@@ -133,7 +133,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
 
     @classmethod
     def noted_names(cls) -> list[str]:
-        """Return the names of the quantities, each of which needs a source or an assumption."""
+        """Return the names of the quantities; each needs a source or an assumption."""
         names = []
         for name in cls.model_fields:
             if name in ("reads", "writes"):
@@ -199,7 +199,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return (), seed
 
     def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
-        """See `PlayedConfig`; a smaller space is drawn, so that what is published shrinks exactly."""
+        """See `PlayedConfig`; for a smaller space, the configuration is shrunk before requests are drawn."""
         first, rest = self.transforms[:1], self.transforms[1:]
         if any(isinstance(transform, ScaleSpaceConfig) for transform in rest):
             raise SsdgymError(
@@ -211,12 +211,12 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return super()._begun(seed)
 
     def _shrunk(self, factor: int) -> SyntheticTraceConfig:
-        """Return one in `factor` of the requests on one in `factor` of the space, in the same time."""
+        """Return the configuration with requests and space divided by `factor`, and the same duration."""
         extents = -(-self.address_space_bytes // (self.extent_bytes * factor))
         changes: dict[str, Any] = {name: one.shrunk(factor) for name, one in self.operations.items()}
         changes["address_space_bytes"] = ByteSize(extents * self.extent_bytes)
         if self.dispersion_1s is not None:
-            # As of arrivals of which each is kept with 1 / factor.
+            # The dispersion of arrivals that are each kept with probability 1 / factor.
             changes["dispersion_1s"] = 1 + (self.dispersion_1s - 1) / factor
         return self.model_copy(update=changes)
 
@@ -273,7 +273,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return fitted
 
     def published(self) -> dict[str, float]:
-        """Return the figures that sources give, by column of `RecordSummary`, sizes in bytes."""
+        """Return the published statistics by column of `RecordSummary`, with sizes in bytes."""
         columns: dict[str, float] = {}
         if {"reads.requests", "writes.requests"} <= self.sources.keys():
             columns["requests"] = self.reads.requests + self.writes.requests

@@ -18,13 +18,13 @@ from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 
 # Arrivals in bursts within bursts: a binomial cascade, also called b-model.
 #
-# The span is halved again and again, and of the requests in each half, one half of it, at random, gets a
-# share b in the mean, the other the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast
-# Algorithms for Modeling Bursty Traffic", ICDE 2002). With s = b^2 + (1 - b)^2, n requests have in windows
-# of 1 / 2^k of the span the index of dispersion 1 - s^k + n (s^k - 2^-k), from which b is solved.
+# The time span is halved recursively. One of the two halves, at random, gets a mean share b of the requests,
+# the other half the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast Algorithms for
+# Modeling Bursty Traffic", ICDE 2002). With s = b^2 + (1 - b)^2, n requests in windows of 1 / 2^k of the span
+# have the index of dispersion 1 - s^k + n (s^k - 2^-k), from which b is solved.
 
 SECOND_NS = 1e9
-#: Within spans up to this, requests are spread evenly: 1 ms, about the time of one access to a disk.
+#: Requests are spread evenly within spans of this length, 1 ms, about the time of one access to a disk.
 _FINEST_NS = 1_000_000
 _DIGITS = 9
 
@@ -36,7 +36,7 @@ def dispersion_of(bias: float, requests: int, halvings: float) -> float:
 
 
 def bias_of(dispersion: float, requests: int, duration_ns: float) -> float | None:
-    """Return the bias with which the index of dispersion at 1 s comes out; None if none does."""
+    """Return the bias that gives an index of dispersion at 1 s; None if there is none."""
     halvings = np.log2(duration_ns / SECOND_NS)
     if halvings <= 0 or not 1 <= dispersion <= dispersion_of(1.0, requests, halvings):
         return None
@@ -44,22 +44,22 @@ def bias_of(dispersion: float, requests: int, duration_ns: float) -> float | Non
 
 
 class Cascade:
-    """Arrivals of a cascade, the first at 0 and the last at the end; its memory does not grow."""
+    """Arrivals of a cascade, the first at 0 and the last at the end, in constant memory."""
 
     def __init__(self, requests: int, duration_ns: int, bias: float, rng: np.random.Generator) -> None:
         """Start at 0.
 
         Args:
-            requests: how many, at least 2.
-            duration_ns: from the first to the last.
+            requests: number of requests, at least 2.
+            duration_ns: time from the first to the last arrival.
             bias: share of the requests that one half of each span gets.
-            rng: draws for these arrivals alone.
+            rng: random generator that only these arrivals use.
         """
         self._rng = rng
         self._bias = bias
         self._end_ns = duration_ns
         self._made = np.zeros(1, np.int64)
-        # Spans that are not split yet, the earliest last: start, width, requests.
+        # Spans that are not yet split, the earliest last: start, width, requests.
         self._spans = [(0, duration_ns, requests - 2)]
 
     def next(self, count: int) -> IntArray:
@@ -75,7 +75,7 @@ class Cascade:
         return made[:count]
 
     def _next_span(self) -> tuple[int, int, int]:
-        """Return the earliest span, of few requests."""
+        """Split the earliest span until it has few requests, and return it."""
         start, width, count = self._spans.pop()
         while count > CHUNK and width > _FINEST_NS:
             half = width // 2
@@ -89,7 +89,7 @@ class Cascade:
         return np.where(self._rng.random(spans) < 0.5, self._bias, 1 - self._bias)
 
     def _within(self, start_ns: int, width_ns: int, count: int) -> IntArray:
-        """Return the times in a span, all its halves split at once, shape (count,)."""
+        """Return the times in a span, shape (count,), by splitting all of its halves together."""
         start, width, counts = (np.array([value], np.int64) for value in (start_ns, width_ns, count))
         times = []
         while len(start):
@@ -104,7 +104,7 @@ class Cascade:
         return np.sort(np.concatenate(times))
 
 
-#: Share of the copies that are halved at most, lest a part of the trace be much unlike the others.
+#: Largest share of the copies that are halved, so that parts of the trace stay similar.
 _MOST_HALVED = 0.25
 
 
@@ -127,12 +127,12 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Space:
-    """The volume.
+    """The volume of a synthetic trace.
 
     Attributes:
-        layout: from the rank of an extent to its number.
+        layout: mapping from the rank of an extent to its number.
         extent_bytes: size of an extent.
-        space_bytes: size of all.
+        space_bytes: size of the volume.
     """
 
     layout: Layout
@@ -140,18 +140,18 @@ class Space:
     space_bytes: int
 
     def offsets(self, ranks: IntArray, places: IntArray, sizes: IntArray) -> IntArray:
-        """Return where requests start, in bytes.
+        """Return the offsets of requests in bytes.
 
         Args:
-            ranks: of their extents, shape (n,).
-            places: bytes within them, before they are aligned to the size, shape (n,).
-            sizes: in bytes, powers of two, shape (n,).
+            ranks: ranks of the extents, shape (n,).
+            places: offsets within the extents in bytes, before alignment to the size, shape (n,).
+            sizes: sizes in bytes, powers of two, shape (n,).
         """
         return self.layout(ranks) * self.extent_bytes + (places & -sizes)
 
 
 class IndependentAccesses:
-    """Accesses that do not depend on each other, and a scan."""
+    """Independent accesses, mixed with those of a scan."""
 
     def __init__(self, fitted: Fit, space: Space, seed: np.random.SeedSequence) -> None:
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
@@ -172,8 +172,8 @@ class IndependentAccesses:
         return offsets, sizes
 
     def _scan(self, sizes: IntArray) -> IntArray:
-        """Return where the next requests of the scan start; it goes on at 0 when it reaches the end."""
-        # Requests below a page take one each, as the fit supposes.
+        """Return the offsets of the next requests of the scan, which continues at 0 after the end."""
+        # A request smaller than a page advances the scan by a page, as the fit assumes.
         steps = np.maximum(sizes, UNIT_BYTES)
         ends = self._scanned_bytes + np.cumsum(steps)
         self._scanned_bytes = int(ends[-1]) if len(ends) else self._scanned_bytes
@@ -182,7 +182,7 @@ class IndependentAccesses:
 
 
 class ReplayedAccesses:
-    """Accesses of which some repeat earlier ones (`ssdgym.workloads.synthetic.fitting`)."""
+    """Accesses, some of which repeat earlier accesses (`ssdgym.workloads.synthetic.fitting`)."""
 
     def __init__(
         self, fitted: Fit, operation: OperationConfig, space: Space, seed: np.random.SeedSequence
@@ -207,10 +207,10 @@ class ReplayedAccesses:
         return offsets, self._shortened(size, numbers, origins < numbers)
 
     def _shortened(self, sizes: IntArray, numbers: IntArray, is_copy: BoolArray) -> IntArray:
-        """Return the sizes, some of the copies halved while more bytes than wanted have been requested.
+        """Return the sizes; halve some copies while the sum of sizes exceeds its target.
 
-        Few fresh draws make up much of all bytes, so that without this the sum would be off by 1 or 2 %.
-        Half of a copy touches nothing new.
+        Few fresh draws determine most of the bytes, so without this correction the sum would be off by 1 or
+        2 %. Halving a copy does not change the unique bytes.
         """
         wanted = self._mean_bytes * (int(numbers[-1]) + 1) if len(numbers) else 0.0
         self._bytes += int(sizes.sum())
@@ -226,15 +226,15 @@ class ReplayedAccesses:
 
 #: Arrival times, the first of them 0.
 Arrivals = Poisson | Cascade
-#: Places and sizes of the reads, or of the writes.
+#: Offsets and sizes of the reads, or of the writes.
 Accesses = IndependentAccesses | ReplayedAccesses
 
 
 class SyntheticTrace:
-    """A record source; see `ssdgym.workloads.synthetic` for the model. Its memory does not grow.
+    """A record source in constant memory; see `ssdgym.workloads.synthetic` for the model.
 
     Attributes:
-        volumes: a single one, named after the trace.
+        volumes: a single volume, named after the trace.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Solve for the skew and the sizes of a synthetic trace, and the replay of its earlier requests."""
+"""Solve for the skew and the sizes of a synthetic trace, and repeat its earlier requests."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ from ssdgym.workloads.synthetic.marginals import PowerLaw, Sizes, bisect, sizes_
 
 WordArray = npt.NDArray[np.uint64]
 
-#: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop
-#: hardly depends on their number.
+#: Fewest and most requests whose origins are found together; the cost hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18
 _WORD_BITS = 64
 
 
 class Origins:
-    """Map the number of a request to that of the fresh draw that it repeats, or is, without keeping any.
+    """Maps the number of a request to its origin: the number of the fresh draw that it repeats, or its own.
 
-    Requests of one operation come in stretches of geometric length. The first few of a stretch are fresh
-    draws; the others repeat earlier requests that follow each other, from a distance that is drawn once for
-    the stretch and whose logarithm is uniform between the mean length and all requests so far. So what is
-    requested together is requested together again, as in traces and unlike in independent draws.
+    Requests of one operation come in stretches of geometric length. The first few requests of a stretch are
+    fresh draws. The others repeat consecutive earlier requests at a distance that is drawn once per stretch;
+    the logarithm of the distance is uniform between the mean length and the number of requests so far. So
+    pages requested together are requested together again, as in traces and unlike in independent draws.
 
-    Whether request i begins a stretch, how far back that copies, and what a fresh draw is are functions of a
-    key and of i alone. A request is found by going from copy to copy until a fresh draw is met, and only the
-    number of the next request has to be remembered.
+    Whether request i begins a stretch, its distance, and its fresh draw are functions of a key and of i only.
+    The origin is found by following copies until a fresh draw, so that no earlier requests have to be stored.
     """
 
     def __init__(self, share: float, length: int, seed: np.random.SeedSequence) -> None:
         """Begin with request 0.
 
         Args:
-            share: of the requests that are copies, in the mean, above 0 and below 1.
-            length: mean number of requests in a stretch, a power of two, fresh draws included.
-            seed: of all draws.
+            share: mean share of requests that are copies, above 0 and below 1.
+            length: mean number of requests in a stretch, including fresh draws; a power of two.
+            seed: seed of all draws.
         """
         self._length = length
         # A stretch ends after any request with the probability 1 / length, so that a share of stays ** fresh
@@ -58,7 +56,7 @@ class Origins:
         self._found = np.zeros(0, np.int64)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what was found ahead; it is found again."""
+        """Return the attributes without the origins found ahead, which can be found again."""
         return self.__dict__ | {"_next": self.number, "_found": np.zeros(0, np.int64)}
 
     @property
@@ -81,14 +79,14 @@ class Origins:
     def of(self, first: int, count: int) -> IntArray:
         """Return the origins of the requests `first` to `first + count - 1`, shape (count,)."""
         origins = np.zeros(count, np.int64)
-        # Runs of requests: the first and the last of each, and how far before them their result belongs.
+        # Runs of requests: the first and the last of each, and the offset from them to their results.
         low = first + np.arange(0, count, self._length)
         high = np.append(low[1:], first + count) - 1
         shift = np.full(len(low), first)
         while len(low):
             begin = self._begin(high)
             fresh_end = begin + self._fresh_of(begin)
-            # What is too near to the first request to copy a stretch is fresh.
+            # Requests too near to the first request to copy a stretch are fresh draws.
             is_fresh = (high < fresh_end) | (begin < self._length)
             distance = self._distance(np.maximum(begin, self._length))
             period = begin + (high - begin) // distance * distance
@@ -104,13 +102,13 @@ class Origins:
         return origins
 
     def _store(self, origins: IntArray, low: IntArray, high: IntArray, shift: IntArray) -> None:
-        """Write the runs `low..high` to where they belong."""
+        """Write the runs `low..high` into `origins`, at their numbers minus `shift`."""
         lengths = high - low + 1
         numbers = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - low, lengths)
         origins[numbers - np.repeat(shift, lengths)] = numbers
 
     def _begin(self, numbers: IntArray) -> IntArray:
-        """Return the first request of the stretch that each lies in, shape (n,)."""
+        """Return the first request of the stretch that contains each request, shape (n,)."""
         begins = np.zeros(len(numbers), np.int64)
         looked = np.arange(len(numbers))
         word, bit = numbers // _WORD_BITS, (numbers % _WORD_BITS).astype(np.uint64)
@@ -125,19 +123,19 @@ class Origins:
         return begins
 
     def _begins(self, word: IntArray) -> WordArray:
-        """Return which of 64 requests begin a stretch, a bit each; each does with 1 / length."""
+        """Return which of 64 requests begin a stretch, a bit each, with probability 1 / length."""
         bits, of_word = np.full(len(word), 2**64 - 1, np.uint64), mixed(word)
         for key in self._begin_keys:
             bits &= mixed(of_word ^ key)
         return bits
 
     def _distance(self, begin: IntArray) -> IntArray:
-        """Return how far back the stretches that begin there copy, shape (n,)."""
+        """Return the distance from which each stretch copies, shape (n,)."""
         share = uniform(mixed(mixed(begin) ^ self._distance_key))
         return np.minimum((self._length * (begin / self._length) ** share).astype(np.int64), begin)
 
     def _fresh_of(self, begin: IntArray) -> IntArray:
-        """Return how many fresh draws begin each stretch, shape (n,)."""
+        """Return the number of fresh draws at the beginning of each stretch, shape (n,)."""
         return self._fresh + (uniform(mixed(mixed(begin) ^ self._fresh_key)) < self._one_more)
 
 
@@ -152,17 +150,17 @@ def _highest_bit(words: WordArray) -> IntArray:
 UNIT_BYTES = 4096
 SECTOR_BYTES = 512
 
-#: Share by which fresh draws are larger in the mean than all requests, some copies of them being halved.
+#: Share by which the mean size of fresh draws exceeds that of all requests, because some copies are halved.
 _SPARE = 0.02
 _STEEPEST = 10.0
-#: Digits kept of a solution, so that it does not depend on the last bits of a processor's exp and log.
+#: Digits of a solution, so that it does not depend on the last bits of a processor's exp and log.
 _DIGITS = 9
-#: A solution that touches fewer or more unique bytes than this share off is none.
+#: Largest relative error of the unique bytes of a solution.
 _TOLERANCE = 1e-3
 
 
 class OperationConfig(Config):
-    """What the reads, or the writes, of a trace come to."""
+    """Statistics of the reads, or of the writes, of a trace."""
 
     requests: int = Field(ge=1, le=400_000_000, description="How many.")
     bytes: ByteSize = Field(gt=0, description="Sum of their sizes, in bytes or as 9.96GiB.")
@@ -195,7 +193,7 @@ class OperationConfig(Config):
         return self.bytes / self.requests
 
     def shrunk(self, factor: int) -> OperationConfig:
-        """Return one in `factor` of the requests, of the same mean size, on one in `factor` of the bytes."""
+        """Return the statistics with requests and bytes divided by `factor`, and the same mean size."""
         requests = max(round(self.requests / factor), 1)
         share = requests / self.requests
         sizes = {name: ByteSize(round(getattr(self, name) * share)) for name in ("bytes", "unique_bytes")}
@@ -203,18 +201,18 @@ class OperationConfig(Config):
 
     @property
     def smallest_bytes(self) -> int:
-        """Smallest request size: a 4-KiB page, or a sector where the mean is less than a page."""
+        """Smallest request size: a 4-KiB page, or a sector if the mean is smaller than a page."""
         return UNIT_BYTES if self.mean_bytes >= UNIT_BYTES else SECTOR_BYTES
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How the reads, or the writes, of a synthetic trace are drawn.
+    """The distributions of the reads, or of the writes, of a synthetic trace.
 
     Attributes:
-        sizes: of the requests.
-        ranks: which extent a request goes to, by rank.
-        scan_share: share of the requests that follow each other through the volume instead.
+        sizes: distribution of request sizes.
+        ranks: distribution of the ranks of extents.
+        scan_share: share of the requests that belong to the sequential scan of the volume.
     """
 
     sizes: Sizes
@@ -223,17 +221,17 @@ class Fit:
 
 
 def expected_unique_bytes(law: PowerLaw, extent_bytes: int, requests: float, mean_bytes: float) -> float:
-    """Return the bytes of pages that independent requests touch, in the mean.
+    """Return the mean number of bytes in pages that independent requests touch.
 
-    A request to an extent touches each of its pages with the probability mean size / extent size, as its
-    place is one of those aligned to its own size, each as likely.
+    A request to an extent touches each of its pages with the probability mean size / extent size, because all
+    places aligned to its size have the same probability.
     """
     counts, probability = law.bins()
     hit = np.minimum(probability * (mean_bytes / extent_bytes), 1 - 1e-12)
     return float(counts @ -np.expm1(requests * np.log1p(-hit))) * extent_bytes
 
 
-# Resets open their workload again every time.
+# Every reset opens the workload again, so results are cached.
 @lru_cache(maxsize=128)
 def fit(
     operation: OperationConfig,
@@ -244,7 +242,7 @@ def fit(
     largest_bytes: int,
     size_decay: float,
 ) -> Fit | None:
-    """Return how to draw one operation so that its requests, bytes and unique bytes are as configured."""
+    """Return distributions for which requests, bytes and unique bytes match; None if there are none."""
     mean_drawn = min(operation.mean_bytes * (1 + (_SPARE if operation.replay_share else 0)), largest_bytes)
     sizes = sizes_with_mean(mean_drawn, operation.smallest_bytes, largest_bytes, size_decay)
     mean = sizes.mean(at_least=UNIT_BYTES)
@@ -252,7 +250,7 @@ def fit(
         min(int(footprint_factor * operation.unique_bytes) // extent_bytes, space_bytes // extent_bytes), 1
     )
 
-    # What is copied touches nothing new.
+    # Copies touch no new pages.
     fresh = operation.requests * (1 - operation.replay_share)
 
     def excess(theta: float, scan_share: float) -> float:
@@ -267,7 +265,7 @@ def fit(
     elif operation.replay_share:
         return None
     else:
-        # Beyond one pass through the volume a scan touches nothing new.
+        # After one pass through the volume, a scan touches no new pages.
         most = min(1.0, space_bytes / (operation.requests * mean))
         theta = 0.0
         scan_share = round(bisect(lambda value: excess(0, value), 0, most), _DIGITS)

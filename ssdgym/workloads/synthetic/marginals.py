@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ssdgym.types import BoolArray, FloatArray, IntArray
 from ssdgym.workloads.base import CHUNK
 
-#: A tilt of this much per smallest request leaves only that one or, downwards, only the largest.
+#: With a tilt of this size, positive or negative, only the largest or the smallest size remains.
 _STEEPEST = 60.0
 _BISECTIONS = 100
 
@@ -38,10 +38,10 @@ class Sizes:
 
 
 def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float) -> Sizes:
-    """Return powers of two with a given mean, their shares as near to `size ** -decay` as can be.
+    """Return powers of two with a given mean, and with shares as near to `size ** -decay` as possible.
 
-    Nearest by relative entropy, so that the shares are `size ** -decay * exp(tilt * size)`: the maximum of
-    entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).
+    The distance is the relative entropy, so the shares are `size ** -decay * exp(tilt * size)`, which is the
+    distribution of maximum entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).
     """
     sizes = smallest << np.arange((largest // smallest).bit_length())
     relative = sizes / smallest
@@ -56,7 +56,7 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a monotone function is 0, or the end of the range that is nearer to it."""
+    """Return the zero of a monotone function, or the end of the range that is nearer to the zero."""
     rises = function(high) >= function(low)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -67,10 +67,10 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
     return (low + high) / 2
 
 
-#: Ranks whose probabilities are summed one by one, and the bins per octave of those after them.
+#: Number of first ranks with bins of their own, and bins per octave of the later ranks.
 _EXACT_RANKS = 1 << 12
 _BINS_PER_OCTAVE = 64
-#: Nearer to 1 than this, an exponent gives the limit, 1 / rank.
+#: Exponents nearer to 1 than this use the limit for 1.
 _NEARLY_ONE = 1e-9
 
 
@@ -78,11 +78,11 @@ _NEARLY_ONE = 1e-9
 class PowerLaw:
     """Ranks 0..ranks-1; the weight of rank k is the integral of `x ** -theta` from k + 1 to k + 2.
 
-    The distribution function has a closed form and a closed inverse, so that a draw costs the same for
-    any number of ranks.
+    The distribution function and its inverse have closed forms, so the cost of a draw does not depend on the
+    number of ranks.
 
     Attributes:
-        ranks: how many.
+        ranks: number of ranks.
         theta: exponent; 0 is uniform.
     """
 
@@ -90,7 +90,7 @@ class PowerLaw:
     theta: float
 
     def below(self, ranks: FloatArray) -> FloatArray:
-        """Return the probability of the first so many ranks, shape (n,)."""
+        """Return the probability of the ranks below each of `ranks`, shape (n,)."""
         flatness, total = self._scale()
         if abs(flatness) < _NEARLY_ONE:
             return np.log1p(ranks) / total
@@ -100,13 +100,13 @@ class PowerLaw:
         """Return the ranks for uniform draws from [0, 1), shape (n,)."""
         flatness, total = self._scale()
         logs = draw * total if abs(flatness) < _NEARLY_ONE else np.log1p(draw * total) / flatness
-        # Rounding may lift the last draws over the end.
+        # Rounding may move the last draws beyond the end.
         return np.minimum(np.expm1(logs).astype(np.int64), self.ranks - 1)
 
     def bins(self) -> tuple[FloatArray, FloatArray]:
-        """Return how many ranks each bin holds, and the probability of each of them; bins are narrow.
+        """Return the number of ranks in each narrow bin, and the probability of a rank in it.
 
-        Both have the shape (bins,); their number grows with the logarithm of that of the ranks.
+        Both arrays have the shape (bins,); the number of bins grows with the logarithm of that of ranks.
         """
         octaves = max(np.log2(self.ranks / _EXACT_RANKS), 0.0)
         tail = np.geomspace(_EXACT_RANKS, self.ranks, int(octaves * _BINS_PER_OCTAVE) + 2)
@@ -130,9 +130,9 @@ _ROUNDS = 3
 class Layout:
     """A pseudo-random permutation of 0..extents-1.
 
-    Multiplications by odd numbers and xor-shifts permute the numbers below a power of two (as in the
-    finalisers of hash functions; Steele, Lea and Flood, OOPSLA 2014); a number beyond the extents is
-    permuted again until it is one of them (cycle walking; Black and Rogaway, CT-RSA 2002).
+    Multiplications by odd numbers and xor-shifts permute the numbers below a power of two, as in the
+    finalisers of hash functions (Steele, Lea and Flood, OOPSLA 2014). A result that is not below `extents` is
+    permuted again until it is (cycle walking; Black and Rogaway, CT-RSA 2002).
     """
 
     def __init__(self, extents: int, seed: int) -> None:
@@ -161,7 +161,7 @@ class Layout:
 
 
 class Order:
-    """Reads and writes at random, or in runs; drawn without replacement, so that totals come out exactly."""
+    """Random order of reads and writes, or in runs; drawn without replacement, so totals are exact."""
 
     def __init__(self, reads: int, writes: int, persistence: float, rng: np.random.Generator) -> None:
         self._reads, self._writes = reads, writes
@@ -169,7 +169,7 @@ class Order:
         self._rng = rng
 
     def next(self) -> BoolArray:
-        """Return of the next requests which read, shape (n,); an empty array at the end."""
+        """Return whether each of the next requests is a read, shape (n,); an empty array at the end."""
         count = min(CHUNK, self._reads + self._writes)
         if count == 0:
             return np.zeros(0, bool)
@@ -183,11 +183,11 @@ class Order:
         return is_read
 
     def _in_runs(self, reads: int, writes: int) -> BoolArray:
-        """Arrange reads and writes in as many runs as are wanted in the mean, of geometric lengths."""
+        """Arrange reads and writes in runs of geometric lengths; persistence gives their mean number."""
         both, fewer = reads + writes, min(reads, writes)
         if not fewer:
             return np.full(both, reads > 0)
-        # In a random order, reads begin a run where a write, or nothing, goes before.
+        # In a random order, a read begins a run if it is first or follows a write.
         wanted = max((1 - self._persistence) * reads * writes / both, 1.0)
         pairs = 1 + int(self._rng.binomial(fewer - 1, (wanted - 1) / (fewer - 1))) if fewer > 1 else 1
         lengths = np.stack([self._parts(reads, pairs), self._parts(writes, pairs)], axis=1)
@@ -196,6 +196,6 @@ class Order:
         return np.repeat(kinds, (lengths if reads_first else lengths[:, ::-1]).ravel())
 
     def _parts(self, total: int, parts: int) -> npt.NDArray[np.int64]:
-        """Cut a number into so many parts of 1 or more, every way as likely: geometric, given their sum."""
+        """Divide a number at random into parts of at least 1, all ways equally likely (geometric lengths)."""
         cuts = np.sort(self._rng.choice(total - 1, parts - 1, replace=False)) + 1
         return np.diff(cuts, prepend=0, append=total)

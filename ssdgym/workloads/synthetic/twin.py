@@ -1,8 +1,8 @@
-"""Fit a synthetic trace with memory to a trace at hand: its twin.
+"""Fit a synthetic trace with memory to an available trace: its twin.
 
-Numbers, bytes and unique bytes are those of the trace, and bursts and runs are solved from its index of
-dispersion and its runs. What the writes repeat is searched on a grid, so that the correlation of neighbouring
-lives and the skew come as near as they can.
+Requests, bytes and unique bytes are those of the trace. Bursts and runs are solved from its index of
+dispersion and its runs. Replay of the writes is searched on a grid, to come as near as possible to the
+correlation of neighbouring lives and to the skew of the trace.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ssdgym.workloads.traces.transforms import OnlyConfig
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50
-#: What is tried: footprint factors, lengths of stretches, and shares of the most that the unique bytes allow.
+#: The grid: footprint factors, lengths of stretches, and replay shares relative to the largest possible one.
 _FACTORS = (1.25, 4.0, 16.0)
 _LENGTHS = (16, 64)
 _SHARES = (0.3, 0.5, 0.7, 0.85, 0.95)
 _MOST_PERSISTENT = 0.999
-#: How long the twin of a trace lasts that has no times.
+#: Duration of the twin of a trace without times.
 _NO_TIME_S = 1e-3
 _FITTED = ("life_correlation", "top_1_percent_share", "written_once_share")
 _WRITES = OnlyConfig(ops=("write",))
-#: Fields whose values are those of the trace, and the reasons for others; the rest is searched.
+#: Fields with the values of the trace, and reasons for the values of others; the remaining ones are searched.
 _MEASURED = ("requests", "bytes", "unique_bytes", "duration_s", "dispersion_1s", "op_persistence")
 _REASONS = {
     "arrivals": "a cascade where the trace has ten whole seconds, otherwise a Poisson process",
@@ -55,7 +55,7 @@ class Twin:
     Attributes:
         config: the synthetic trace.
         trace: summary of the trace.
-        made: summary of what the synthetic trace generates.
+        made: summary of the requests of the synthetic trace.
     """
 
     config: SyntheticTraceConfig
@@ -63,14 +63,14 @@ class Twin:
     made: RecordSummary
 
     def figures(self) -> Iterator[tuple[str, float | None, float | None]]:
-        """Yield each figure that is compared: name, value of the trace, value of the twin."""
+        """Yield each compared statistic: name, value of the trace, value of the twin."""
         trace, made = figures_of(self.trace), figures_of(self.made)
         for name, value in trace.items():
             yield name, value, made[name]
 
 
 def figures_of(summary: RecordSummary) -> dict[str, float | None]:
-    """Return the figures by which a trace and its twin are compared."""
+    """Return the statistics by which a trace and its twin are compared."""
     skew, bursts = summary.skew, summary.bursts
     return {
         "bytes_written": summary.bytes_written,
@@ -91,17 +91,17 @@ def fit_twin(
     seed: int = 0,
     announce: Callable[[int, int], None] = lambda done, total: None,
 ) -> Twin:
-    """Return the synthetic trace with memory that is most like a trace.
+    """Return the synthetic trace with memory that is most similar to a trace.
 
     Args:
         trace: summary of the trace.
-        volumes: volumes of the trace; the twin has one, as large as all together.
-        name: of the twin.
+        volumes: volumes of the trace; the twin has a single volume with the size of all.
+        name: name of the twin.
         seed: seed of the generated requests and of the comparison.
-        announce: called with how many of how many candidates have been tried.
+        announce: function to call with the number of candidates tried and the number of all candidates.
 
     Raises:
-        SsdgymError: the trace has no writes, or no candidate can have its numbers, bytes and unique bytes.
+        SsdgymError: the trace has no writes, or no candidate matches its requests, bytes and unique bytes.
     """
     if not trace.writes:
         raise SsdgymError(f"{name}: has no writes, to which a twin could be fitted; give another trace.")
@@ -129,7 +129,7 @@ def fit_twin(
 
 
 def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]:
-    """Return the measured fields of a twin, and those that follow from them."""
+    """Return the fields of a twin that are measured or computed from measurements."""
     requests = {"reads": max(trace.reads, 1), "writes": trace.writes}
     sizes = {"reads": trace.bytes_read, "writes": trace.bytes_written}
     unique = {"reads": trace.unique_bytes_read, "writes": trace.unique_bytes_written}
@@ -155,7 +155,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
 
 
 def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, Any]:
-    # Requests of the twin are aligned, so they cannot touch more pages than they are large.
+    # Requests of the twin are aligned, so they touch no more pages than their size.
     reach = max(size, requests * UNIT_BYTES)
     return {
         "requests": requests,
@@ -186,7 +186,7 @@ def _candidate(fields: dict[str, Any], factor: float, length: int, share: float)
 
 
 def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
-    """Return the distance of the writes from those of the trace; None if no fit exists."""
+    """Return the distance between the writes of candidate and trace; None if there is no fit."""
     try:
         made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
     except SsdgymError:
