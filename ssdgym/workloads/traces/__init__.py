@@ -1,1 +1,1 @@
-"""Trace files: found, unpacked, parsed once, and kept as memory-mapped arrays."""
+"""Trace files: they are found, unpacked, parsed once, and stored as memory-mapped arrays."""

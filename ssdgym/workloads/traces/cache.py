@@ -1,4 +1,4 @@
-"""Parsed traces on disk: written once, checked whenever they are opened."""
+"""The cache of parsed traces on disk: written once, checked whenever opened."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _FACTS = "facts.json"
 
 
 class Understood(TypedDict):
-    """What was made of a file.
+    """How a file was read.
 
     Attributes:
-        columns: of a text format, with their units.
-        first_request: in words, with its time by the clock of the file.
-        passed_over: lines that are no requests, and what was split, by what they are.
-        doubts: why its figures may make no sense.
-        others: other formats that the file fits as well, if there are any.
+        columns: columns of a text format, with their units.
+        first_request: description of the first request, with its time by the clock of the file.
+        passed_over: numbers of ignored lines and of split requests, by kind.
+        doubts: reasons why values of the file may be wrong.
+        others: other formats that the file also fits, if any.
     """
 
     columns: str
@@ -57,13 +57,13 @@ class StoredTrace:
     """A parsed trace on disk.
 
     Attributes:
-        folder: the folder of its records.
+        folder: folder of the records.
         format: name of the file's format.
         requests: number of records.
-        skipped_lines: bad lines left out.
-        first_ns: time of the first record as the file has it; 0 of a file without a clock.
-        volumes: what the field `volume` of the records refers to.
-        understood: what was made of the file.
+        skipped_lines: number of bad lines left out.
+        first_ns: time of the first record by the clock of the file; 0 for a file without a clock.
+        volumes: the volumes to which the field `volume` of the records refers.
+        understood: how the file was read.
     """
 
     folder: Path
@@ -75,13 +75,13 @@ class StoredTrace:
     understood: Understood
 
     def open(self) -> RecordCursor:
-        """Return the records from the first on."""
+        """Return a cursor at the first record."""
         return RecordCursor(self)
 
     def records(self, first: int, count: int) -> Records:
-        """Return a copy of records, shape (n,).
+        """Return a copy of `count` records from `first` on, shape (n,).
 
-        The file is mapped again each time: a process that plays a long trace holds little of it.
+        The file is mapped again each time, so that a process keeps little of a long trace in memory.
         """
         count = min(count, self.requests - first)
         if count <= 0:
@@ -98,7 +98,7 @@ class StoredTrace:
 def stored(
     path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, root: Path | None = None
 ) -> StoredTrace:
-    """Return the trace in a file from the cache; parse it into the cache if it is not there."""
+    """Return the trace of a file from the cache; if it is missing, parse the file into the cache."""
 
     def write(folder: Path) -> None:
         bad, volumes = BadLines(path, skip_bad), VolumeNumbers(path)
@@ -111,7 +111,7 @@ def stored(
 
 
 def kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None = None) -> StoredTrace:
-    """Return the cached trace of a key; without one, call the function that writes it."""
+    """Return the cached trace of a key; if it is missing, call `write` to make it."""
     folder = (root or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)
@@ -138,12 +138,12 @@ def kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None 
 
 @cache
 def _temporary_folder() -> tempfile.TemporaryDirectory:
-    """Return the folder of the traces of this process, where the cache cannot be written."""
+    """Return a folder for the traces of this process, for use if the cache cannot be written."""
     return tempfile.TemporaryDirectory(prefix="ssdgym-traces-")
 
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
-    """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
+    """Return the name of a parsed trace: a hash of everything it depends on, including the parsing code."""
     import pyarrow as pa
 
     own = f"{getattr(trace_format, 'text', '')} {getattr(trace_format, 'events', '')}"
@@ -182,7 +182,7 @@ def write_trace(
         queued = "events Q" in bad.passed
         advice = "set events to queued (--set events=queued)" if queued else "give one with requests"
         raise SsdgymError(f"{path}: the trace has no request that can be played{said}; {advice}.")
-    doubted = doubts.sentences(len(numbers.names))  # before it says which others fit
+    doubted = doubts.sentences(len(numbers.names))  # needed before `others`
     facts = {
         "format": name,
         "requests": requests,
@@ -199,12 +199,12 @@ def write_trace(
         ),
     }
     text = json.dumps(facts)
-    # The first line vouches for the second.
+    # The first line is the checksum of the second.
     (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
 
 
 def _put_in_place(partial: Path, folder: Path) -> None:
-    """Rename the folder; where another process was faster, its equal one stays."""
+    """Rename the folder; if another process was faster, keep its folder, which is equal."""
     try:
         partial.rename(folder)
     except OSError:

@@ -16,12 +16,12 @@ _FEW = 1 << 16
 
 
 class KeyCounts:
-    """Counts per number; the memory grows with the different numbers, not with those counted.
+    """Counts of numbers; memory grows with the number of different numbers, not with the sum of counts.
 
-    Of more than `most` numbers every second one is left out by a hash of it, and so on: each is counted in
-    full or not at all, however they come (spatial sampling, as in Waldspurger et al., "Efficient MRC
-    Construction with SHARDS", FAST 2015, section 3). Where a few numbers make up much of all counts, a
-    sample may miss some of them or weigh them more.
+    If there are more than `most` different numbers, half of them are dropped by a hash, and so on. The others
+    are still counted in full, in whatever order they come (spatial sampling, as in Waldspurger et al.,
+    "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers have a large part of
+    all counts, a sample may miss some of them or overestimate them.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -33,22 +33,22 @@ class KeyCounts:
 
     @property
     def sampled_share(self) -> float:
-        """Share of the different numbers that are counted; 1 is all."""
+        """Share of the different numbers that are counted; 1 means all."""
         return 0.5**self._halvings
 
     def add(self, keys: IntArray) -> None:
-        """Count every number of `keys` once more, shape (n,)."""
+        """Count each of the numbers `keys`, shape (n,)."""
         if self._halvings:
             keys = keys[self._is_sampled(keys)]
         different, counts = np.unique(keys, return_counts=True)
         self._pending.append((different.astype(np.int64), counts.astype(np.int64)))
         self._pending_keys += len(different)
-        # Merging only what has grown as large as the rest keeps the total work near n log n.
+        # Merging only when the new part is as large as the rest keeps the total work near n log n.
         if self._pending_keys > max(len(self._keys), _FEW):
             self.items()
 
     def items(self) -> tuple[IntArray, IntArray]:
-        """Return the different numbers in order, and how often each was counted, shape (numbers,)."""
+        """Return the different numbers in rising order and their counts, each of shape (numbers,)."""
         parts = [(self._keys, self._counts), *self._pending]
         self._pending, self._pending_keys = [], 0
         self._keys, self._counts = _summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -64,8 +64,8 @@ class KeyCounts:
 
 
 def _summed(keys: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different keys in order, and the sum of the counts of each."""
-    # The parts are sorted, which a stable sort makes use of.
+    """Return the different keys in rising order, and the sum of the counts of each key."""
+    # The parts are sorted, which makes a stable sort fast.
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
     first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
@@ -74,29 +74,29 @@ def _summed(keys: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How often each of some values was seen.
+    """Values and their counts.
 
     Attributes:
-        values: in order, none twice, shape (n,).
-        counts: how often each was seen, shape (n,).
+        values: different values in rising order, shape (n,).
+        counts: count of each value, shape (n,).
     """
 
     values: IntArray
     counts: IntArray
 
     def __add__(self, other: Distribution) -> Distribution:
-        """Return what both have seen together."""
+        """Return the distribution with the counts of both."""
         both = zip((self.values, self.counts), (other.values, other.counts), strict=True)
         return Distribution(*_summed(*(np.concatenate(column) for column in both)))
 
     @property
     def total(self) -> int:
-        """How many values were seen, with repetitions."""
+        """The sum of all counts."""
         return int(self.counts.sum())
 
     @property
     def mean(self) -> float | None:
-        """Their mean; `None` if none was seen."""
+        """The mean of the values; `None` if there are none."""
         return float(self.values.astype(float) @ self.counts) / self.total if self.total else None
 
     def percentile(self, percent: float) -> int | None:
@@ -107,7 +107,7 @@ class Distribution:
         return int(self.values[np.searchsorted(np.cumsum(self.counts), rank)])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
+        """Return mean, percentiles and histogram for JSON."""
         return {
             "mean": self.mean,
             **{f"p{percent}": self.percentile(percent) for percent in (50, 90, 99)},
@@ -118,8 +118,8 @@ class Distribution:
         }
 
     def octaves(self) -> list[tuple[int, int, int]]:
-        """Return a histogram by powers of two: per bin its first value, the end of its values, its count."""
-        # frexp gives the exponent of the power of two above; 0 has a bin of its own.
+        """Return a histogram by powers of two: for each bin its first value, its end and its count."""
+        # frexp gives the exponent of the next power of two; 0 has its own bin.
         exponents = np.frexp(self.values.astype(float))[1]
         counts = np.bincount(exponents, weights=self.counts) if len(exponents) else np.zeros(0)
         return [
@@ -129,13 +129,13 @@ class Distribution:
         ]
 
 
-#: How far `log_bins` moves a value at most, as a share of it.
+#: Largest relative change of a value by `log_bins`.
 RELATIVE_ERROR = 1 / 256
 _PER_OCTAVE = 128
 
 
 def log_bins(values: IntArray) -> IntArray:
-    """Move values from 0 to 2**63 - 1 to the middle of their bin, 128 an octave from 256 up, shape (n,)."""
+    """Move values (0 to 2**63 - 1) to the middle of their bins, 128 per octave from 256 up, shape (n,)."""
     shift = np.maximum(np.frexp(values.astype(float))[1].astype(np.int64) - 8, 0)
     # Large numbers just below a power of two are rounded up to it as floats.
     shift -= (shift > 0) & (values >> shift < _PER_OCTAVE)
@@ -147,11 +147,11 @@ _EXPANDED_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Skew:
-    """The shape of the writes per written page.
+    """The distribution of writes over written pages.
 
     Attributes:
-        writes: of the pages counted, from the most to the least written, shape (pages,).
-        sampled_share: share of the written pages that were counted; 1 is all.
+        writes: number of writes of each counted page, in falling order, shape (pages,).
+        sampled_share: share of the written pages that were counted; 1 means all.
     """
 
     writes: IntArray
@@ -160,7 +160,7 @@ class Skew:
     def share_of_top(self, page_share: float) -> float | None:
         """Return the share of all page writes that go to the most written `page_share` of written pages.
 
-        Part of a page counts in part. `None` if nothing is written.
+        The curve is interpolated between pages. Return `None` if nothing is written.
         """
         if not len(self.writes):
             return None
@@ -184,12 +184,12 @@ class Skew:
 
     @property
     def written_once(self) -> float | None:
-        """Share of the written pages that are written only once; `None` if nothing is written."""
+        """Share of the written pages that are written exactly once; `None` if nothing is written."""
         return float(np.count_nonzero(self.writes == 1) / len(self.writes)) if len(self.writes) else None
 
 
 def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the numbers of all pages of ranges, and to which range each belongs, some ranges at a time."""
+    """Yield the numbers of all pages in ranges, with the index of each page's range, in several parts."""
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_EXPANDED_AT_ONCE, total, _EXPANDED_AT_ONCE))

@@ -1,4 +1,4 @@
-"""How a trace behaves over time: bursts, lifetimes of pages, runs of addresses."""
+"""Statistics of a trace over time: bursts of arrivals, lifetimes of writes, runs of operations."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ssdgym.workloads.traces.distributions import expanded
 
 #: The shortest window in which arrivals are counted; all others are multiples of it.
 FINEST_NS = 100_000_000
-#: Windows, in units of the shortest, of the index of dispersion that is reported.
+#: Windows, in units of the shortest window, for which the index of dispersion is reported.
 _REPORTED = {"0.1s": 1, "1s": 10, "10s": 100}
 _OCTAVES = 40
-#: A figure over fewer whole windows is none.
+#: Statistics need at least this number of whole windows.
 _FEWEST_WINDOWS = 10
-#: Windows that a variance needs to count in the estimate of the Hurst exponent, and points of its line.
+#: For the estimate of the Hurst exponent: fewest windows of a variance, and fewest points of the line.
 _FEWEST_WINDOWS_FITTED = 32
 _FEWEST_POINTS = 4
 
 
 @dataclass(frozen=True)
 class Bursts:
-    """How bursty arrivals are.
+    """Statistics of bursts of arrivals.
 
-    Counts are of whole, consecutive windows from the first arrival on; the last, incomplete window is left
+    Arrivals are counted in consecutive windows from the first arrival on; the last, incomplete window is left
     out.
 
     Attributes:
-        dispersion: index of dispersion, the variance of the counts over their mean, by width of the window;
-            1 for independent arrivals. `None` of fewer than 10 windows.
-        peak_to_mean: largest count over the mean, by width; `None` of fewer than 10 windows.
-        hurst: estimate of the Hurst exponent by aggregated variance: half of one more than the slope of
+        dispersion: index of dispersion (variance of the counts / their mean) by width of the window; it is 1
+            for independent arrivals, and `None` for fewer than 10 windows.
+        peak_to_mean: largest count / mean count, by width; `None` for fewer than 10 windows.
+        hurst: estimate of the Hurst exponent by aggregated variance: (1 + slope) / 2, where slope is that of
             log(dispersion) over log(width), by least squares over all widths of 0.1 s times a power of two
-            that have 32 windows or more. 0.5 for independent arrivals; `None` of fewer than four widths.
+            with at least 32 windows. It is 0.5 for independent arrivals, `None` for fewer than 4 widths.
     """
 
     dispersion: dict[str, float | None]
@@ -44,15 +44,15 @@ class Bursts:
 
 
 def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
-    """Return how bursty arrivals are.
+    """Return the statistics of bursts.
 
     Args:
-        windows: numbers of the windows of `FINEST_NS` that have arrivals, rising from 0 on, shape (n,).
-        counts: how many arrivals each has, shape (n,).
+        windows: numbers of the windows of `FINEST_NS` with arrivals, rising from 0, shape (n,).
+        counts: number of arrivals in each of these windows, shape (n,).
     """
 
     def moments(units: int, fewest: int) -> tuple[float, float] | None:
-        """Return dispersion and peak over mean in windows of so many units; None of too few windows."""
+        """Return dispersion and peak / mean in windows of `units` units; None for too few windows."""
         number = windows // units
         whole = int(number[-1]) if len(number) else 0
         if whole < fewest:
@@ -63,7 +63,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
         return variance / mean, int(sums.max()) * whole / int(sums.sum())
 
     reported = {name: moments(units, _FEWEST_WINDOWS) for name, units in _REPORTED.items()}
-    # A dispersion of 0, of arrivals as regular as a clock, has no logarithm.
+    # Perfectly regular arrivals have a dispersion of 0, which has no logarithm.
     fitted = [(octave, moments(1 << octave, _FEWEST_WINDOWS_FITTED)) for octave in range(_OCTAVES)]
     logs = np.array([(octave, np.log2(found[0])) for octave, found in fitted if found and found[0]])
     return Bursts(
@@ -75,7 +75,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
     )
 
 
-#: Writes that are followed at the same time.
+#: Largest number of writes that are followed at the same time.
 MOST_FOLLOWED = 1 << 20
 _FEW = 1 << 16
 _CLASSES = 64
@@ -83,17 +83,17 @@ _CLASSES = 64
 
 @dataclass(frozen=True)
 class Lives:
-    """Lives of writes that follow each other.
+    """Correlation of the lives of consecutive writes.
 
-    A write lives until its first page is written again, which is measured in write requests. Writes are
-    paired, the first with the second, the third with the fourth and so on; pairs of which a write is never
+    The life of a write is the number of write requests until its first page is written again. Writes are
+    paired: the first with the second, the third with the fourth, and so on. Pairs with a write that is never
     overwritten do not count.
 
     Attributes:
-        correlation: between the logarithms of the two lives of a pair (Pearson); near 0 where requests do
-            not depend on each other. `None` of fewer than 10 pairs, or where all lives are equal.
-        pairs: how many counted.
-        sampled_share: share of the pairs that were followed; 1 is all.
+        correlation: Pearson correlation of the logarithms of the two lives of a pair; it is near 0 for
+            independent requests, and `None` for fewer than 10 pairs or if all lives are equal.
+        pairs: number of pairs that count.
+        sampled_share: share of the pairs that were followed; 1 means all.
     """
 
     correlation: float | None
@@ -104,9 +104,9 @@ class Lives:
 class WriteLives:
     """Follows pairs of writes until both are overwritten, in bounded memory.
 
-    When more than `most_followed` writes are followed, only every second pair is from then on, and so on.
-    Pairs are counted by the largest power of two that divides their number, so that those which would not be
-    followed any more are left out of the result, whenever they ended.
+    When more than `most_followed` writes are followed, only every second pair is followed from then on, and
+    so on. Pairs are counted by the largest power of two that divides their number, so that pairs that would
+    no longer be followed can be left out of the result, even if they ended before.
     """
 
     def __init__(self, most_followed: int = MOST_FOLLOWED) -> None:
@@ -115,25 +115,25 @@ class WriteLives:
         self._halvings = 0
         self._pending: list[tuple[IntArray, IntArray]] = []
         self._pending_pages = 0
-        # Writes that live, by page and number, and those of them that have ended before their partner.
+        # Writes that still live, by page and number, and writes that ended before their partner.
         self._pages, self._numbers = np.zeros((2, 0), np.int64)
         self._ended, self._lives = np.zeros((2, 0), np.int64)
         self._sums = np.zeros((_CLASSES, 6))
 
     def add(self, first: IntArray, pages: IntArray) -> None:
-        """Count the next writes; write i is of the pages `first[i]..first[i] + pages[i] - 1`."""
+        """Add the next writes; write i covers the pages `first[i]..first[i] + pages[i] - 1`."""
         numbers = self._writes + np.arange(len(first))
         self._writes += len(first)
         for page, position in expanded(first, pages):
             number = numbers[position]
             self._pending.append((page, number * 2 + (page == first[position])))
             self._pending_pages += len(page)
-            # Merging only what has grown as large as the rest keeps the total work near n log n.
+            # Merging only when the new part is as large as the rest keeps the total work near n log n.
             if self._pending_pages > max(len(self._pages), _FEW):
                 self._merge()
 
     def lives(self) -> Lives:
-        """Return how the lives of neighbours agree, of all writes so far."""
+        """Return the correlation of lives for all writes so far."""
         self._merge()
         pairs, a, b, aa, bb, ab = self._sums[self._halvings :].sum(axis=0)
         share = 0.5**self._halvings
@@ -144,11 +144,11 @@ class WriteLives:
         return Lives(float(together / np.sqrt(spread)) if spread > 1e-9 else None, int(pairs), share)
 
     def _merge(self) -> None:
-        """Sort the latest writes into those that live, and end what they overwrite."""
+        """Merge the latest writes into the living writes, and end the writes that they overwrite."""
         if not self._pending:
             return
         pages = np.concatenate([self._pages, *(page for page, _ in self._pending)])
-        # Twice the number, and one more where the page is the first of its write, whose life counts.
+        # Twice the number of the write, plus 1 for its first page, whose life counts.
         keys = np.concatenate([self._numbers * 2 + 1, *(key for _, key in self._pending)])
         self._pending, self._pending_pages = [], 0
         order = np.lexsort((keys, pages))
@@ -166,7 +166,7 @@ class WriteLives:
             self._ended, self._lives = self._ended[waits], self._lives[waits]
 
     def _end(self, numbers: IntArray, lives: IntArray) -> None:
-        """Count the pairs that are over now, and keep the writes whose partner lives."""
+        """Count the pairs of which both writes have ended, and keep writes whose partner still lives."""
         numbers, lives = np.append(self._ended, numbers), np.append(self._lives, lives)
         order = np.argsort(numbers)
         numbers, lives = numbers[order], lives[order]
@@ -183,19 +183,19 @@ class WriteLives:
 
 
 def _trailing_zeros(numbers: IntArray) -> IntArray:
-    """Return the exponent of the largest power of two that divides each number; 0 has the largest class."""
+    """Return the exponent of the largest power of two that divides each number; for 0 the largest class."""
     lowest = numbers & -numbers
     return np.where(numbers == 0, _CLASSES - 1, np.frexp(lowest.astype(float))[1] - 1)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of one operation among reads and writes; other requests are skipped.
+    """Runs of reads and of writes; other requests are skipped.
 
     Attributes:
-        mean: requests per run; `None` without reads and writes.
-        independent: its approximate value if the same requests came in random order; `None` unless there are
-            both operations.
+        mean: mean number of requests per run; `None` without reads and writes.
+        independent: approximate mean for the same requests in random order; `None` unless there are both
+            reads and writes.
     """
 
     mean: float | None
@@ -203,9 +203,9 @@ class Runs:
 
     @classmethod
     def of(cls, reads: int, writes: int, runs: int) -> Runs:
-        """Return the figures of so many requests in so many runs."""
+        """Return the statistics from the numbers of reads, writes and runs."""
         both = reads + writes
-        # Each of n - 1 borders between neighbours is a change with the probability 2rw / n(n-1).
+        # At each of the n - 1 borders, the operation changes with the probability 2rw / n(n-1).
         return cls(
             mean=both / runs if both else None,
             independent=both / (1 + 2 * reads * writes / both) if reads and writes else None,
@@ -213,7 +213,7 @@ class Runs:
 
     @property
     def persistence(self) -> float | None:
-        """Share of the changes of operation that are missing against a random order; 0 for that."""
+        """Share of the changes of operation that are missing, compared with a random order, which has 0."""
         if self.mean is None or self.independent is None:
             return None
         return 1 - self.independent / self.mean

@@ -18,7 +18,7 @@ from ssdgym.workloads.traces.reading.containers import unpacked
 
 #: The path of standard input.
 STDIN = "-"
-#: Environment variable: a folder in which traces are looked for.
+#: Environment variable that names the folder of traces.
 TRACE_FOLDER = "SSDGYM_TRACES"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -28,7 +28,7 @@ _LONGEST_LINE_BYTES = 1 << 16
 
 @cache
 def _spooled(path: Path) -> IO[bytes]:
-    """Return a file of what comes through a pipe, which is gone with this process."""
+    """Return a temporary file with the contents of a pipe; it is removed at the end of the process."""
     file = tempfile.NamedTemporaryFile(prefix="ssdgym-pipe-")  # noqa: SIM115
     try:
         with path.open("rb") as pipe:
@@ -42,8 +42,8 @@ def _spooled(path: Path) -> IO[bytes]:
 def find_traces(path: Path) -> list[Path]:
     """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
 
-    Of standard input (`-`) and pipes it is that of a copy; of a folder, those of its files in order of their
-    names, but hidden ones.
+    For standard input (`-`) and pipes, return the path of a copy. For a folder, return the paths of its
+    files, sorted by name, without hidden files.
     """
     if str(path) == STDIN:
         path = Path("/dev/stdin")
@@ -71,7 +71,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file of a name in a folder; None without one."""
+    """Return the file of a name in a folder; None if there is none."""
     files = _files_in(folder)
     found = [path for path in files if path.name == name]
     found = found or [path for path in files if path.name.partition(".")[0] == name]
@@ -84,7 +84,7 @@ def trace_called(name: str, folder: Path) -> Path | None:
 def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the file in blocks of whole lines, each with the number (from 1) of its first line.
 
-    Every line ends with a newline; one is added to the last if it has none.
+    Every line ends with a newline, which is added to the last line if necessary.
     """
     first_line, rest = 1, b""
     for data in _gathered(path):

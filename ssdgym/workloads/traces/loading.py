@@ -1,4 +1,4 @@
-"""Load traces."""
+"""Load traces, from the cache if possible."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from ssdgym.workloads.traces.registry import (
 )
 
 Stamp = tuple[int, ...]
-#: How the volumes of a trace lie in one address space.
+#: How the volumes of a trace are arranged in one address space.
 VolumeLayout = Literal["end_to_end", "overlay"]
 
 
 def _known_format(name: Any) -> Any:
-    """Refuse an unknown format in the words of pydantic."""
+    """Refuse an unknown format with an error message like pydantic's."""
     names = format_names()
     if name not in names:
         *others, last = (repr(known) for known in names)
@@ -59,7 +59,7 @@ ColumnsText = Annotated[str, AfterValidator(_columns_text)]
 
 
 def _is_path(value: Any) -> Any:
-    """Refuse a wrong path by one sentence, not by one for each allowed type."""
+    """Refuse a wrong path with a single error, not with one for each allowed type."""
     paths = value if isinstance(value, list | tuple) else [value]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return value
@@ -108,7 +108,7 @@ class TraceConfig(PlayedConfig):
         """Return the paths of the files.
 
         Raises:
-            SsdgymError: there is no such file, or none in a folder.
+            SsdgymError: there is no such file, or a folder contains no files.
         """
         paths = [self.path] if isinstance(self.path, Path) else self.path
         return [file for path in paths for file in find_traces(path)]
@@ -146,7 +146,7 @@ class TraceConfig(PlayedConfig):
 def load_trace(config: TraceConfig) -> StoredTrace:
     """Return the parsed trace, from the cache if its content has been parsed before.
 
-    The content is looked at once per process, as long as the file does not change.
+    The content is read once per process, as long as the file does not change.
     """
     files = tuple((path, file_stamp(path)) for path in config.files())
     known = _load(files, config.format, config.columns, config.events, config.skip_bad)
@@ -157,7 +157,7 @@ def load_trace(config: TraceConfig) -> StoredTrace:
 
 
 def file_stamp(path: Path) -> Stamp:
-    """Return what changes when a trace file changes."""
+    """Return numbers (device, inode, time, size) that change when a trace file changes."""
     status = path.stat()
     return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
 

@@ -16,12 +16,12 @@ from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.record import NO_RECORDS, Records
 
-#: Records of all parts together that are held at a time.
+#: Largest number of records of all parts in memory.
 _HELD = 1 << 21
 
 
 def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
-    """Return the traces in several files as one, which is also cached."""
+    """Return the traces of several files as one trace, which is also cached."""
     first = parts[0]
     other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
     if other is not None:
@@ -39,7 +39,7 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
         blocks = merged(paths, parts, volumes)
         write_trace(paths[0], folder, first.format, first.understood["columns"], blocks, bad, volumes)
 
-    # The name of a part depends on all that it is read by.
+    # The name of a part depends on its content and on how it was read.
     key = hashlib.sha256(" ".join(part.folder.name for part in parts).encode()).hexdigest()[:32]
     return kept(paths[0], key, write)
 
@@ -47,12 +47,13 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
 def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeNumbers) -> Iterator[Records]:
     """Yield the records of several files in order of time.
 
-    A record earlier than its predecessor in the file stays behind it. Volumes of equal name are one volume.
+    A record with an earlier time than its predecessor in the file stays after it. Volumes of equal name are
+    one volume.
 
     Args:
         paths: the files.
-        parts: their records.
-        volumes: numbers the volumes.
+        parts: the records of each file.
+        volumes: numbering of the volumes.
 
     Raises:
         SsdgymError: a file begins more than ten years after another.
@@ -76,20 +77,20 @@ def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeN
 
 
 class _Waiting:
-    """Records of a part that have yet to be taken.
+    """The records of a part that are not yet taken.
 
     Attributes:
-        arrivals: times of the records that are held, which never fall, shape (n,).
+        arrivals: times of the records in memory, which never decrease, shape (n,).
     """
 
     def __init__(self, part: StoredTrace, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
         """Begin with a part.
 
         Args:
-            part: it.
-            numbers: number of each of its volumes in the whole, shape (volumes,).
-            later_ns: how much later than the whole it begins.
-            held: how many records are held at a time.
+            part: the part.
+            numbers: number of each of its volumes in the merged trace, shape (volumes,).
+            later_ns: time from the beginning of the merged trace to that of the part.
+            held: largest number of records in memory.
         """
         self.arrivals: IntArray = np.zeros(0, np.int64)
         self._part, self._numbers, self._later_ns, self._held = part, numbers, later_ns, held
@@ -98,7 +99,7 @@ class _Waiting:
         self._latest_ns = -(2**63)
 
     def has_more(self) -> bool:
-        """Return whether a record is left, and hold it."""
+        """Load the next records if none are in memory; return whether there are any."""
         if not len(self._records):
             self._records = self._part.records(self._position, self._held)
             if not len(self._records):
@@ -110,7 +111,7 @@ class _Waiting:
         return True
 
     def taken(self, until_ns: int) -> tuple[IntArray, Records]:
-        """Take the records up to a time, with their arrivals."""
+        """Remove and return the records up to a time, with their arrivals."""
         count = int(np.searchsorted(self.arrivals, until_ns, side="right"))
         taken = self.arrivals[:count], self._records[:count]
         if count:

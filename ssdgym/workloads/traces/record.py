@@ -21,9 +21,9 @@ from ssdgym.requests import (
 from ssdgym.types import IntArray
 from ssdgym.workloads.base import CHUNK
 
-#: One request. `time_ns` counts from the first request of the file and may fall, even below 0, where
-#: the file does; `volume` is an index into `Volumes.names`; `op` one of READ, WRITE, TRIM, FLUSH.
-#: A flush has no bytes.
+#: One request. `time_ns` is the time since the first request of the file; it may decrease, even below 0, as
+#: in the file. `volume` is an index into `Volumes.names`; `op` is READ, WRITE, TRIM or FLUSH. A flush has no
+#: bytes.
 RECORD = np.dtype(
     [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
     align=True,
@@ -46,11 +46,11 @@ class Volumes:
     """The volumes (LUNs, disks, files) of a trace, each with addresses from 0 on.
 
     Attributes:
-        names: as the trace calls them, in the order in which they first appear.
-        end_bytes: of each, where its last request ends; no request reaches further.
+        names: names of the volumes, in the order in which they first appear in the trace.
+        end_bytes: for each volume the largest end of a request.
         overlay: whether equal addresses of different volumes are the same place; otherwise the volumes'
             address spaces follow each other.
-        trace: what errors call the trace.
+        trace: name of the trace in errors.
     """
 
     names: tuple[str, ...]
@@ -60,16 +60,16 @@ class Volumes:
 
 
 class RecordSource(Protocol):
-    """Records on their way to a device; a cursor that can be copied and pickled at any point.
+    """A cursor over records, which can be copied and pickled at any point.
 
     Attributes:
-        volumes: what the field `volume` of the records refers to.
+        volumes: the volumes to which the field `volume` of the records refers.
     """
 
     volumes: Volumes
 
     def chunk(self) -> Records:
-        """Return the next records, shape (n,); an empty array at the end and ever after."""
+        """Return the next records, shape (n,); after the last one, always an empty array."""
 
 
 #: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
@@ -84,7 +84,7 @@ _LARGEST_TABLE = 1 << 24
 
 
 def volume_pages(volumes: Volumes, page_size: int) -> int:
-    """Return how many pages all volumes reach over together, touched or not."""
+    """Return the number of pages in the address spaces of all volumes, touched or not."""
     pages = _pages_of_each(volumes, page_size)
     return max(pages) if volumes.overlay else sum(pages)
 
@@ -94,14 +94,14 @@ def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
 
 
 def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
-    """Return the first page of each volume, shape (volumes,): 0 where they lie over each other.
+    """Return the first page of each volume, shape (volumes,); all are 0 if volumes are overlaid.
 
     Args:
-        volumes: in this order.
+        volumes: the volumes in their order.
         page_size: bytes per page.
 
     Raises:
-        SsdgymError: together they have more pages than can be numbered.
+        SsdgymError: the volumes together have more pages than can be numbered.
     """
     pages = _pages_of_each(volumes, page_size)
     if volumes.overlay:
@@ -118,12 +118,12 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
 def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
     """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
 
-    A write that covers its first or last page only in part gets a flag; the hint of a request is its volume
-    number modulo 256. A trim frees only pages that it covers whole; a trim that covers none is the only
-    request left out.
+    A write that covers only part of its first or last page gets a flag. The hint of a request is its volume
+    number modulo 256. A trim frees only pages that it covers completely; trims without such a page are left
+    out.
 
     Args:
-        records: shape (n,).
+        records: records, shape (n,).
         page_size: bytes per page.
         starts: first page of each volume, shape (volumes,).
     """
@@ -148,13 +148,13 @@ def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
 
 
 class Compact:
-    """A numbering of the pages of ranges from 0 on; pages between the ranges have no number.
+    """A numbering of the pages of ranges from 0; pages between the ranges have no number.
 
-    All pages of a request must lie in one range; it stays in one piece.
+    All pages of a request must be in one range, so requests are not split.
     """
 
     def __init__(self, start: IntArray, end: IntArray) -> None:
-        """Give the pages of separate ranges numbers, in order.
+        """Assign numbers to the pages of separate ranges, in order.
 
         Args:
             start: first page of each range, shape (ranges,).
@@ -162,7 +162,7 @@ class Compact:
         """
         self._start, self._end = start, end
         self._shift = np.cumsum(end - start) - end
-        # Looking a page up is several times quicker than searching its range, where a table is not too large.
+        # If a table of pages is not too large, it is several times faster than a search of ranges.
         self._table: npt.NDArray[np.int32] | None = None
         if len(start) and end[-1] <= _LARGEST_TABLE:
             self._table = np.zeros(int(end[-1]), np.int32)
@@ -170,11 +170,11 @@ class Compact:
             self._table[numbers - np.repeat(self._shift, end - start)] = numbers
 
     def __reduce__(self) -> tuple[type[Compact], tuple[IntArray, IntArray]]:
-        """Pickle the ranges; the table is made again."""
+        """Pickle only the ranges; the table is computed again."""
         return Compact, (self._start, self._end)
 
     def __call__(self, requests: Requests) -> Requests:
-        """Return the requests, dtype WIDE_REQUEST, with the new numbers; a flush keeps its 0."""
+        """Return the requests, dtype WIDE_REQUEST, with new page numbers; flushes keep 0."""
         first = requests["lpn"]
         if self._table is not None:
             moved = self._table[first]
@@ -188,7 +188,7 @@ class Compact:
 
 
 def cast(rows: Records, dtype: np.dtype) -> Records:
-    """Return the fields of a dtype, whose values must fit, with zeros where numpy pads between them."""
+    """Return rows with the fields of a dtype, whose values must fit; padding bytes are 0."""
     result = np.zeros(len(rows), dtype)
     for field in dtype.names or ():
         result[field] = rows[field]
@@ -196,18 +196,18 @@ def cast(rows: Records, dtype: np.dtype) -> Records:
 
 
 class NumberedRecords(Protocol):
-    """Records that are kept, by their number."""
+    """Stored records that can be read by their number."""
 
     @property
     def volumes(self) -> Volumes:
-        """What the field `volume` of the records refers to."""
+        """The volumes to which the field `volume` of the records refers."""
 
     def records(self, first: int, count: int) -> Records:
         """Return a copy of `count` records from `first` on, shape (n,); fewer at the end."""
 
 
 class RecordCursor:
-    """A cursor over records that are kept; see `RecordSource`."""
+    """A cursor over stored records; see `RecordSource`."""
 
     def __init__(self, kept: NumberedRecords) -> None:
         self.volumes = kept.volumes
@@ -221,17 +221,17 @@ class RecordCursor:
         return records
 
 
-#: Records from one mark to the next at least: few to pass over, and few marks.
+#: Fewest records between two marks: a compromise between records to skip and number of marks.
 _MARK_EVERY = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
 class RecordIndex:
-    """Where in a source its records are.
+    """An index for access to the records of a source by number.
 
     Attributes:
-        records: how many there are.
-        marks: numbers of records, from 0 on, with copies of the source just before them.
+        records: number of records.
+        marks: numbers of records, from 0, each with a copy of the source just before the record.
     """
 
     records: int
@@ -244,7 +244,7 @@ class RecordIndex:
 
 
 def index_records(source: RecordSource) -> RecordIndex:
-    """Read all records of a fresh source once and return where they are."""
+    """Read all records of a fresh source once, and return an index of them."""
     marks: list[tuple[int, RecordSource]] = []
     position = 0
     while True:
@@ -257,7 +257,7 @@ def index_records(source: RecordSource) -> RecordIndex:
 
 
 class RecordPart:
-    """Some records of a source that follow each other; see `RecordSource`."""
+    """Some consecutive records of a source; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, skip: int, count: int) -> None:
         self.volumes: Volumes = source.volumes

@@ -1,4 +1,4 @@
-"""Workloads that are records of requests by byte and volume: traces and synthetic traces."""
+"""Base of traces and synthetic traces: records of requests, with addresses in bytes of volumes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = (0.0, 1.0)
 
 
 def _is_start(value: Any) -> Any:
-    """Refuse a wrong `start` by one sentence, not by one for each allowed type."""
+    """Refuse a wrong `start` with a single error, not with one for each allowed type."""
     if value in (None, "first", "random") or (is_whole(value) and value >= 0):
         return value
     raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
@@ -31,7 +31,7 @@ Start = Annotated[Literal["first", "random"] | NonNegativeInt | None, BeforeVali
 
 
 class PlayedConfig(WorkloadConfig):
-    """How records are played on a device: the transforms in order, the window, the start, pages, loops."""
+    """How records are played on a device: transforms, window, start, loops and addresses."""
 
     #: Whether the records are drawn, by a seed, so that they can differ from what is published.
     is_drawn: ClassVar[bool] = False
@@ -71,22 +71,22 @@ class PlayedConfig(WorkloadConfig):
     @property
     @abstractmethod
     def label(self) -> str:
-        """What errors call the workload."""
+        """Name of the workload in errors."""
 
     @abstractmethod
     def source(self, seed: int) -> RecordSource:
-        """Return the records from the first on, the transforms not carried out."""
+        """Return all records, before the transforms."""
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
-        """Return what the records depend on beside the configuration: the file's stamp, and the seed."""
+        """Return the file's stamp and the seed, on which the records depend besides the configuration."""
 
     def origin(self) -> dict[str, Any]:
-        """Return the format of the records, and how many `skipped_lines` their file has."""
+        """Return the format of the records, and the number of `skipped_lines` of their file."""
         return {"format": self.kind, "skipped_lines": 0}
 
     def published(self) -> dict[str, float]:
-        """Return the published figures by column of `RecordSummary`; none for a trace."""
+        """Return the published statistics by column of `RecordSummary`; empty for a trace."""
         return {}
 
     @property
@@ -104,23 +104,23 @@ class PlayedConfig(WorkloadConfig):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the records is left out or changed."""
+        """Whether all records are played unchanged."""
         return not self.transforms and self.window == _WHOLE
 
     def with_start(self, start: StartAt) -> PlayedConfig:
-        """See `WorkloadConfig`; what is drawn anew for every seed needs no random start."""
+        """See `WorkloadConfig`; records that are drawn by a seed need no random start."""
         is_open = self.start is None and not self.is_drawn
         return self.model_copy(update={"start": start}) if is_open else self
 
     def without_end(self) -> PlayedConfig:
-        """Return the same records played for ever."""
+        """Return the same records, repeated without end."""
         return self.model_copy(update={"loops": None})
 
     def records(self, seed: int = 0) -> RecordSource:
-        """Return the records of the window from its first on, the transforms carried out.
+        """Return all records of the window, after the transforms.
 
         Args:
-            seed: not negative; traces do not use it.
+            seed: seed of the records, at least 0; traces do not use it.
 
         Raises:
             SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.
@@ -132,7 +132,7 @@ class PlayedConfig(WorkloadConfig):
         return index.part(*self._bounds(index))
 
     def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
-        """Return the records from the first on, and the transforms that are still to be carried out."""
+        """Return all records, and the transforms that they still need."""
         return self.source(seed), self.transforms
 
     def _records_from_start(self, seed: int) -> RecordSource:
@@ -149,9 +149,9 @@ class PlayedConfig(WorkloadConfig):
         return index.part(first + number, end)
 
     def _bounds(self, index: RecordIndex) -> tuple[int, int]:
-        """Return the first record of the window and the one behind its last.
+        """Return the number of the window's first record, and of the record after its last.
 
-        Windows that share an end have no record in common.
+        Adjacent windows have no record in common.
         """
         first, end = (round(share * index.records) for share in self.window)
         if first == end:
@@ -162,7 +162,7 @@ class PlayedConfig(WorkloadConfig):
         return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return how many different pages the records touch, inside and outside of the window."""
+        """Return the number of different pages that all records touch, also outside the window."""
         return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -189,11 +189,11 @@ class PlayedConfig(WorkloadConfig):
         )
 
     def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
-        """Return the facts of `RequestStream` about the records on a device."""
+        """Return the facts of `RequestStream.report` about the records on a device."""
         return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
 
     def _whole(self) -> PlayedConfig:
-        """Return the same records without a window, by which pages are numbered."""
+        """Return the same workload without a window; its pages determine the compact numbering."""
         return self.model_copy(update={"window": _WHOLE})
 
     def _survey(self, page_size: int, seed: int) -> Survey:
@@ -203,7 +203,7 @@ class PlayedConfig(WorkloadConfig):
         return _indexed(type(self), self._whole()._text(), *self.depends_on(seed))
 
     def _text(self) -> str:
-        """Return what says which records are played, however they are."""
+        """Return the fields that determine which records are played, as JSON."""
         return self.model_copy(update={"loops": 1, "addresses": "compact", "start": None}).model_dump_json()
 
 
@@ -211,7 +211,7 @@ class PlayedConfig(WorkloadConfig):
 def _surveyed(
     kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int, page_size: int
 ) -> Survey:
-    """Survey once per process and content; a reset opens its workload again every time."""
+    """Survey records once per process and content, because every reset opens its workload again."""
     config = kind.model_validate_json(text)
     known = survey(config.records(seed), page_size)
     if not known.requests:
@@ -223,7 +223,7 @@ def _surveyed(
 
 @lru_cache(maxsize=8)
 def _indexed(kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int) -> RecordIndex:
-    """Index once per process and content."""
+    """Index records once per process and content."""
     return index_records(kind.model_validate_json(text).records(seed))
 
 

@@ -1,4 +1,4 @@
-"""Formats of traces, by name."""
+"""The registry of trace formats."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ssdgym.workloads.traces.record import Records
 
 
 class TraceFormat(ABC):
-    """One file format that can be read.
+    """A file format that can be read.
 
     Attributes:
-        name: what the configuration calls the format.
-        meaning: what the files hold, for the table of formats.
-        is_binary: whether the file is no text.
+        name: name of the format in configurations.
+        meaning: description of the files, for the table of formats.
+        is_binary: whether the files are binary.
     """
 
     name: str
@@ -32,13 +32,13 @@ class TraceFormat(ABC):
     @property
     @abstractmethod
     def unread(self) -> tuple[str, ...]:
-        """Names of the values of a request that the file holds and records do not."""
+        """Names of values in the file that records do not contain."""
 
     @abstractmethod
     def matches(self, start: bytes) -> int:
-        """Return how many lines (records) of the first bytes of a file fit this format; 0: it is another.
+        """Return how many lines (records) at the start of a file fit this format; 0 means another format.
 
-        Of a text these are whole lines, without a byte order mark.
+        The start of a text has whole lines, without a byte order mark.
         """
 
     @abstractmethod
@@ -46,16 +46,16 @@ class TraceFormat(ABC):
         """Yield the requests of a file in its order, block by block.
 
         Args:
-            path: the file.
-            bad: counts bad lines.
-            volumes: numbers the volumes.
+            path: path of the file.
+            bad: counter of bad lines.
+            volumes: numbering of the volumes.
 
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.
         """
 
 
-#: The name under which the format of a file is recognised from its content.
+#: The format name that stands for recognition from the content of the file.
 AUTO = "auto"
 _SNIFFED_BYTES = 1 << 16
 
@@ -63,13 +63,13 @@ _FORMATS: Registry[TraceFormat] = Registry("trace format", "ssdgym.trace_formats
 
 
 def register_format(known: TraceFormat) -> None:
-    """Make a trace format known by its name.
+    """Register a trace format under its name.
 
     Args:
-        known: the format. Traces parsed in it are cached until the file that calls this function changes.
+        known: the format. Its parsed traces are cached until the file that calls this function changes.
 
     Raises:
-        SsdgymError: a format registered by another module has the name.
+        SsdgymError: another module has registered a format of the same name.
     """
     _FORMATS.register(known.name, known, caller())
 
@@ -80,7 +80,7 @@ def formats() -> dict[str, TraceFormat]:
 
 
 def format_names() -> list[str]:
-    """Return every name that a format may be given by, `auto` first."""
+    """Return all names of formats, `auto` first."""
     return [AUTO, *formats()]
 
 
@@ -90,7 +90,7 @@ def format_code_hashes(name: str) -> list[str]:
 
 
 def format_of(path: Path, name: str) -> TraceFormat:
-    """Return the format called `name`, or, for `auto`, the one that recognises the file."""
+    """Return the format `name`; for `auto`, the format that is recognised from the file."""
     return recognise(path) if name == AUTO else formats()[name]
 
 
@@ -115,7 +115,7 @@ def recognise(path: Path) -> TraceFormat:
 
 
 def _unknown(path: Path, text: bytes, known: Mapping[str, TraceFormat]) -> SsdgymError:
-    """Return the error of a file in no known format, with an example of columns."""
+    """Return the error for a file of unknown format, with an example of columns."""
     first, *rest = [*islice(written_lines(text), 2)] or [""]
     if "\0" in first or not first.isprintable() or "\ufffd" in first:
         found, advice = "binary data", "convert it to one of them"

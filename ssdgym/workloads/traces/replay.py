@@ -1,4 +1,4 @@
-"""Replay records as requests to pages, once or in a loop."""
+"""Replay records as requests of pages, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEW = 1 << 16
 class RangeSet:
     """The union of half-open ranges of integers.
 
-    Its memory grows with the number of separate ranges, not of added ones.
+    Memory grows with the number of separate ranges, not with the number of added ranges.
     """
 
     def __init__(self) -> None:
@@ -34,17 +34,17 @@ class RangeSet:
         start, end = _union(start[start < end], end[start < end])
         self._pending.append((start, end))
         self._pending_ranges += len(start)
-        # Merging only what has grown as large as the rest keeps the total work near n log n.
+        # Merging only when the new part is as large as the rest keeps the total work near n log n.
         if self._pending_ranges > max(len(self._merged[0]), _FEW):
             self._merge()
 
     def ranges(self) -> tuple[IntArray, IntArray]:
-        """Return the separate ranges in order: starts and ends, shape (ranges,)."""
+        """Return the separate ranges in rising order: starts and ends, each of shape (ranges,)."""
         self._merge()
         return self._merged
 
     def size(self) -> int:
-        """Return how many integers the ranges hold."""
+        """Return the number of integers in the ranges."""
         start, end = self.ranges()
         return int((end - start).sum())
 
@@ -60,7 +60,7 @@ def _nothing() -> tuple[IntArray, IntArray]:
 
 
 def _union(start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the union of ranges that are not empty, as separate ranges in order."""
+    """Return the union of non-empty ranges as separate ranges in rising order."""
     if not len(start):
         return _nothing()
     order = np.argsort(start, kind="stable")
@@ -74,15 +74,15 @@ def _union(start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Counts over the records of a source, run once on pages of a given size.
+    """Counts over all records of a source, for pages of a given size.
 
     Attributes:
-        records: how many there are.
-        requests: number of requests that reach a device: a trim of less than a page does not.
-        out_of_order: records with an earlier time than one before them; they take its time.
-        ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
-        written: pages written, each counted every time.
-        written_different: pages written, each counted once.
+        records: number of records.
+        requests: number of requests that a device gets; trims of less than a page are left out.
+        out_of_order: number of records with an earlier time than a previous record; they get its time.
+        ranges: the touched pages as separate ranges: starts and ends, each of shape (ranges,).
+        written: number of page writes.
+        written_different: number of different pages written.
     """
 
     records: int
@@ -94,19 +94,19 @@ class Survey:
 
     @cached_property
     def compact(self) -> Compact:
-        """A numbering of the pages touched, from 0 on in address order."""
+        """A numbering of the touched pages, from 0 in address order."""
         return Compact(*self.ranges)
 
     @property
     def pages(self) -> int:
-        """How many different pages are touched."""
+        """Number of different touched pages."""
         return int((self.ranges[1] - self.ranges[0]).sum())
 
 
 class Arrivals:
-    """Times that count from the first record and never fall.
+    """Times since the first record, which never decrease.
 
-    A record that is earlier than one before it takes the time of that one.
+    A record that is earlier than a previous record gets the time of that record.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Arrivals:
 
 
 def survey(source: RecordSource, page_size: int) -> Survey:
-    """Read all records of a source, in memory that grows only with the ranges touched."""
+    """Survey all records of a source; memory grows only with the number of separate touched ranges."""
     starts = volume_starts(source.volumes, page_size)
     touched, of_writes = RangeSet(), RangeSet()
     arrivals = Arrivals()
@@ -155,8 +155,8 @@ def play(
 ) -> RequestStream:
     """Start a fresh source on a device.
 
-    `again` has the records of every lap but the first, by default the same. `compact` numbers their pages;
-    without it, page numbers are taken modulo the logical pages.
+    `again` has the records of every lap except the first; by default it is `source`. `compact` numbers the
+    pages; if it is None, page numbers are taken modulo the logical pages.
     """
     laps = partial(_Played, source, again or source, compact, logical_pages, page_size)
     return RequestStream(Loops(laps, loops), report)
@@ -203,7 +203,7 @@ class _Played:
         page_size: int,
         number: int,
     ) -> None:
-        """Begin the lap of a number, from 0 on; every lap but the first plays `again`."""
+        """Begin lap `number`; lap 0 plays `first`, later laps play `again`."""
         self._source = copy.deepcopy(again if number else first)
         self._arrivals = Arrivals()
         self._starts = volume_starts(self._source.volumes, page_size)

@@ -25,34 +25,34 @@ from ssdgym.workloads.traces.replay import Arrivals, RangeSet
 
 #: Bytes per page in which footprints are counted.
 UNIT_BYTES = 4096
-#: Pages whose writes are counted one by one; of more, only a sample is.
+#: Largest number of pages whose writes are counted; if more are written, a sample is counted.
 MOST_PAGES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
 class RecordSummary:
-    """Counts over records, played once.
+    """Statistics of the records of a trace.
 
     Attributes:
         requests, reads, writes, trims, flushes: numbers of requests.
         bytes_read, bytes_written, bytes_trimmed: sums of the sizes.
-        unique_bytes_read, unique_bytes_written: different bytes, where a page of `UNIT_BYTES` that a request
-            touches counts whole.
+        unique_bytes_read, unique_bytes_written: bytes of all different pages of `UNIT_BYTES` that requests
+            touch.
         unique_bytes: the same for reads and writes together.
         exact_unique_bytes_written: different bytes written, counted byte by byte.
-        sequential: requests that start at the end of the previous request on the same volume, of any
-            operation; flushes are skipped.
-        out_of_order: requests with an earlier time than one before them; they arrive at its time.
-        duration_ns: from the first arrival to the last.
+        sequential: number of requests that start at the end of the previous request on the same volume,
+            whatever its operation; flushes are skipped.
+        out_of_order: number of requests with an earlier time than a previous request; they get its time.
+        duration_ns: time from the first to the last arrival.
         volumes: requests per volume, by name.
-        read_sizes, write_sizes: bytes per request.
-        gaps: ns from each arrival to the next, binned (`log_bins`).
-        mean_gap_ns: their mean, exact; none for a single request.
-        max_gap_ns: the longest, exact.
-        skew: of the writes per written page of `UNIT_BYTES`.
-        bursts: of the arrivals.
-        runs: of one operation.
-        lives: of the writes, in pages of `UNIT_BYTES`.
+        read_sizes, write_sizes: distributions of bytes per request.
+        gaps: distribution of times between arrivals in ns, in bins (`log_bins`).
+        mean_gap_ns: exact mean time between arrivals; None for a single request.
+        max_gap_ns: exact longest time between arrivals.
+        skew: distribution of writes over written pages of `UNIT_BYTES`.
+        bursts: statistics of bursts of arrivals.
+        runs: runs of reads and of writes.
+        lives: lifetimes of writes, in pages of `UNIT_BYTES`.
     """
 
     requests: int
@@ -83,17 +83,17 @@ class RecordSummary:
 
     @property
     def overwrite_factor(self) -> float | None:
-        """Bytes written over different bytes written (at `UNIT_BYTES`); `None` if nothing is written."""
+        """Bytes written / unique bytes written; `None` if nothing is written."""
         return self.bytes_written / self.unique_bytes_written if self.unique_bytes_written else None
 
     @property
     def sequential_share(self) -> float | None:
-        """Share of the requests other than flushes that are sequential; `None` if there is none of those."""
+        """Share of sequential requests, without flushes; `None` if there are only flushes."""
         with_bytes = self.requests - self.flushes
         return self.sequential / with_bytes if with_bytes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON; times of gaps in ns, sizes in bytes."""
+        """Return the statistics for JSON, with gaps in ns and sizes in bytes."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: value for name, value in values.items() if isinstance(value, int)}
         return plain | {
@@ -121,12 +121,12 @@ class RecordSummary:
 def summarize(source: RecordSource, announce: Callable[[int], None] = lambda requests: None) -> RecordSummary:
     """Summarise a fresh source in one pass.
 
-    The memory grows with the separate ranges of addresses touched, with the different sizes, and with the
-    windows of 0.1 s that have arrivals, not with the requests.
+    Memory grows with the numbers of separate touched ranges, different sizes, and windows of 0.1 s with
+    arrivals, but not with the number of requests.
 
     Args:
-        source: is used up.
-        announce: called now and then with the number of requests counted.
+        source: source of the records; all of them are read.
+        announce: function to call now and then with the number of requests counted.
 
     Raises:
         SsdgymError: the volumes reach so far that their pages cannot be numbered.
@@ -206,11 +206,11 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
 
 
 def _continued(records: Records, ends: IntArray) -> int:
-    """Count the records that start where the one before on their volume ended.
+    """Count the records that start at the end of the previous record of their volume.
 
     Args:
-        records: the next ones.
-        ends: where the last record of each volume ended, shape (volumes,); brought up to date.
+        records: the next records.
+        ends: end of the last record of each volume, shape (volumes,); it is updated.
     """
     records = records[np.argsort(records["volume"], kind="stable")]
     volume, end = records["volume"], records["offset_bytes"] + records["size_bytes"]
@@ -231,7 +231,7 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def _deviations(config: PlayedConfig, summary: RecordSummary) -> list[dict[str, Any]]:
-    """Return generated beside published figures of a synthetic trace; none for a trace."""
+    """Return generated and published statistics of a synthetic trace; empty for a trace."""
     published = config.published() if config.is_whole else {}
     return [
         {

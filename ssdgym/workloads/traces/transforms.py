@@ -1,4 +1,4 @@
-"""Transforms: changes to records before they are replayed, each with its model."""
+"""Transforms: changes of records before they are replayed; each transform is a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ssdgym.workloads.addresses import mixed
 from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.traces.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
 
-#: No request is played later than this; nanoseconds, some 145 years.
+#: Largest arrival time in ns, about 145 years.
 _LATEST_NS = 2**62
 
 
@@ -34,26 +34,26 @@ class _Transform(Config):
     """Base of the transforms."""
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
-        """Return the volumes of the records once they are transformed."""
+        """Return the volumes of the transformed records."""
         return volumes
 
     def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
-        """Return a chunk of records transformed.
+        """Transform a chunk of records and return it.
 
         Args:
             records: the chunk, which may be changed in place, shape (n,), n > 0.
-            volumes: of the records before the transform.
-            seen: how many records of each operation came before the chunk, shape (operations,).
+            volumes: volumes of the records before the transform.
+            seen: number of records of each operation before the chunk, shape (operations,).
         """
         return records
 
     def is_over(self, seen: IntArray) -> bool:
-        """Return whether no record can follow those seen."""
+        """Return whether the transform drops all records after those seen."""
         return False
 
 
 class VolumesConfig(_Transform):
-    """Keep the requests of some volumes (LUNs, disks, files) only."""
+    """Keep only the requests of some volumes (LUNs, disks, files)."""
 
     kind: Literal["volumes"] = "volumes"
     keep: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)] = Field(
@@ -83,7 +83,7 @@ class VolumesConfig(_Transform):
 
 
 class OnlyConfig(_Transform):
-    """Keep the requests of some operations only; `only(ops=write)` makes a trace write-only."""
+    """Keep only the requests of some operations; `only(ops=write)` makes a trace write-only."""
 
     kind: Literal["only"] = "only"
     ops: Annotated[
@@ -113,7 +113,7 @@ class HeadConfig(_Transform):
 
 
 class ScaleTimeConfig(_Transform):
-    """Multiply all arrival times: below 1 the trace is played faster than it was recorded."""
+    """Multiply all arrival times by a factor; below 1, the trace is played faster than it was recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
     factor: float = Field(gt=0, le=1e6, description="New gap between arrivals over the old one.")
@@ -131,9 +131,9 @@ class ScaleTimeConfig(_Transform):
 
 
 class AlignConfig(_Transform):
-    """Move the ends of every request to multiples of a unit.
+    """Move the start and the end of every request to multiples of a unit.
 
-    Without it, a write of part of a page makes the device read the rest of that page first.
+    Without this transform, a write of part of a page makes the device first read the rest of the page.
     """
 
     kind: Literal["align"] = "align"
@@ -154,7 +154,7 @@ class AlignConfig(_Transform):
         unit, is_flush = self.unit_bytes, records["op"] == FLUSH
         start = records["offset_bytes"]
         end = start + records["size_bytes"]
-        # A trim that grew would take data that the host has kept.
+        # A trim that grew would delete data that the host still needs.
         grows = (records["op"] != TRIM) & (self.partial == "grow")
         first = np.where(grows, start, start + unit - 1) // unit * unit
         last = np.where(grows, end + unit - 1, end) // unit * unit
@@ -176,9 +176,9 @@ def _key(seed: int) -> np.uint64:
 class ScaleSpaceConfig(_Transform):
     """Shrink the address space: keep one of every `factor` regions, and close the gaps.
 
-    Of every `factor` regions that follow each other one is kept, drawn by a seed. A region of whole logical
-    blocks takes them along with all their requests in order, so that a device smaller by the same factor sees
-    one in `factor` of the blocks touched, each written as often and in the same runs.
+    Of every `factor` consecutive regions one is kept, drawn by a seed. A region contains whole logical blocks
+    with all their requests in order. So a device that is smaller by the same factor gets one of `factor`
+    touched blocks, and each block is written as often and in the same runs as before.
     """
 
     kind: Literal["scale_space"] = "scale_space"
@@ -204,21 +204,21 @@ class ScaleSpaceConfig(_Transform):
         start = records["offset_bytes"]
         end = self._moved(start + records["size_bytes"], first)
         records["offset_bytes"] = self._moved(start, first)
-        # A request that reaches over regions that are left out is as long as what is left of it.
+        # A request that crosses dropped regions keeps only its bytes in kept regions.
         records["size_bytes"] = end - records["offset_bytes"]
         is_flush = records["op"] == FLUSH
         numbers = seen[FLUSH] + np.cumsum(is_flush) - 1
-        # Of the flushes the first of every `factor` is kept, as of the others.
+        # The first of every `factor` flushes is kept, because flushes have no address.
         return records[(records["size_bytes"] > 0) | (is_flush & (numbers % self.factor == 0))]
 
     def _regions(self, volumes: Volumes) -> tuple[IntArray, IntArray]:
-        """Return the number of the first region of each volume, and how many it has, shape (volumes,)."""
+        """Return the first region and the number of regions of each volume, each of shape (volumes,)."""
         regions = np.array([-(-end // int(self.region_bytes)) for end in volumes.end_bytes])
-        # Volumes that lie over each other lose the same regions.
+        # Volumes that are overlaid drop the same regions.
         return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
 
     def _moved(self, places: IntArray, first_region: IntArray) -> IntArray:
-        """Return how many bytes of its volume that are kept lie below each place, shape (n,)."""
+        """Return the number of kept bytes of the volume below each place, shape (n,)."""
         region_bytes = int(self.region_bytes)
         regions = first_region + places // region_bytes
         is_kept = regions % self.factor == self._chosen(regions // self.factor)
@@ -226,17 +226,17 @@ class ScaleSpaceConfig(_Transform):
         return below * region_bytes + np.where(is_kept, places % region_bytes, 0)
 
     def _kept_before(self, regions: IntArray) -> IntArray:
-        """Return how many regions are kept of those before each, shape (n,)."""
+        """Return the number of kept regions before each region, shape (n,)."""
         groups = regions // self.factor
         return groups + (regions % self.factor > self._chosen(groups))
 
     def _chosen(self, groups: IntArray) -> IntArray:
-        """Return the number of the region that is kept of each group, shape (n,)."""
+        """Return the index of the kept region within each group, shape (n,)."""
         return (mixed(mixed(groups) ^ _key(self.seed)) % np.uint64(self.factor)).astype(np.int64)
 
 
 class SortConfig(_Transform):
-    """Sort the requests by time (stable); the trace is held in memory."""
+    """Sort the requests by time (stable sort); the whole trace is kept in memory."""
 
     kind: Literal["sort"] = "sort"
 
@@ -277,7 +277,7 @@ class _Sorted:
 
 
 class Transformed:
-    """A source whose records have gone through transforms; see `RecordSource`."""
+    """A source of transformed records; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
         sorts = [number for number, config in enumerate(configs) if config.kind == "sort"]
@@ -286,7 +286,7 @@ class Transformed:
             configs = configs[sorts[-1] :]
         self._source = source
         self.volumes = source.volumes
-        #: Each with the volumes before it, and how many records of each operation it has seen.
+        #: Transforms with the volumes before them, and the number of records seen of each operation.
         self._steps: list[tuple[TransformConfig, Volumes, IntArray]] = []
         for config in configs:
             self._steps.append((config, self.volumes, np.zeros(len(OP_NAMES), np.int64)))
@@ -313,10 +313,10 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def parse_transform(text: str) -> TransformConfig:
-    """Return the transform written as `kind(field=value, ...)`, values as in YAML.
+    """Return the transform of a text `kind(field=value, ...)`; values are YAML.
 
     Raises:
-        SsdgymError: it is not written so, or is no transform.
+        SsdgymError: the text has another form, or there is no such transform.
     """
     match = _CALL.fullmatch(text)
     if match is None:

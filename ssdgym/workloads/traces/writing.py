@@ -1,4 +1,4 @@
-"""Write traces, and convert between formats."""
+"""Write traces, and convert traces between formats."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-    """Write requests so that reading them again gives the same; times count from the first.
+    """Write requests so that reading the file gives the same requests, with times since the first request.
 
-    Volumes keep their number, and their name where the format has names.
+    Volumes keep their number, and their name if the format has names.
 
     Args:
         target: a format that can be written.
-        file: is written to.
+        file: file to write to.
         blocks: the requests, in order.
-        volumes: what the field `volume` of the requests refers to.
+        volumes: the volumes to which the field `volume` of the requests refers.
 
     Raises:
-        SsdgymError: the format cannot hold a request (a time between two ticks of its clock, an offset
-            between two sectors, an operation or a second volume that it does not have).
+        SsdgymError: the format cannot represent a request (a time between two ticks of its clock, an offset
+            between two sectors, an unknown operation, or a second volume).
     """
     import pyarrow as pa
     import pyarrow.csv
@@ -79,7 +79,7 @@ def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volume
 def _check(records: Records, elapsed: IntArray, number: int, only: int, target: TextFormat) -> None:
     known, offset, size = target.columns, records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
-    # Which requests are wrong, why, and the value that goes into the reason.
+    # Wrong requests, the reason, and the value in the reason.
     checks = (
         (
             ~np.isin(records["op"], list(target.op_texts)),
@@ -120,7 +120,7 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, target: 
 
 
 def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
-    """Return how volumes are written: by their names, or by their numbers where names do not do."""
+    """Return the texts of volumes: their names if the format can represent them, else their numbers."""
     names = list(volumes.names)
     fit = all(
         name.isascii() and name.isprintable() and not set(name) & set(refused + ' \t"#') for name in names
@@ -136,7 +136,7 @@ def _written_volumes(target: TextFormat, volumes: Volumes) -> list[tuple[str, ..
     if len(target.columns.volumes) < 2:
         return [(text,) for text in named]
     split: list[tuple[str, ...]] = [_host_and_disk(text) for text in named]
-    # Two names may become one; numbers never do.
+    # Different names may have the same columns, but different numbers do not.
     distinct = len(set(split)) == len(split)
     return split if distinct else [(str(number), "0") for number in range(len(named))]
 
@@ -147,9 +147,9 @@ def _host_and_disk(name: str) -> tuple[str, str]:
 
 
 def _decimals(ticks: IntArray, places: int) -> pa.Array:
-    """Return the text of whole numbers whose last `places` digits are behind the point.
+    """Return whole numbers as text with a decimal point before the last `places` digits.
 
-    The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
+    Small decimals of pyarrow would be written with an exponent, such as 0E-9.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -164,12 +164,12 @@ def _decimals(ticks: IntArray, places: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class Conversion:
-    """What has been written.
+    """The result of a conversion.
 
     Attributes:
-        requests: how many.
+        requests: number of requests written.
         rounded: number of requests with a changed time.
-        renamed: volumes that have another name in the new file, with that name.
+        renamed: new names of volumes that have another name in the new file, by old name.
     """
 
     requests: int
@@ -183,10 +183,10 @@ def writable_names() -> list[str]:
 
 
 def writable_format(name: str) -> TextFormat:
-    """Return the format of that name.
+    """Return the format of a name.
 
     Raises:
-        SsdgymError: there is none, or it can only be read.
+        SsdgymError: there is no such format, or it can only be read.
     """
     found = formats().get(name)
     if isinstance(found, TextFormat) and found.op_texts:
@@ -203,19 +203,19 @@ def convert(
     round_times: bool = False,
     announce: Callable[[int], None] = lambda requests: None,
 ) -> Conversion:
-    """Write a fresh source to a trace file, whole or not at all, packed by its ending (gz, bz2, xz, zst).
+    """Write a fresh source to a trace file atomically; its ending (gz, bz2, xz, zst) compresses it.
 
-    The new file is read back before it takes its place.
+    The new file is read back before it replaces an old one.
 
     Args:
-        source: is used up.
-        out: replaced if it exists.
-        target: the format.
-        round_times: round times down to the clock of the format, counted from the first request.
-        announce: called now and then with the number of requests written.
+        source: source of the records; all of them are read.
+        out: path of the new file; an existing file is replaced.
+        target: format of the new file.
+        round_times: whether to round times since the first request down to the clock of the format.
+        announce: function to call now and then with the number of requests written.
 
     Raises:
-        SsdgymError: the format cannot hold a request, the source has none, or the file cannot be written.
+        SsdgymError: the format cannot represent a request, the source is empty, or writing fails.
     """
     blocks = _Blocks(source, target.tick_ns if round_times else 1, announce)
     names: list[str] = []
@@ -235,7 +235,7 @@ def convert(
 
 
 def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tuple[str, ...]:
-    """Return the names of the volumes in a file just written, in the order in which they first appear."""
+    """Return the names of the volumes in the new file, in the order in which they first appear."""
     volumes = VolumeNumbers(path)
     try:
         found = sum(len(records) for records in target.read(path, BadLines(path, 0), volumes))
@@ -252,7 +252,7 @@ def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tupl
 
 
 class _Blocks:
-    """The chunks of a source: counted, timed from the first request, rounded."""
+    """The chunks of a source, with times rounded and counted from the first request."""
 
     def __init__(self, source: RecordSource, tick_ns: int, announce: Callable[[int], None]) -> None:
         self._source = source
@@ -260,7 +260,7 @@ class _Blocks:
         self._announce = announce
         self.requests = 0
         self.rounded = 0
-        #: Keys only: the volumes in the order in which they first appear.
+        #: The volumes, as keys, in the order in which they first appear.
         self.volumes: dict[int, None] = {}
 
     def __iter__(self) -> Iterator[Records]:
@@ -279,7 +279,7 @@ class _Blocks:
 
 
 def _packed(file: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
-    """Return what packs into `file`, which stays open; the same records make the same bytes."""
+    """Return a compressing file on top of `file`, which stays open; equal records give equal bytes."""
     match suffix:
         case ".gz":
             return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)

@@ -1,9 +1,9 @@
-"""The default text of blkparse (blktrace): events of requests.
+"""The default text output of blkparse (blktrace): events of requests.
 
-An event line: major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags, then
-`sector + sectors` where there are any, and the process's name. Requests are the events of one action: issued
-to the driver (D), queued (Q) or completed (C). What is requeued (R) and issued again counts once. All other
-lines are passed over and counted: other events by action, operations without data by flags.
+An event line has major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags,
+`sector + sectors` if there are any, and the name of the process. Requests are the events of one action:
+issued to the driver (D), queued (Q) or completed (C). A request that is requeued (R) and issued again counts
+once. Other lines are ignored and counted: other events by action, operations without data by flags.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssdgym.workloads.traces.registry import register_format
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Which events are requests.
+#: The events that are read as requests.
 Events = Literal["issued", "queued", "completed"]
 _ACTIONS = {"issued": "D", "queued": "Q", "completed": "C"}
 _REQUEUE = "R"
@@ -38,7 +38,7 @@ _SUMMARY = re.compile(
 _REQUEST = re.compile(rf"([A-Z]+)(?:{_B}([0-9]+){_B}\+{_B}([0-9]+))?((?:[ \t].*)?)")
 _COMMAND = re.compile(rf"{_B}[0-9]+{_B}\(")
 _REQUEUED = r"[0-9][ \t]+R(?:[ \t]|$)"
-#: A line with the numbers of a request of the action %s, or one of another action: %s are its letters.
+#: A line with a request of the action (first %s), or with another action (letters in the second %s).
 _USUAL = (
     rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){_B}[0-9]+{_B}[0-9]+{_B}(?P<time>[0-9]+\.[0-9]+){_B}[0-9]+{_B}"
     rf"(?:%s{_B}(?P<op>[A-EG-Z][A-Z]*){_B}(?P<offset>[0-9]+){_B}\+{_B}(?P<size>[0-9]+)"
@@ -54,11 +54,11 @@ class _Splitter(Splitter):
         self._events = events
         action = _ACTIONS[events]
         self.usual = _USUAL % (action, ascii_letters.replace(action, ""))
-        #: Volume and sector of what waits to be issued again.
+        #: Volumes and sectors of requests that wait to be issued again.
         self._requeued: set[tuple[str, str]] = set()
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """See `Splitter`; where something is requeued, lines depend on each other."""
+        """See `Splitter`; None if requests are requeued, because lines then depend on each other."""
         import pyarrow.compute as pc
 
         if self._requeued or pc.any(pc.match_substring_regex(lines, _REQUEUED)).as_py():
@@ -99,7 +99,7 @@ class BlkparseFormat(TextFormat):
     """The text format; see `TraceFormat`.
 
     Attributes:
-        events: which events are requests.
+        events: the events that are read as requests.
     """
 
     events: Events = "issued"
@@ -115,7 +115,7 @@ class BlkparseFormat(TextFormat):
         return sum(_EVENT.fullmatch(line.strip(" \t")) is not None for line in lines)
 
 
-#: The format by the events that are requests.
+#: The format for each kind of events.
 BLKPARSE = {
     events: BlkparseFormat(
         name="blkparse",

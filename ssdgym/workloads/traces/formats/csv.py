@@ -1,4 +1,4 @@
-"""The table of formats whose lines are columns: units and meanings of each, as `--columns` has them."""
+"""The table of formats with columns; the columns are described in the language of `--columns`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """I/O logs of fio, versions 2 and 3 (`write_iolog`).
 
-The first line names the version. Then `file action` or `file action offset length`, in bytes; in
-version 3 a time in us goes before. In version 2 time passes by the action wait, whose offset is a time in us
-since the wait before; fio takes no notice of less than 100 us. add, open and close are no requests, nor is
-the wait of version 3, whose lines have times; sync and datasync are flushes.
+The first line names the version. The other lines are `file action` or `file action offset length`, in bytes;
+in version 3 a time in us precedes them. In version 2 the action wait lets time pass: its offset is the time
+in us since the previous wait, and fio ignores waits below 100 us. The actions add, open and close, and wait
+in version 3, are ignored; sync and datasync are flushes.
 """
 
 from __future__ import annotations

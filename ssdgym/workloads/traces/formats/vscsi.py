@@ -1,7 +1,7 @@
 """CloudPhysics virtual-disk traces as binary records (Waldspurger et al.: SHARDS, FAST 2015).
 
-Little endian, without a header. The high byte of each record's version is that of the layout:
-1 for 32 bytes, 2 for 40. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
+Records are little endian, and there is no header. The high byte of each record's version gives its layout:
+1 has 32 bytes, 2 has 40 bytes. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class VscsiFormat(TraceFormat):
             return 0
         records = _whole(start, version)
         fits = (records["version"] >> 8 == version) & (_OPS[records["op"]] != UNKNOWN_OP)
-        # Text, read as records, may happen to have one that fits.
+        # Text that is read as records may contain a record that fits by chance.
         return int(fits.sum()) if fits.mean() > 0.5 else 0
 
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
-        """See `TraceFormat`; bad lines are records here."""
+        """See `TraceFormat`; bad records take the place of bad lines."""
         bad.unit = "record"
         maker = RecordMaker(self.name, SECTOR_BYTES, 1, bad, volumes)
         version, number, rest = None, 1, b""

@@ -1,1 +1,1 @@
-"""How trace files become records: containers, columns, lines."""
+"""Read trace files as records: unpack containers, split lines into columns, convert values."""

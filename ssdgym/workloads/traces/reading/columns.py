@@ -23,7 +23,7 @@ from functools import lru_cache
 
 from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE
 
-#: The op of a line that names none of the format's, and of a line that is to be passed over.
+#: The op of a line with an operation that the format does not have, and of a line to ignore.
 UNKNOWN_OP, SKIPPED_OP = 255, 254
 
 SECTOR_BYTES = 512
@@ -47,11 +47,11 @@ SCSI = {
     0x42: TRIM,
     **dict.fromkeys((0x35, 0x91), FLUSH),
 }
-#: The code that each operation is written as.
+#: The code with which each operation is written.
 SCSI_CODES = {READ: 0x28, WRITE: 0x2A, TRIM: 0x42, FLUSH: 0x35}
 _WORDS = {"r": READ, "w": WRITE, "read": READ, "write": WRITE, "trim": TRIM, "flush": FLUSH}
 _MEANINGS = {**{name: op for op, name in enumerate(OP_NAMES)}, "skip": SKIPPED_OP}
-#: What the other of two digits means where one is given.
+#: The operation of the other digit if only one of 0 and 1 is given.
 _OTHER = {READ: WRITE, WRITE: READ}
 
 
@@ -68,7 +68,7 @@ def _flags_op(text: str) -> int:
 
 
 #: Operations of the kernel by their letters (blk_fill_rwbs): read, write, discard, secure discard, zone
-#: append, flush. Passed over: no data, write zeroes, zone reset, open, close and finish.
+#: append, flush. Ignored are: no data, write zeroes, zone reset, open, close and finish.
 _RWBS = {
     "r": READ,
     "w": WRITE,
@@ -100,13 +100,13 @@ class Columns:
 
     Attributes:
         text: the columns as written.
-        names: of all columns in their order, or of `op`, `offset` and so on without a column.
+        names: names of all columns in their order.
         time_unit_ns: nanoseconds per unit of `time`.
-        offset_unit, size_unit: bytes per unit.
-        fixed: the value of `time`, `size` (both in their unit) and `op` where there is no column.
-        op_of: operation by the text of its column in lower case.
-        volumes: numbers of the columns that name the volume; none: there is one, called `0`.
-        has_more: further columns may follow.
+        offset_unit, size_unit: bytes per unit of `offset` and of `size`.
+        fixed: the value of `time`, `size` (both in their unit) and `op` if they have no column.
+        op_of: function from the text of the op column in lower case to the operation.
+        volumes: numbers of the columns that name the volume; if empty, the only volume is called `0`.
+        has_more: whether further columns may follow.
     """
 
     text: str
@@ -121,13 +121,13 @@ class Columns:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Names of the columns that are passed over."""
+        """Names of the columns that are ignored."""
         read = {*_VALUES, *(self.names[number] for number in self.volumes)}
         more = ("further columns",) if self.has_more else ()
         return (*(name for name in self.names if name not in read and name != "-"), *more)
 
     def column(self, name: str) -> int:
-        """Return the number of a column that is there."""
+        """Return the number of an existing column."""
         return self.names.index(name)
 
 
@@ -136,7 +136,7 @@ def parse_columns(text: str) -> Columns:
     """Return the columns that a line of text describes.
 
     Raises:
-        ValueError: it describes none; the reason, as the end of a sentence.
+        ValueError: the text does not describe columns; the message is the end of a sentence.
     """
     words = re.split(r"[\s;|]+", text.strip())
     has_more = bool(words) and words[-1] == "*"
@@ -173,7 +173,7 @@ def parse_columns(text: str) -> Columns:
     )
 
 
-#: What every request needs, and what to do without it.
+#: The values that every request needs, and advice if one is missing.
 _MISSING = {
     "time": "name its column, as in time:s, or write time=0 if the file has no times",
     "offset": "name its column, as in offset:B or offset:sector",
@@ -183,7 +183,7 @@ _MISSING = {
 
 
 def bytes_of(unit: str) -> int | None:
-    """Return the bytes of a unit such as B, sector or 4KiB; None if it is none."""
+    """Return the bytes of a unit such as B, sector or 4KiB; None for other texts."""
     found = re.fullmatch(r"([1-9][0-9]{0,9})?(B|sector|KiB|MiB)", unit)
     return None if found is None else int(found[1] or 1) * _UNITS_BYTES[found[2]]
 
@@ -237,8 +237,8 @@ def example(line: str, following: str = "") -> str:
     """Return a guess at the columns of a file, to be corrected by hand.
 
     Args:
-        line: the first line, perhaps a heading.
-        following: the line after it.
+        line: the first line, which may be a heading.
+        following: the second line.
     """
     fields, heading = fields_of(line), []
     if following and not re.search("[0-9]", line) and len(fields_of(following)) == len(fields):
@@ -273,7 +273,7 @@ def written_lines(text: bytes) -> Iterator[str]:
 
 
 def fields_of(line: str) -> list[str]:
-    """Return the fields of a line, split at the separator that gives most."""
+    """Return the fields of a line, split at the separator that gives most fields."""
     line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
     splits = [line.split(mark) for mark in (",", ";", "|", None)]
     return [field.strip(" \t\"'") for field in max(splits, key=len)]

@@ -1,4 +1,4 @@
-"""Unpack trace files by what they begin with."""
+"""Unpack trace files; their first bytes determine the container."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ else:
 
 _PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
-#: A file that unpacks to more than so many bytes per byte is refused, above the size that matters.
+#: Largest ratio of unpacked to packed bytes; files with more are refused, above the size that follows.
 _LARGEST_RATIO = 500
 _RATIO_MATTERS_BYTES = 64 << 20
 
 _DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError, *DAMAGED_ZIP)
 
-#: A piece of the unpacked file, with the bytes taken and given so far.
+#: Pieces of the unpacked file, each with the numbers of packed and unpacked bytes so far.
 _Pieces = Iterator[tuple[bytes, int, int]]
 
 
 def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
-    """Return what unpacks a file of members that follow each other, by an unpacker of bz2, lzma or zstd.
+    """Return a function that unpacks a file of consecutive members, with an unpacker of bz2, lzma or zstd.
 
-    Their files in the standard library take a member that is damaged at its beginning for the end.
+    The file objects of the standard library would take a member with a damaged beginning for the end.
     """
 
     def pieces(file: IO[bytes]) -> _Pieces:
@@ -49,7 +49,7 @@ def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
                 taken += len(data)
                 if not data:
                     break
-            # Some packers fill up with zeros behind the last member.
+            # Some packers add zeros after the last member.
             if is_fresh and not (data := data.lstrip(b"\0")):
                 continue
             is_fresh = False
@@ -67,13 +67,13 @@ def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
 
 
 def _zstd_unpacker() -> zstd.ZstdDecompressor:
-    # Windows of 2 GiB are allowed, as by zstd --long=31.
+    # Windows of 2 GiB are allowed, as with zstd --long=31.
     return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 31})
 
 
 def _gzip(file: IO[bytes]) -> _Pieces:
     unpacked, given = gzip.GzipFile(fileobj=file), 0
-    # read would lose what comes before damage.
+    # read would lose the bytes before damage.
     while piece := unpacked.read1(_PIECE_BYTES):
         given += len(piece)
         yield piece, file.tell(), given
@@ -100,10 +100,10 @@ def _plain(file: IO[bytes]) -> _Pieces:
 
 
 class _Unreadable(Exception):
-    """What is wrong with a container as a whole; caught in this module."""
+    """An error of a container as a whole; this module catches it."""
 
 
-#: What a packed file begins with, what it is called, and what unpacks it.
+#: First bytes of packed files, names of the containers, and functions that unpack them.
 _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
     (rb"\x1f\x8b", "gzip", _gzip),
     (rb"BZh", "bzip2", _members(bz2.BZ2Decompressor)),
@@ -111,7 +111,7 @@ _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
     (rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", "zstd", _members(_zstd_unpacker)),
     (rb"PK\x03\x04", "zip", _zip),
 )
-#: What files begin with that are not read, what they are, and what to do.
+#: First bytes of files that cannot be read, with a description and advice.
 _NAMED: tuple[tuple[bytes, str], ...] = (
     (rb".{257}ustar", "a tar archive; unpack it and give a file in it, or the folder"),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it"),
@@ -129,7 +129,7 @@ _LONGEST_MAGIC_BYTES = 262
 
 
 def _found(start: bytes, patterns: Sequence[tuple[Any, ...]]) -> int | None:
-    """Return the number of the pattern that a start fits."""
+    """Return the number of the first pattern that the first bytes of a file match; None if there is none."""
     fits = (n for n, (pattern, *_) in enumerate(patterns) if re.match(pattern, start, re.DOTALL))
     return next(fits, None)
 
@@ -144,7 +144,7 @@ def unpacked(path: Path) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file in pieces of at most 1 MiB.
 
     Raises:
-        SsdgymError: it cannot be read, is damaged, or is of a kind that is not unpacked.
+        SsdgymError: the file cannot be read, is damaged, or is in a container that cannot be unpacked.
     """
     lines = 0
     try:

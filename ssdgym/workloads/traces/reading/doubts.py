@@ -1,4 +1,4 @@
-"""Describe how a trace was read, and warn of implausible figures."""
+"""Describe how a trace was read, and warn of implausible values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.traces.reading.columns import SECTOR_BYTES
 from ssdgym.workloads.traces.record import Records
 
-#: Fewer requests than these may look like anything.
+#: Fewest requests for a warning.
 _FEW = 10
 _COARSE_BYTES = 512 * SECTOR_BYTES
 _MOST_PER_SECOND = 1e6
-#: Formats of the same columns; others have them in other units. Their traces come from clocks that are
-#: coarser than this; times in another unit do not look so.
+#: Formats with the same columns in different units. Traces of these formats have clocks that are coarser than
+#: `_CLOCK_NS`; times that are read in a wrong unit look finer.
 _SIMULATORS = {"ssdsim": "times in ns", "disksim": "times in ms"}
 _CLOCK_NS = 100
 _MOST_PER_SECOND_OF_FINER = 1e4
@@ -21,19 +21,19 @@ _MOST_LATE = 0.01
 
 
 class Doubts:
-    """Figures of a file's records, block by block.
+    """Statistics of a file's records, from which warnings are made.
 
     Attributes:
-        first: the first request in words; empty before it.
-        others: other formats that the file fits as well, once its figures are doubted; otherwise empty.
+        first: description of the first request; empty before it.
+        others: other formats that the file also fits, if there are warnings; otherwise empty.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:
         """Begin with a file.
 
         Args:
-            name: of its format.
-            has_sectors: it counts sizes in sectors.
+            name: name of the file's format.
+            has_sectors: whether sizes are in sectors.
         """
         self.first = self.others = ""
         self._name = name
@@ -44,7 +44,7 @@ class Doubts:
         self._previous: int | None = None
 
     def add(self, records: Records, names: tuple[str, ...]) -> None:
-        """Take a block of records in, whose volumes have these names."""
+        """Add a block of records; `names` are the names of the volumes."""
         if not len(records):
             return
         time = records["time_ns"]
@@ -91,7 +91,7 @@ class Doubts:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return bytes in the largest unit that leaves a number of at least one."""
+    """Format bytes in the largest unit in which the number is at least 1."""
     for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size_bytes >= scale:
             return f"{round(size_bytes / scale, 1):g} {unit}"
@@ -99,7 +99,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def time_text(time_ns: int) -> str:
-    """Return nanoseconds in the largest unit, up to seconds, that leaves a number of at least one."""
+    """Format nanoseconds in the largest unit, up to seconds, in which the number is at least 1."""
     for unit, scale in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if abs(time_ns) >= scale:
             return f"{round(time_ns / scale, 3):,} {unit}"

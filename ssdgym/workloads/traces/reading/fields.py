@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
-#: Why rows cannot be read, by row; the first reason stays.
+#: The reasons why rows cannot be read, by row; only the first reason is kept.
 Problems = dict[int, str]
-#: The different texts of a column, and the index of each row's.
+#: The different texts of a column, and for each row the index of its text.
 Texts = tuple[list[str], IntArray]
 
 
 def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool = False) -> IntArray:
-    """Return whole numbers of 64 bits, shape (rows,); 0 where there is a problem.
+    """Return whole numbers of 64 bits, shape (rows,); 0 for rows with a problem.
 
     Args:
         column: the texts.
-        name: of the column.
-        problems: gets a reason for each row that holds none.
-        has_hex: the texts may hold 0x10, which pyarrow would read.
+        name: name of the column.
+        problems: mapping to which a reason is added for each row without a whole number.
+        has_hex: whether the texts may contain numbers such as 0x10, which pyarrow would read.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -58,7 +58,7 @@ def whole_number(text: str, name: str) -> int:
     """Return a whole number of 64 bits.
 
     Raises:
-        ValueError: the text is none; the reason, as the end of a sentence.
+        ValueError: the text is not such a number; the message is the end of a sentence.
     """
     if not re.fullmatch("-?[0-9]+", text):
         raise ValueError(f"has {shown(text)} as its {name}, which is not a whole number")
@@ -73,9 +73,9 @@ def whole_number(text: str, name: str) -> int:
 def times(
     column: pa.Array, unit_ns: int, problems: Problems, has_hex: bool = False
 ) -> tuple[IntArray, IntArray]:
-    """Return times as whole units and the nanoseconds beyond them, rounded down, each of shape (rows,).
+    """Return times as whole units plus nanoseconds, rounded down, each of shape (rows,).
 
-    Times in nanoseconds must be whole numbers; all others may have decimals.
+    Times in nanoseconds must be whole numbers; times in other units may have decimals.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -88,7 +88,7 @@ def times(
             return pc.cast(column, pa.int64()).to_numpy(), none
         except pa.ArrowInvalid:
             pass
-    column = pc.utf8_rtrim(column, ":")  # as ftrace and perf print it
+    column = pc.utf8_rtrim(column, ":")  # ftrace and perf print it
     places = len(str(unit_ns)) - 1
     parts = pc.extract_regex(column, r"^(?P<whole>[0-9]{1,18})(?:\.(?P<fraction>[0-9]*))?$")
     usual = mask(pc.is_valid(parts)) if 10**places == unit_ns else np.zeros(len(column), bool)
@@ -101,7 +101,7 @@ def times(
         text = column[row].as_py()
         if not _DECIMAL.fullmatch(text):
             problems.setdefault(row, f"has {shown(text)} as its time, which is not a number")
-        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, for any exponent
+        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, it works for any exponent
             problems.setdefault(row, f"has {shown(text)} as its time, which is beyond 64 bits")
         else:
             exact = _EXACT.multiply(Decimal(text), Decimal(unit_ns))
@@ -110,8 +110,8 @@ def times(
 
 
 def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
-    """Return the different texts of a column and the index of each row's."""
-    coded = column.dictionary_encode()  # as it is, if it is that already
+    """Return the different texts of a column, and for each row the index of its text."""
+    coded = column.dictionary_encode()  # no change if it is encoded already
     known, index = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
     for number, text in enumerate(known):
         if "\ufffd" in text:
@@ -126,7 +126,7 @@ def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
 
 
 def joined(columns: Sequence[Texts]) -> Texts:
-    """Return the texts of several columns joined by `_`; only pairs that occur, as there are far fewer."""
+    """Return the texts of several columns joined by `_`; only combinations that occur are made."""
     names, index = columns[0]
     for more, its_index in columns[1:]:
         pairs, index = _distinct(index * len(more) + its_index, len(names) * len(more))
@@ -135,7 +135,7 @@ def joined(columns: Sequence[Texts]) -> Texts:
 
 
 def _distinct(values: IntArray, below: int) -> tuple[IntArray, IntArray]:
-    """Return the different values in order, and the number of each; a table is quicker than sorting."""
+    """Return the different values in rising order, and each value's index; a table is faster than sorting."""
     if below > len(values) + 1024:
         different, index = np.unique(values, return_inverse=True)
         return different, index
@@ -146,23 +146,23 @@ def _distinct(values: IntArray, below: int) -> tuple[IntArray, IntArray]:
 
 
 def mask(values: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return booleans of pyarrow as an array."""
+    """Convert booleans of pyarrow to a NumPy array."""
     return values.to_numpy(zero_copy_only=False).astype(bool)
 
 
 def shown(text: str) -> str:
-    """Return how an error quotes a field that may be long or binary."""
+    """Return the text of a field for an error, shortened and without binary characters."""
     return ascii(text.replace("\ufffd", "?")[:40])
 
 
 class BadLines:
-    """What a file has beside its requests: bad lines, with an error when there are too many, and others.
+    """Counts the lines of a file that are not requests, and raises if there are too many bad lines.
 
     Attributes:
-        count: bad lines left out so far.
-        unit: what they are called: line, or record in a binary file.
-        passed: lines that are no requests, by what they are.
-        first_ns: time of the first request as the file has it; None before it.
+        count: number of bad lines left out so far.
+        unit: name of a line in errors: line, or record in a binary file.
+        passed: number of ignored lines by kind.
+        first_ns: time of the first request by the clock of the file; None before it.
     """
 
     def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
@@ -174,7 +174,7 @@ class BadLines:
         self.first_ns: int | None = None
 
     def add(self, line: int, reason: str) -> None:
-        """Leave a bad line out."""
+        """Count a bad line; raise if there are too many."""
         self.count += 1
         if self.count > self._allowed:
             remedy = (

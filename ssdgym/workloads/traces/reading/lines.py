@@ -1,4 +1,4 @@
-"""Lines of a trace as columns, and the records that they become."""
+"""Convert the columns of a trace's lines to records."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ssdgym.workloads.traces.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES
 
 TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 
-#: Larger requests are split into pieces of this size, at most so many records at a time.
+#: Larger requests are split into pieces of this size, and at most `_MOST_PIECES` pieces are made at a time.
 _PIECE_BYTES = 1 << 30
 _MOST_PIECES = 1 << 16
 _LARGEST_REQUEST_BYTES = 1 << 40
 
-#: Which rows are wrong, shape (rows,), and why, with {} for the value; and the values.
+#: Whether each row is wrong, shape (rows,), the reason with {} for the value, and the values.
 _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
 
@@ -31,16 +31,16 @@ class Lines:
 
     Attributes:
         number: line numbers.
-        time: in units of `unit_ns` nanoseconds.
+        time: times in units of `unit_ns` nanoseconds.
         op: READ, WRITE, TRIM, FLUSH, SKIPPED_OP or UNKNOWN_OP.
-        op_text: how the lines name it: the different texts, and the index of each row's.
-        offset: in the format's unit.
-        size: in the format's unit.
-        volume: the different names, and the index of each row's.
-        unit_ns: of the times.
-        fraction_ns: time to add to the column's times.
-        problems: why rows cannot be read.
-        malformed: number and reason of lines that are no rows.
+        op_text: the different texts of operations, and for each row the index of its text.
+        offset: offsets in the format's unit.
+        size: sizes in the format's unit.
+        volume: the different names of volumes, and for each row the index of its name.
+        unit_ns: nanoseconds per unit of the times.
+        fraction_ns: nanoseconds to add to the times.
+        problems: reasons why rows cannot be read.
+        malformed: number and reason of lines that are not rows.
     """
 
     number: IntArray
@@ -57,14 +57,14 @@ class Lines:
 
     @property
     def good(self) -> int:
-        """How many rows have no problem."""
+        """Number of rows without a problem."""
         wrong = self.op == UNKNOWN_OP
         wrong[[*self.problems]] = True
         return len(wrong) - int(np.count_nonzero(wrong))
 
 
 class RecordMaker:
-    """Conversion of the lines of a file to records, block by block."""
+    """Converts the lines of a file to records, block by block."""
 
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
@@ -93,7 +93,7 @@ class RecordMaker:
             elapsed, too_far = _elapsed(lines, fraction, *self._base)
             checks.append((too_far, "has {} as its time, more than 10 years from the first one", lines.time))
             wrong |= too_far & ~is_skipped
-        # Only its fields can be wrong with what is passed over.
+        # In an ignored line, only the fields can be wrong.
         wrong[is_skipped] = False
         wrong[[*lines.problems]] = True
         found = [
@@ -112,7 +112,7 @@ class RecordMaker:
     def _checks(self, lines: Lines) -> list[_Check]:
         is_access = lines.op != FLUSH
         largest = _LARGEST_REQUEST_BYTES // self._size_unit
-        # A wrong size is reported as such; the end does not matter then.
+        # A wrong size is reported as such, so the end does not matter.
         size = np.clip(lines.size, 0, largest) * self._size_unit
         farthest = (LARGEST_END_BYTES - size) // self._offset_unit
         known, index = lines.op_text
@@ -134,7 +134,7 @@ class RecordMaker:
         records["op"] = lines.op[rows]
         names, index = lines.volume
         index = index[rows]
-        # Volumes are numbered as good requests name them, not as the library numbers their names.
+        # Volumes are numbered in the order of good requests, not in pyarrow's order of names.
         first = np.full(len(names), len(index))
         first[index[::-1]] = np.arange(len(index))[::-1]
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(index))]
@@ -152,7 +152,7 @@ class RecordMaker:
 
 
 def _split(records: Records, size: IntArray) -> Iterator[Records]:
-    """Yield records with sizes of shape (n,), requests that are too large in pieces."""
+    """Yield records with sizes of shape (n,); split requests that are too large into pieces."""
     pieces = np.where(size > LARGEST_SIZE_BYTES, -(-size // _PIECE_BYTES), 1)
     cuts = np.flatnonzero(np.diff(np.cumsum(pieces) // _MOST_PIECES)) + 1
     for rows in np.split(np.arange(len(records)), cuts):
@@ -169,11 +169,11 @@ def _split(records: Records, size: IntArray) -> Iterator[Records]:
 def _elapsed(
     lines: Lines, fraction: IntArray, base: int, base_fraction: int
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return the time since the first request in ns, exact where it is within ten years, and where not."""
+    """Return times since the first request in ns, exact within ten years, and which rows are beyond."""
     roughly = (lines.time.astype(np.float64) - float(base)) * lines.unit_ns
     near = np.abs(roughly) < 2 * TEN_YEARS_NS
     elapsed = np.zeros(len(near), np.int64)
-    # Times may lie at the ends of 64 bits, but those that are near the first one differ from it by less.
+    # Times may be near the limits of 64 bits, but differences of times near the first one are small.
     with np.errstate(over="ignore"):
         apart = lines.time[near] - np.int64(base)
     elapsed[near] = apart * lines.unit_ns + (fraction[near] - base_fraction)
@@ -186,5 +186,5 @@ def _reason(checks: list[_Check], row: int) -> str:
 
 
 def one_volume(rows: int) -> Texts:
-    """Return the only volume of a format without volumes."""
+    """Return the volume column of a format without volumes: a single volume."""
     return ["0"], np.zeros(rows, np.int64)

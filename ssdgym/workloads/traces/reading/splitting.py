@@ -18,7 +18,7 @@ from ssdgym.workloads.traces.reading.fields import mask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What may stand between columns beside blanks, in the order in which a file's is looked for.
+#: Separators of columns besides blanks, in the order in which they are tried.
 _SEPARATORS = (",", ";", "|", "\t")
 BLANKS = " "
 
@@ -28,9 +28,9 @@ class Split(NamedTuple):
 
     Attributes:
         number: line numbers of the rows, shape (rows,).
-        columns: the texts of each column, each of shape (rows,), or of shape (0,) where nothing reads it.
+        columns: the texts of each column, each of shape (rows,), or of shape (0,) for an ignored column.
         malformed: number and reason of lines that cannot be split.
-        passed: how many lines are no requests, by what they are.
+        passed: number of ignored lines by kind.
     """
 
     number: IntArray
@@ -49,16 +49,16 @@ class Split(NamedTuple):
 
 
 class Splitter(ABC):
-    """Splits the lines of one file, most at once and others one by one; lines of blanks are passed over.
+    """Splits the lines of one file: usual lines together, others one by one; blank lines are ignored.
 
-    A format whose lines are of several kinds derives from this.
+    A format with several kinds of lines derives from this class.
 
     Attributes:
-        columns: how many columns a line has.
-        blanks: characters removed around a line.
-        usual: regular expression of lines that need no `row`, a group for each column; one more group,
-            `passed`, has text for lines that are no requests.
-        passed: what these are called, with {} for that text.
+        columns: number of columns of a line.
+        blanks: characters that are removed around a line.
+        usual: regular expression of usual lines, with a group for each column; one more group, `passed`,
+            matches a text in lines to ignore.
+        passed: name of the kind of these lines, with {} for the text.
     """
 
     columns: int
@@ -67,21 +67,21 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return the groups of the usual lines, null for the others; None: there are no usual ones."""
+        """Return the groups of the usual lines, null for others; None if there are no usual lines."""
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
 
     @abstractmethod
     def row(self, line: str) -> Sequence[str] | str:
-        """Return the columns of a line, or its kind if it is no request.
+        """Return the columns of a line, or its kind if it is to be ignored.
 
         Raises:
-            ValueError: the line is bad; the reason, as the end of a sentence.
+            ValueError: the line is bad; the message is the end of a sentence.
         """
 
     def split(self, first_line: int, block: bytes) -> Split:
-        """Split a block of whole lines, `first_line` the number of the first."""
+        """Split a block of whole lines; `first_line` is the number of its first line."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -127,14 +127,14 @@ class Splitter(ABC):
 
 
 class Separated(Splitter):
-    """Splits lines at separators: a block at once if nothing in it is unusual."""
+    """Splits lines at separators, a whole block together if it has no unusual lines."""
 
     def __init__(self, known: Columns, separator: str | None, start: bytes) -> None:
         """Prepare to split a file.
 
         Args:
-            known: its columns.
-            separator: between them; None: whichever splits the first line that is no comment into as many.
+            known: columns of the file.
+            separator: separator of columns; None: the one that splits the first line into these columns.
             start: the first bytes of the file.
         """
         self.columns = len(known.names)
@@ -153,7 +153,7 @@ class Separated(Splitter):
         for separator, count in counts.items():
             if count == self.columns or (self._known.has_more and 1 < self.columns < count):
                 return separator
-        # Of a line with another number of columns the error names the number.
+        # If the number of columns is wrong, the error names the number.
         return (
             max(counts, key=counts.__getitem__) if len(line.split()) == 1 < max(counts.values()) else BLANKS
         )
@@ -169,7 +169,7 @@ class Separated(Splitter):
         return Split(first_line + np.arange(plain.count(b"\n")), columns, [])
 
     def _at_once(self, block: bytes) -> list[pa.Array] | None:
-        """Return the columns, or None if a line does not have as many."""
+        """Return the columns of a block, or None if a line has another number of columns."""
         import pyarrow as pa
         import pyarrow.csv
 
@@ -204,7 +204,7 @@ class Separated(Splitter):
             return "comment"
         separator = self._separator
         if '"' in line:
-            # A separator within quotes separates nothing.
+            # Separators within quotes do not separate columns.
             line = re.sub('"([^"]*)"', lambda found: found[1].replace(separator, "_"), line)
             line = line.strip(self.blanks)
         if separator == BLANKS:
@@ -222,5 +222,5 @@ class Separated(Splitter):
 
 
 def is_wordy(text: str) -> bool:
-    """Return whether there are letters, and no digits."""
+    """Return whether a text has letters and no digits."""
     return re.search("[A-Za-z]", text) is not None and re.search("[0-9]", text) is None

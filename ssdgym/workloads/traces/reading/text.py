@@ -1,4 +1,4 @@
-"""The reader of all text formats: blocks of lines, split into columns, become records."""
+"""The reader of all text formats: it splits blocks of lines into columns and converts them to records."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from ssdgym.workloads.traces.registry import TraceFormat
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat(TraceFormat):
-    """A text format with one request on a line.
+    """A text format with one request per line.
 
-    Lines of blanks and lines that begin with `#` are passed over, and headings: lines whose time, offset and
-    size are words. Fields may be quoted and have blanks around them, lines end in a separator or in CRLF.
+    Ignored are blank lines, lines that begin with `#`, and headings: lines with words as time, offset and
+    size. Fields may be quoted or have blanks around them; lines may end in a separator or in CRLF.
 
     Attributes:
-        name: what the configuration calls it.
-        text: the columns, as `ssdgym.workloads.traces.reading.columns` has them.
-        meaning: what the files hold.
-        separator: between columns: a character, or a blank for any number of blanks and tabs; None: whichever
-            splits the first line into as many columns.
-        header: the first line, if the format has one; it is recognised in any case.
-        sniffed: what the first lines must hold to be recognised.
-        decimals: of the times that are written.
-        op_texts: how operations are written; none for a format that is only read.
-        constants: values of the columns that the file does not have.
+        name: name of the format in configurations.
+        text: the columns, in the language of `ssdgym.workloads.traces.reading.columns`.
+        meaning: description of the files.
+        separator: separator of columns: a character, or a blank for any number of blanks and tabs; None: the
+            one that splits the first line into these columns.
+        header: the first line, if the format has one; upper and lower case are equal.
+        sniffed: regular expression that the first lines must match to be recognised.
+        decimals: number of decimals of times in written files.
+        op_texts: texts of operations in written files; empty if the format can only be read.
+        constants: values of further columns in written files.
         opening: lines that are written first for each volume, with `{}` for its name.
-        numbered_volumes: volumes are written as numbers, not names.
-        splits: makes what splits the lines of a file, where separators alone do not.
+        numbered_volumes: whether volumes are written as numbers and not as names.
+        splits: function that makes the splitter of a file, if separators do not suffice.
     """
 
     name: str
@@ -68,7 +68,7 @@ class TextFormat(TraceFormat):
 
     @cached_property
     def columns(self) -> Columns:
-        """What the columns mean."""
+        """The parsed columns."""
         return parse_columns(self.text)
 
     @property
@@ -78,7 +78,7 @@ class TextFormat(TraceFormat):
 
     @property
     def tick_ns(self) -> int:
-        """Nanoseconds between two times that can be written."""
+        """Smallest time step of written files, in ns."""
         return self.columns.time_unit_ns // 10**self.decimals
 
     def matches(self, start: bytes) -> int:
@@ -114,17 +114,17 @@ class TextFormat(TraceFormat):
                 yield from maker.records(self._lines(splitter, first_line, block, bad))
 
     def splitter(self, start: bytes) -> Splitter:
-        """Return what splits the lines of a file that begins so."""
+        """Return the splitter for a file with the given first bytes."""
         return Separated(self.columns, self.separator, start) if self.splits is None else self.splits()
 
     def _is_header(self, line: bytes) -> bool:
         return self.header is not None and _words(line.decode("utf-8", "replace")) == _words(self.header)
 
     def _lines(self, splitter: Splitter, first_line: int, block: bytes, bad: BadLines) -> Lines:
-        """Return the request lines of a block of whole lines, `first_line` the number of the first."""
+        """Return the request lines of a block; `first_line` is the number of its first line."""
         split = splitter.split(first_line, block)
         bad.passed.update(split.passed)
-        # Looking for one byte is quick.
+        # Searching a single byte first is fast.
         has_hex = (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block)
         lines = self._converted(split, has_hex)
         headings = [row for row in lines.problems if self._is_heading(split, row)]
@@ -134,7 +134,7 @@ class TextFormat(TraceFormat):
         return lines
 
     def _converted(self, split: Split, has_hex: bool) -> Lines:
-        """Return the values of split lines, with the problems of rows."""
+        """Convert the columns of split lines to values, and collect the problems of rows."""
         known, rows = self.columns, len(split.number)
         problems: Problems = {}
 
