@@ -19,6 +19,20 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder that holds compiled code alone, which would take seconds to compile again."""
+    from ssdgym.engine.compiler.cache import compile_cache_folder
+
+    compiled = compile_cache_folder().parent
+    compiled.mkdir(parents=True, exist_ok=True)
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "numba").symlink_to(compiled)
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(folder))
+    return folder
+
+
 OWN_AGENTS = '''
 import numpy as np
 

@@ -178,9 +178,8 @@ def test_objective__own_function_and_terms_of_weight_0__a_vector_of_rewards(own_
 
 
 @pytest.fixture
-def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def trace(tmp_path: Path, own_cache: Path) -> Path:
     """A trace of 800 requests to 300 pages: writes, then reads and writes in turn."""
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     rng = np.random.default_rng(1)
     lines = [
         f"{1000 + 10 * n},host,0,{'Read' if n >= 400 and n % 2 else 'Write'},{PAGE * page},{PAGE},1\n"

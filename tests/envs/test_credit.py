@@ -81,12 +81,12 @@ class Books:
             (target,) = np.flatnonzero(self.state.physical[0] != self.physical)
         clock = int(self.state.control["clock"][0, 0])
         self.live[int(target)] = number
-        lpns, places = self.state.physical["lpn"][0].tolist(), self.state.logical["ppn"][0].tolist()
-        for page in [page for page in self.live if places[lpns[page]] != page]:
+        held = np.fromiter(self.live, np.int64)
+        for page in held[self.state.logical["ppn"][0][self.state.physical["lpn"][0][held]] != held].tolist():
             self.dead[page] = (self.live.pop(page), clock)
         per_sub_block = int(self.state.params["pages_per_sub_block"][0, 0])
         erased = np.flatnonzero(self.state.sub_block["erases"][0] != self.erases)
-        for page in [page for page in self.dead if page // per_sub_block in erased]:
+        for page in [page for page in self.dead if page // per_sub_block in erased] if len(erased) else ():
             decision, died = self.dead.pop(page)
             credits.append(Credit(decision, (clock - died) * RENT, -1))
         self.look()

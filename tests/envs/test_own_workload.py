@@ -35,9 +35,8 @@ def moving(seed: int, logical_pages: int) -> Iterator[Requests]:
 
 
 @pytest.fixture
-def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def trace(tmp_path: Path, own_cache: Path) -> Path:
     """A trace of 600 writes to 150 pages."""
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "mine.csv"
     pages = np.random.default_rng(1).integers(0, 150, 600)
     path.write_text("".join(f"{1000 + 10 * n},h,0,Write,{p * PAGE},{PAGE},1\n" for n, p in enumerate(pages)))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from ssdgym.config.page import PageFtl
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.simulator import Simulator, preconditioning
 from ssdgym.simulator.preconditioning import precondition, write_until_collecting
@@ -36,12 +35,9 @@ from tests.engine.devices import (
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No preconditioned device yet; policies are compiled beforehand, into the usual folder."""
-    for name in ("greedy", "fifo", "random"):
-        assert get_policy(name).victim.address
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def cache(own_cache: Path) -> Path:
+    """No preconditioned device yet."""
+    return own_cache
 
 
 def kept(cache: Path) -> list[Path]:
@@ -198,7 +194,7 @@ def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) ->
 
 
 def test_cache__folder_that_cannot_be_written__warns_and_goes_on(cache: Path) -> None:
-    cache.write_text("a file where the folder should be")
+    (cache / "preconditioned").write_text("a file where the folder should be")
     with pytest.warns(RuntimeWarning, match="the preconditioned device is not kept and will be made anew"):
         sim = steady()
     assert same_as(sim, steady(cache=False))

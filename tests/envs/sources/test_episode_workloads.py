@@ -86,10 +86,9 @@ def test_chunks__are_the_episode_s_own__whatever_the_function_does_with_its_arra
 
 
 def test_traces_in_windows_that_touch__no_episode_plays_a_request_of_another_one_s(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, own_cache: Path
 ) -> None:
     """Training, validation and test by time, over many seeds, each long enough to wrap."""
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "trace.csv"
     path.write_text("".join(f"{1000 + n},h,0,Write,{n * 4096},4096,1\n" for n in range(100)))
     seen = []

@@ -20,9 +20,7 @@ from tests.engine.devices import device
 PAGE = 4096
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def trace(folder: Path, pages: int) -> TraceConfig:

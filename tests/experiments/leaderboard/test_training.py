@@ -31,17 +31,24 @@ SUITE: dict[str, Any] = {
 FEATURES = ["log_benefit", "log_age", "log_spare"]
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Any:
-    """Make a small training run beside a small suite."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small suite."""
     import yaml
 
-    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(SUITE))
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "suite.yaml").write_text(yaml.safe_dump(SUITE))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def make(folder: Path) -> Any:
+    """Make a small training run beside a small suite."""
 
     def make_config(**changes: Any) -> SuiteTrainConfig:
         fields = {
             "algorithm": "ppo",
-            "suite": str(tmp_path / "suite.yaml"),
+            "suite": str(folder / "suite.yaml"),
             "environment": {
                 "kwargs": {"ftl": {"timing": "none"}, "workload": [TRAINING], "features": FEATURES}
             },
@@ -56,16 +63,16 @@ def make(tmp_path: Path) -> Any:
     return make_config
 
 
-@pytest.fixture
-def trained(make: Any, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def trained(make: Any, folder: Path) -> Path:
     """Train an agent."""
     config, about = training_of(make())
-    return train(config, tmp_path / "run", progress=False, about=about)
+    return train(config, folder / "run", progress=False, about=about)
 
 
-def test_agent__says_on_its_card_which_splits_it_knows(trained: Path, tmp_path: Path) -> None:
+def test_agent__says_on_its_card_which_splits_it_knows(trained: Path, folder: Path) -> None:
     card = Agent.load(trained).card
-    assert card.suite == str(tmp_path / "suite.yaml")
+    assert card.suite == str(folder / "suite.yaml")
     assert card.split_digest == split_digest(load_suite(SUITE))
 
 

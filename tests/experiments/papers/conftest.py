@@ -10,9 +10,8 @@ from tests.experiments.papers.made import PAGES
 
 
 @pytest.fixture
-def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def traces(tmp_path: Path, own_cache: Path) -> Path:
     """A folder with the trace `made`: pages 0..799 in order, then every third of them three times over."""
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     lines = [f"{1000 + at},h,0,Write,{page * 4096},4096,1" for at, page in enumerate(PAGES)]
     (tmp_path / "made.csv").write_text("\n".join(lines) + "\n")
     return tmp_path

@@ -43,7 +43,9 @@ def test_every_figure_could_be_run_at_every_scale(paper: str, figure: FigureConf
         assert {place.variant for place in places} == set(figure.variant_names)
         seeds = [1 if place.variant in figure.also_at else scale.seeds for place in set(places)]
         assert sum(seeds) == len(places)
-        runs = {(repr(run.device), run.ftl, run.policy): run for run in (point.run for point in points)}
+        runs = [point.run for point in points]
+        shown = {id(device): repr(device) for device in {id(run.device): run.device for run in runs}.values()}
+        runs = {(shown[id(run.device)], run.ftl, run.policy): run for run in runs}
         check_runs(list(runs.values()))
     text = resources.files("ssdgym.configs").joinpath("papers", f"{paper}.yaml").read_text("utf-8")
     common = parse_mapping(text.partition("\n---\n")[0], "what figures share")["departures"]

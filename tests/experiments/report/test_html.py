@@ -36,6 +36,12 @@ def report_of(results: Sequence[Result], tmp_path: Path, **options: object) -> s
     return path.read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of the whole grid."""
+    return report_of(real_grid(), tmp_path_factory.mktemp("report"))
+
+
 class Outline(HTMLParser):
     """The identifiers and headings of a page, and whether its elements are closed in order."""
 
@@ -64,9 +70,8 @@ class Outline(HTMLParser):
             self.headings.append(data)
 
 
-def test_report__has_tables_figures_configuration_and_commands(tmp_path: Path) -> None:
-    text = report_of(real_grid(), tmp_path)
-    assert Outline(text).headings == [
+def test_report__has_tables_figures_configuration_and_commands(page: str) -> None:
+    assert Outline(page).headings == [
         "Tables",
         "zipf99 on tiny",
         "hot90 on tiny",
@@ -78,25 +83,23 @@ def test_report__has_tables_figures_configuration_and_commands(tmp_path: Path) -
         "Configuration",
         "How to check it",
     ]
-    assert "Mean over 2 tasks of the interquartile mean over 5 seeds; in brackets the 95 % interval" in text
-    assert "<dt>seeds</dt><dd>5 (100, 101, 102, 103, 104)</dd>" in text
-    assert "planes_per_die:" in text and "kind: zipf" in text
-    assert "ssdgym replay results/x --row 1" in text and "ssdgym replay results/x<" in text
+    assert "Mean over 2 tasks of the interquartile mean over 5 seeds; in brackets the 95 % interval" in page
+    assert "<dt>seeds</dt><dd>5 (100, 101, 102, 103, 104)</dd>" in page
+    assert "planes_per_die:" in page and "kind: zipf" in page
+    assert "ssdgym replay results/x --row 1" in page and "ssdgym replay results/x<" in page
 
 
-def test_report__has_the_numbers_and_intervals_of_the_other_tables(tmp_path: Path) -> None:
-    results = real_grid()
-    text = report_of(results, tmp_path)
+def test_report__has_the_numbers_and_intervals_of_the_other_tables(page: str) -> None:
     shown = [
         (entry.text, entry.note)
-        for table in tables(results, intervals=True)
+        for table in tables(real_grid(), intervals=True)
         for row in table.rows
         for entry in row
         if entry.number is not None
     ]
     assert len(shown) == 3 * 3 * 6
     for value, interval in shown:
-        assert f'>{value} <span class="note">{interval}</span></td>' in text
+        assert f'>{value} <span class="note">{interval}</span></td>' in page
 
 
 def test_report__of_several_ftls_has_a_row_for_each_and_never_their_mean(tmp_path: Path) -> None:
@@ -123,19 +126,19 @@ def test_report__of_several_ftls_has_a_row_for_each_and_never_their_mean(tmp_pat
         report_of(results, tmp_path, reference="greedy")
 
 
-def test_report__needs_nothing_from_anywhere_else(tmp_path: Path) -> None:
-    text = report_of(real_grid(), tmp_path)
+def test_report__needs_nothing_from_anywhere_else(page: str) -> None:
     namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
-    assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= namespaces
-    assert not re.search(r"@import|@font-face|\bsrc=|<img|<iframe|<object", text)
-    assert "default-src 'none'" in text
+    assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= namespaces
+    assert not re.search(r"@import|@font-face|\bsrc=|<img|<iframe|<object", page)
+    assert "default-src 'none'" in page
 
 
-def test_report__is_well_formed_with_unique_identifiers_and_the_same_bytes_again(tmp_path: Path) -> None:
-    text = report_of(real_grid(), tmp_path)
-    identifiers = Outline(text).identifiers
+def test_report__is_well_formed_with_unique_identifiers_and_the_same_bytes_again(
+    page: str, tmp_path: Path
+) -> None:
+    identifiers = Outline(page).identifiers
     assert len(identifiers) > 20 and len(set(identifiers)) == len(identifiers)
-    assert report_of(real_grid(), tmp_path) == text
+    assert report_of(real_grid(), tmp_path) == page
 
 
 def test_report__a_single_seed_has_no_intervals_and_the_report_says_so(tmp_path: Path) -> None:

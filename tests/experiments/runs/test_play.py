@@ -75,9 +75,8 @@ def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
 
 
 @pytest.fixture
-def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def trace(tmp_path: Path, own_cache: Path) -> dict[str, Any]:
     """A trace of 5,000 writes."""
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "trace.csv"
     pages = np.random.default_rng(0).integers(0, 700, 5000)
     path.write_text("".join(f"{1000 + n},h,0,Write,{p * 4096},4096,1\n" for n, p in enumerate(pages)))
@@ -116,10 +115,9 @@ def test_play__seeds_are_played_in_order_whatever_their_company(
 
 @pytest.mark.parametrize("kind", ["workload", "reads", "until_gc_greedy", "reads_until_gc_greedy"])
 def test_play__a_whole_trace__as_the_policy_does_after_the_same_preconditioning(
-    monkeypatch: pytest.MonkeyPatch, agent: Path, tmp_path: Path, kind: str
+    monkeypatch: pytest.MonkeyPatch, agent: Path, tmp_path: Path, own_cache: Path, kind: str
 ) -> None:
     monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
-    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     pages = np.random.default_rng(0).integers(0, 700, 6000)
     lines = (
         f"{1000 + n},h,0,{'Read' if n % 3 else 'Write'},{p * 4096},4096,1\n" for n, p in enumerate(pages)
