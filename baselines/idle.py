@@ -1,14 +1,14 @@
-"""How far idle dies go with background garbage collection, by rules without memory."""
+"""Idle rules without memory: how many commands of background garbage collection an idle die carries out."""
 
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
 
-#: A plane is collected with fewer free pages than these blocks have or, above 0, than this share of it.
+#: A plane is collected if it has fewer free pages than `blocks` blocks or, above 0, than this `share`.
 BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0)}
 
 
 @kernel
 def needed_ns(view, plane):
-    """Return how long the next command of a plane's round takes; of a new round, the longer of its kinds."""
+    """Return the time of a round's next command; before a round, the longer of move and erase."""
     if view.plane[plane].round_leader < 0:
         return max(move_ns(view), view.params[0].erase_ns)
     return move_ns(view) if pages_to_move(view, plane) > 0 else view.params[0].erase_ns
@@ -16,16 +16,16 @@ def needed_ns(view, plane):
 
 @idle_policy("blocking", source="folklore")
 def blocking(view, die, gap_ns, parameters):
-    """Collect nothing in idle times: the host waits for all garbage collection, as it comes."""
+    """Collect nothing in idle times, so that the host waits for all garbage collection."""
     return 0
 
 
 @idle_policy("threshold", source="folklore", parameters=BELOW)
 def threshold(view, die, gap_ns, parameters):
-    """Collect as long as a plane of the die has few free pages.
+    """Collect while a plane of the die has few free pages.
 
-    That is fewer than `blocks` blocks have or, if `share` is above 0, fewer than this share of the plane;
-    then the rule does what `gc.background_fraction` does.
+    Few are fewer than `blocks` blocks have or, if `share` is above 0, fewer than this share of the plane's
+    pages. With `share` the rule does what `gc.background_fraction` does.
     """
     return TO_THE_END if plane_to_collect(view, die, parameters.blocks, parameters.share) >= 0 else 0
 
@@ -37,12 +37,12 @@ def threshold(view, die, gap_ns, parameters):
     parameters={**BELOW, "patience": (2.0, 0.0)},
 )
 def idle_predict(view, die, gap_ns, parameters):
-    """Collect as much as fits the mean idle time of the die, and all once it is idle for longer.
+    """Collect what fits into the die's mean idle time, and without limit in longer idle times.
 
-    The mean is exponential, the last idle time with the weight 1/8. At the start of an idle time so many
-    moves are made as fit the mean. If not one does, or they are done, the die waits until it has been idle
-    for `patience` times the mean; from then on it collects without an end. `blocks` and `share` are those of
-    `threshold`: other planes are left alone.
+    The mean is exponential and gives the last idle time the weight 1/8. At the start of an idle time the die
+    makes as many moves as fit into the mean. If no move fits, or all are made, it waits until it has been
+    idle for `patience` times the mean; then it collects without limit. `blocks` and `share` say, as in
+    `threshold`, which planes are collected.
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0
@@ -59,9 +59,9 @@ def idle_predict(view, die, gap_ns, parameters):
 def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 
-    A round starts only if an erase also fits. Times are nominal, without waiting for channels, and the
-    request may be for another die; what no longer fits waits until it has arrived. `blocks` and `share` are
-    those of `threshold`. In a closed loop that time is unknown, and nothing is collected.
+    A round starts only if an erase also fits. Times are nominal, without waiting for channels; the request
+    may be for another die. A command that no longer fits waits until the request has arrived. `blocks` and
+    `share` are those of `threshold`. In a closed loop the next arrival is unknown, so nothing is collected.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0 or gap_ns < 0:

@@ -1,4 +1,4 @@
-"""Collection where the lengths of earlier idle times say that the host stays away, learned on the device."""
+"""An idle rule that learns on the device how long idle times last, and collects while the host stays away."""
 
 from math import log2
 
@@ -13,7 +13,7 @@ _MOST = 2000.0
 
 @kernel
 def _unit_ns(view):
-    """Return the idle time that the first four classes reach to."""
+    """Return the length at which the first four classes of idle times end, in ns."""
     return max(move_ns(view) // 16, 1)
 
 
@@ -31,7 +31,7 @@ def _start_ns(view, number):
 
 @kernel
 def _share_of(view, number, first_ns, last_ns):
-    """Return the share of a class that is from the first to the last time, neither after the other."""
+    """Return the share of a class of idle times between two times, `first_ns <= last_ns`."""
     start_ns, end_ns = _start_ns(view, number), _start_ns(view, number + 1)
     return max(min(last_ns, end_ns) - max(first_ns, start_ns), 0.0) / (end_ns - start_ns)
 
@@ -45,11 +45,11 @@ def _share_of(view, number, first_ns, last_ns):
 def idle_hazard(view, die, gap_ns, parameters):
     """Start a command only if the host is unlikely to return before it ends.
 
-    Idle times of all dies are counted by their lengths. Of those at least as long as the present one so far,
-    a share has ended by the time that the command would end. If it is above `risk`, the die waits until the
-    next class of lengths begins. A die that is idle for longer than any before, all but one in 2,000,
-    collects to the end. The needed time is that of `oracle_gap`, `blocks` and `share` are those of
-    `threshold`.
+    The rule counts idle times of all dies by their lengths. Among those at least as long as the present one
+    so far, it finds the share that ended before the command would end. If this share is above `risk`, the die
+    waits until the next class of lengths begins. If less than one of some 2,000 counted idle times is as
+    long, the die collects to the end of the round. Times of commands are those of `oracle_gap`, `blocks` and
+    `share` those of `threshold`.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0:

@@ -49,7 +49,7 @@ def _erases_negated(view, block):
 
 
 def _by(name: str, belongs: Callable, key: Callable, tie: Callable = _is_lower) -> Any:
-    """Return the order of the blocks that belong by a key, the smallest first; of equals the lowest block."""
+    """Return the order of the blocks that `belongs` selects: by rising `key`, of equals by `tie`."""
 
     @kernel
     def before(view, a, b):
@@ -66,7 +66,7 @@ _next_to_open, _note_free, _least_worn_closed = _LEAST_WORN.first, _LEAST_WORN.t
 
 @allocation_policy("first_freed", source="folklore")
 def first_freed(view, plane, stream, parameters):
-    """Open the block that was freed first, as devices without an allocation do: first in, first out."""
+    """Open the block that was freed first (first in, first out), as devices without an allocation rule do."""
     return view.plane[plane].pool_head
 
 
@@ -79,7 +79,7 @@ def first_freed(view, plane, stream, parameters):
 def least_worn(view, plane, stream, parameters):
     """Open the free block that was erased least, of equals the one that was freed first.
 
-    Blocks that hold cold data are never free and keep their few erases: they are for static wear levelling.
+    Blocks that hold cold data are never free, so they stay little worn: only static levelling reaches them.
     """
     return _next_to_open(view, plane)
 
@@ -89,7 +89,7 @@ follow(least_worn, _LEAST_WORN.touch, "erased")
 
 @least_worn.on("recycled")
 def freed(view, plane, block, parameters):
-    """Note that the block has joined the pool last."""
+    """Note that the block joined the pool as the last one."""
     last = view.stream_memory[plane * view.params[0].streams]
     last.freed += 1
     view.block_memory[block].freed = last.freed
@@ -130,8 +130,8 @@ follow(wear_threshold, both(_CLOSED.touch, _WORN.touch), "erased")
 def progressive(view, plane, parameters):
     """Empty the least worn block once a free block was erased so much more that it may wear out first.
 
-    The difference allowed is `share` of the erases that the free block has left of `endurance`, and at least
-    `least`: early in the life of a device nothing moves.
+    The allowed difference is `share` of the erases that the free block has left of `endurance`, but at least
+    `least`. So no data moves early in the life of a device.
     """
     worn, cold = most_worn_free(view, plane), _least_worn_closed(view, plane)
     if worn < 0 or cold < 0:
@@ -151,11 +151,11 @@ follow(progressive, _CLOSED.touch, "erased")
     **fields_of(_CLOSED),
 )
 def rejuvenator(view, plane, parameters):
-    """Empty the least worn block once all free blocks are worn ones.
+    """Empty the least worn block once all free blocks are worn.
 
-    Blocks with fewer than `tau / 2` erases above the least worn closed block are for hot data. When none of
-    them is free, cold data of that one move to a worn block. Rejuvenator also sends hot data to the less worn
-    half: name the allocation `least_worn` beside it. Here `tau` stays as it is.
+    Blocks with fewer than `tau / 2` erases more than the least worn closed block are for hot data. When no
+    such block is free, the cold data of the least worn closed block move to a worn block. Rejuvenator also
+    writes hot data to the less worn half: add the allocation `least_worn` for that. Here `tau` is constant.
     """
     free, closed = least_worn_free(view, plane), _least_worn_closed(view, plane)
     if free < 0 or closed < 0:
@@ -175,8 +175,8 @@ follow(rejuvenator, _CLOSED.touch, "erased")
 def greedy_mp(view, plane, parameters):
     """Move cold data to a free block that was erased `threshold` times more than the mean of the plane.
 
-    Cold is the block that was closed longest ago of those erased less than the mean. Greedy-MP also keeps
-    blocks that have taken such data out of garbage collection, which is left to the victim rule here.
+    The data are those of the block closed longest ago among those erased less than the mean. Greedy-MP also
+    excludes blocks that have taken such data from garbage collection; here the victim rule chooses freely.
     """
     params, worn = view.params[0], most_worn_free(view, plane)
     total = 0
@@ -195,7 +195,7 @@ def greedy_mp(view, plane, parameters):
 
 @kernel
 def _is_cold(view, block):
-    """Return whether a block is in the cold pool; every other block begins in each."""
+    """Return whether a block is in the cold pool; at first, blocks with odd numbers are."""
     pool = view.block_memory[block].pool
     return pool == COLD or (pool == 0 and block % 2 == 1)
 
@@ -242,13 +242,12 @@ _OF_POOLS = fields_of(*_POOLS)
 def dual_pool(view, plane, parameters):
     """Empty the least worn block of the cold pool once a free block has been erased `threshold` times more.
 
-    1. Blocks are in two pools. The emptied block joins the hot one, and the worn block that takes its pages
-       the cold one, where it is left alone (cold-data migration).
-    2. At each erase, before it counts: the block of the cold pool that was erased most since it joined goes
-       to the hot one if that is more than `threshold` times more than some block of the hot pool since that
-       joined (cold-pool adjustment).
-    3. And the least worn block of the hot pool goes to the cold one if some block of the hot pool was erased
-       more than `2 * threshold` times more (hot-pool adjustment).
+    1. Blocks are in two pools. The emptied block joins the hot pool; the worn block that takes its pages
+       joins the cold pool, where it rests (cold-data migration).
+    2. At each erase, before it counts, the block of the cold pool with most erases since it joined moves to
+       the hot pool if some block there has over `threshold` fewer since that joined (cold-pool adjustment).
+    3. Then the least worn block of the hot pool moves to the cold pool if some block of the hot pool has over
+       `2 * threshold` erases more (hot-pool adjustment).
     """
     worn, cold = most_worn_free(view, plane), _coldest(view, plane)
     if worn < 0 or cold < 0:
@@ -287,7 +286,7 @@ def filled(view, plane, block, parameters):
 
 @dual_pool.on("erased")
 def adjust(view, plane, block, parameters):
-    """Move blocks between the pools whose data has changed its temperature."""
+    """Move blocks whose data has become hot or cold to the other pool."""
     limit = parameters.threshold * view.params[0].sub_blocks
     warmed, spared = _warmed(view, plane), _spared(view, plane)
     if warmed >= 0 and spared >= 0 and _recent(view, warmed) - _recent(view, spared) > limit:
@@ -300,7 +299,7 @@ def adjust(view, plane, block, parameters):
 
 @kernel
 def _sets(view, k):
-    """Return the sets of a plane, of `2**k` blocks each except the last one."""
+    """Return the number of sets of a plane, each of `2**k` blocks; the last set may have fewer."""
     return (np.int64(view.params[0].blocks) + (np.int64(1) << k) - 1) >> k
 
 
@@ -318,13 +317,13 @@ def _flag_of(view, plane, k, number):
     stream=[("erases", "i8"), ("flags", "i4"), ("next", "i4")],
 )
 def swl(view, plane, parameters):
-    """Empty a block that was not erased lately while erases per flag are `threshold` or more.
+    """Empty a block of a set that was not erased lately while there are `threshold` erases or more per flag.
 
     1. The block erasing table has a flag for each set of `2**k` blocks, set when one of them is erased.
     2. While the erases since the last reset are at least `threshold` for each flag that is set, the next set
-       without a flag, in cyclic order, is levelled. Here one closed block of it moves behind each round of
-       collection; sets without one are passed.
-    3. When all flags are set and the erases are so many, all begins anew, at a random set.
+       without a flag, in cyclic order, is levelled. Here one closed block of that set is emptied after each
+       GC round; sets without a closed block are skipped.
+    3. When all flags are set and there are that many erases, both are reset; a random set is next.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:
@@ -341,7 +340,7 @@ def swl(view, plane, parameters):
 
 @swl.on("erased")
 def update_table(view, plane, block, parameters):
-    """Count an erase, set the flag of its set, and begin anew where all are set."""
+    """Count an erase, set the flag of its set, and reset the table if all flags are set."""
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     blocks, sets = np.int64(view.params[0].blocks), _sets(view, k)
     number = (block - plane * blocks) >> k

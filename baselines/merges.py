@@ -17,7 +17,7 @@ def merge(plans, case, parameters):
 def mmerge(plans, case, parameters):
     """Erase the partial blocks of Algorithm 1 in place if that is allowed and costs less than a Merge.
 
-    Of equals the Merge is taken: after it the M-Merges of the bundle are counted anew.
+    At equal cost the Merge is taken: it resets the bundle's count of M-Merges.
     """
     planned = case[0].candidates - 1
     return planned if plans[planned].allowed and plans[planned].cost_ns < plans[0].cost_ns else 0
@@ -31,8 +31,8 @@ def mmerge(plans, case, parameters):
 def mmerge_fixed(plans, case, parameters):
     """Erase the partial blocks of level `depth` with an invalid page if that is allowed and beats a Merge.
 
-    It beats a Merge if it costs less. A partial block of level `depth` is the `2**depth`-th part of a block;
-    on a device whose smallest ones are larger, these are erased.
+    An M-Merge beats a Merge if it costs less. A partial block of level `depth` is the `2**depth`-th part of a
+    block; a device whose smallest parts are larger erases those.
     """
     fixed = 1 + min(int(parameters.depth), case[0].levels)
     return fixed if plans[fixed].allowed and plans[fixed].cost_ns < plans[0].cost_ns else 0
@@ -40,7 +40,7 @@ def mmerge_fixed(plans, case, parameters):
 
 @merge_policy("cheapest_plan", source="ours: the best answer to one decision by itself")
 def cheapest_plan(plans, case, parameters):
-    """Take the candidate that is allowed and costs least; of equals the one with the lowest number."""
+    """Take the allowed candidate that costs least; of equals the one with the lowest number."""
     best = 0
     for number in range(1, case[0].candidates):
         if plans[number].allowed and plans[number].cost_ns < plans[best].cost_ns:

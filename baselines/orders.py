@@ -1,4 +1,4 @@
-"""Rules that keep orders of blocks: what they declare for them, and the hooks that note changed blocks."""
+"""Sorted orders of blocks in rules: the fields that they need, and hooks that mark changed blocks."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from ssdgym.policy import blocks_of, kernel
 
 
 def fields_of(*orders: Any) -> dict[str, Any]:
-    """Return the fields that a rule declares per block and per stream."""
+    """Return the fields that a rule with orders declares per block and per stream."""
     return {part: sum((getattr(one, part) for one in orders), []) for part in ("block", "stream")}
 
 
 def both(one: Any, other: Any) -> Any:
-    """Return a kernel (view, block) that calls two of them."""
+    """Return a kernel (view, block) that calls both given kernels."""
 
     @kernel
     def touch(view, block):
@@ -22,7 +22,7 @@ def both(one: Any, other: Any) -> Any:
 
 
 def follow(rule: Any, touch: Any, *more: str) -> None:
-    """Let a rule call `touch` for each block that changes, at more events if named, and for all at first."""
+    """Let a rule call `touch` for every block at the start, and for each block that an event changes."""
 
     def changed(view, plane, block, parameters):
         touch(view, block)

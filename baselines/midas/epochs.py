@@ -12,10 +12,10 @@ _INDEXED = 2
 
 
 def change(view: Any, sizes: tuple[int, ...]) -> None:
-    """Put a configuration in force: listed blocks of a plane for the hot group and G1 .. G(n-1).
+    """Apply a configuration: `sizes` are the listed blocks per plane of the hot group and G1 .. G(n-1).
 
-    What was in the last group, or in the tail, is in the last one again. Groups that are no more go into it,
-    and the oldest blocks of those that are over their size, without a page being moved.
+    Blocks of the last group or tail are in the new last group. Blocks of removed groups, and the oldest
+    blocks of groups over their size, join it without a page being moved.
     """
     memory, records, planes = view.memory[0], view.block_memory, _planes_of(view)
     last = len(sizes)
@@ -36,7 +36,7 @@ def _planes_of(view: Any) -> np.ndarray:
 
 
 def _link(view: Any) -> None:
-    """Make the lists of all groups: the blocks that are listed, oldest first."""
+    """Build the list of every group from its listed blocks, oldest first."""
     records, groups, streams = view.block_memory, view.stream_memory, len(view.memory[0].limit)
     groups.oldest, groups.newest, groups.sealed = -1, -1, 0
     numbers = _planes_of(view) * streams + records.group
@@ -69,7 +69,7 @@ LONGEST = 1 << 30
 
 
 def period(view: Any, parameters: Any) -> int:
-    """Do what is due, and return after how many host pages there is more to do."""
+    """Carry out the stage that is due, and return how many host pages later the next one is due."""
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.stage == BEGIN:
         _begin(view, clock)
@@ -94,9 +94,9 @@ def _checked_pages(memory: Any) -> int:
 
 
 def _begin(view: Any, clock: int) -> None:
-    """Begin with the blocks as they are: closed ones are in G1, the first group of a tail.
+    """Begin with the present blocks: closed blocks are in G1, the first group of a tail.
 
-    Nothing is timed until the device is full and written once more.
+    No page is timed until the device is full and has been written once more.
     """
     memory, blocks, logical_pages = view.memory[0], view.block, int(view.params[0].logical_pages)
     memory.last, memory.top = 1, 1 + TAIL
@@ -126,7 +126,7 @@ def _begin_epoch(view: Any, clock: int) -> None:
 
 
 def _measure(view: Any, clock: int) -> None:
-    """Note what has been moved before the last pages of the epoch, as many as the device has."""
+    """Store the relocations so far when as many host pages are left in the epoch as the device has pages."""
     memory = view.memory[0]
     memory.moved_before, memory.clock_before = memory.moved, clock
     memory.stage = MEASURE
@@ -156,7 +156,7 @@ def _double(memory: Any) -> None:
 
 
 def _configure(view: Any) -> int:
-    """Look for a configuration and apply it if it promises less than was measured; return the outcome."""
+    """Search a configuration and apply it if it predicts fewer writes than measured; return the outcome."""
     memory = view.memory[0]
     hot = measured_hot(memory)
     if hot.valid > (IMPURE_ONE if hot.blocks <= 1 else IMPURE):
@@ -174,7 +174,7 @@ def _configure(view: Any) -> int:
 
 
 def measured_hot(memory: Any) -> Measured:
-    """Return what the windows of the hot filter have seen, on average; little if there was none."""
+    """Return the hot group's means over the windows of the hot filter; small values if there was none."""
     count = min(int(memory.windows), len(memory.window_valid))
     if count == 0:
         return Measured(0.01, 0.05, 1)
@@ -215,7 +215,7 @@ def model_of(view: Any, hot: Measured) -> Model:
 
 
 def _apply(view: Any, found: Configuration) -> None:
-    """Put a configuration in force; the open blocks, in G1 two, count for the sizes."""
+    """Apply a configuration, whose sizes include the open blocks, two in G1."""
     memory, planes = view.memory[0], int(view.params[0].planes)
     sizes = [found.hot.blocks // planes - 1, found.sizes[0] // planes - 2]
     sizes += [size // planes - 1 for size in found.sizes[1:-1]]
@@ -230,7 +230,7 @@ def _apply(view: Any, found: Configuration) -> None:
 
 
 def _fold(view: Any, first: int) -> None:
-    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
+    """Merge a group and all after it into one with a tail; if it is G1, no configuration is left."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + TAIL
@@ -240,7 +240,7 @@ def _fold(view: Any, first: int) -> None:
 
 
 def _check(view: Any, clock: int) -> None:
-    """Fold the chain from the first irregular group on, and begin to look anew."""
+    """Merge the groups from the first irregular one on, and start to watch again."""
     memory = view.memory[0]
     # The last group is no tail: it also has a prediction.
     end = int(memory.last) + (memory.top == memory.last)

@@ -93,14 +93,14 @@ def note_victim(view, block):
 
 @kernel
 def window_is_over(view):
-    """Return whether the window has overwrites and a victim enough."""
+    """Return whether the window has enough overwrites, and a victim."""
     memory = view.memory[0]
     return memory.overwrites >= _tau(view) and memory.hot_victims > 0
 
 
 @kernel
 def begin_window(view):
-    """Adapt `tau` to a window that is over, and begin the next one."""
+    """Adapt `tau` to the window that ends, and begin the next one."""
     memory = view.memory[0]
     memory.tau = next_tau(_tau(view), memory.hot_ages / memory.hot_victims)
     memory.overwrites = memory.hot_victims = 0

@@ -1,4 +1,4 @@
-"""MiDA behind the hot filter of MiDAS: pages that are overwritten soon, again and again, have a stream."""
+"""MiDA after the hot filter of MiDAS: pages that are repeatedly overwritten soon have their own stream."""
 
 from ssdgym.baselines.midas import hot_filter
 from ssdgym.baselines.midas.hot_filter import FULL, HOST, HOT
@@ -16,21 +16,21 @@ _LAST = 4
     memory=hot_filter.MEMORY,
 )
 def mida_hot(view, plane, lpn, source, parameters):
-    """Put hot pages of the host into stream 0, its others into stream 1, survivors into the next stream.
+    """Put hot host pages into stream 0, other host pages into stream 1, relocated pages one stream on.
 
-    Stream 4 is the last one: its pages stay in it. A page is hot while its counter, of 2 bits, is 3; a write
-    counts before it is placed. The counter changes with these events:
+    Pages of stream 4, the last one, stay in it. A page is hot while its 2-bit counter is 3; a write counts
+    before it is placed. The counter changes with these events:
 
     * An overwrite of a page in stream 0: +1.
-    * An overwrite of a page in stream 1: +1 if its block was closed at most `tau` host pages ago, or has room
-      yet, otherwise -1.
+    * An overwrite of a page in stream 1: +1 if its block was closed at most `tau` host pages ago, or is not
+      full yet, otherwise -1.
     * A relocation: -2 from stream 0, -1 from stream 1.
 
-    As many events as there are logical pages are ignored at first: overwrites, and relocations from streams 0
-    and 1. `tau` is the number of logical pages at first. A window ends after `tau` overwrites, and not before
-    a block of stream 0 was collected in it. With `m`, the mean of the host pages between closing and
-    collecting such blocks, `tau` becomes `1.5 * tau` if `m` is `2 * tau` or more, else the mean of `m` and
-    `tau`.
+    The first events (overwrites, and relocations from streams 0 and 1) are ignored, as many as there are
+    logical pages. At first `tau` is the number of logical pages. A window ends after `tau` overwrites, but
+    not before a block of stream 0 was collected in it. Let `m` be the mean number of host pages between
+    closing and collecting such blocks: then `tau` becomes `1.5 * tau` if `m` is `2 * tau` or more, otherwise
+    the mean of `m` and `tau`.
     """
     if source >= 0:
         return min(view.block[source // view.params[0].pages_per_block].stream + 1, _LAST)

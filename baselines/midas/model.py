@@ -19,7 +19,7 @@ MOST_AMPLIFICATION = 100.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What was seen of the hot group in an epoch."""
+    """Measurements of the hot group in an epoch."""
 
     traffic: float  # its share of the host pages
     valid: float  # the share of valid pages of its victims
@@ -27,7 +27,7 @@ class Measured:
 
     @property
     def computable(self) -> bool:
-        """Whether the model may choose its size."""
+        """Whether the model may choose the size of the hot group."""
         return self.valid <= MOST_HOT_VALID and self.traffic >= LEAST_HOT_TRAFFIC
 
 
@@ -45,7 +45,7 @@ class Hot:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A device and what is written to it."""
+    """A device and its writes, as measured in an epoch."""
 
     intervals: Intervals  # of an epoch
     pages_per_block: int  # of the device
@@ -59,16 +59,16 @@ class Model:
         return _computed(self, blocks) if self.measured.computable else _measured(self)
 
     def predict(self, hot: Hot, sizes: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Predict what configurations cost.
+        """Predict write amplification and valid ratios of configurations.
 
         Args:
             hot: the hot group.
-            sizes: of the groups G1 .. Gn but the last one, in blocks: a number each, or an array of shape
-                (m,) for m configurations.
+            sizes: blocks of each of the groups G1 .. G(n-1): a number, or an array of shape (m,) for m
+                configurations.
 
         Returns:
-            The write amplification, infinite for what the model cannot say, shape (m,); and the valid
-            ratios of the victims of G1 .. Gn, n arrays of shape (m,).
+            The write amplification, infinite if the model predicts none, shape (m,); and the valid ratios of
+            the victims of G1 .. Gn, n arrays of shape (m,).
         """
         intervals = self.intervals
         # Of each configuration: the first bin that has not died yet, when it began, and the pages that go on.
@@ -118,7 +118,7 @@ class Model:
 
 
 def _computed(model: Model, wanted: int) -> Hot | None:
-    """Let everything with short intervals be hot: as much as fills this many blocks."""
+    """Return a hot group of the pages with the shortest intervals, as many as fill `wanted` blocks."""
     intervals = model.intervals
     share = intervals.upto[1:] / max(intervals.upto[-1], 1.0)
     ends = np.arange(1, intervals.bins + 1) * intervals.width
@@ -132,7 +132,7 @@ def _computed(model: Model, wanted: int) -> Hot | None:
 
 
 def _measured(model: Model) -> Hot:
-    """Take traffic, valid ratio and size as they were."""
+    """Return the hot group with its measured traffic, valid ratio and size."""
     intervals, seen = model.intervals, model.measured
     length = (seen.blocks - 0.5) / seen.traffic
     bins = int(intervals.first_from(np.float64(length)))
@@ -150,7 +150,7 @@ def greedy_amplification(spare: np.ndarray, requests: np.ndarray, pages: np.ndar
         pages: share of the pages that are hot.
 
     Returns:
-        The smallest thousandth that satisfies the formula; not a number where there is none below 1,000.
+        The smallest multiple of 0.001 that satisfies the formula; NaN if there is none below 1,000.
     """
     spare, requests, pages = np.broadcast_arrays(spare, requests, pages)
     low, high = np.full(spare.shape, 999), np.full(spare.shape, 1_000_000)
@@ -168,7 +168,7 @@ def _satisfies(a: np.ndarray, spare: np.ndarray, requests: np.ndarray, pages: np
 
 
 def _part(requests: np.ndarray, pages: np.ndarray, spare: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return what one kind of pages adds: nothing if there are none of the kind."""
+    """Return the term of one kind of pages in the formula; 0 if no page is of the kind."""
     return np.where(requests > 0, requests / np.expm1(requests * spare / (pages * a)), 0.0)
 
 
@@ -184,7 +184,7 @@ MOST_ROUNDS = 20
 
 @dataclass(frozen=True)
 class Configuration:
-    """Groups and what the model says of them."""
+    """Sizes of groups, and what the model predicts for them."""
 
     hot: Hot  # the hot group
     sizes: tuple[int, ...]  # of G1 .. Gn in blocks, open ones included; the last has what the others leave
@@ -193,14 +193,13 @@ class Configuration:
 
 
 def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Configuration | None:
-    """Return the best configuration found, `None` if the model can say nothing.
+    """Return the best configuration found, `None` if the model predicts nothing.
 
-    1. The size of the hot group: 1, 2, .. blocks as long as each gains 0.05, the valid pages it holds not
-       counted.
-    2. Split the last group, up to eight times: the best size of the new one, earlier ones as they are. Keep
-       the best number of groups.
-    3. Until nothing gets better: the size of the hot group again, then each size in turn against the last
-       group's, adding a group if that helps.
+    1. Choose the size of the hot group: 1, 2, ... blocks while each gains 0.05; its valid pages do not count.
+    2. Split the last group up to eight times, each time at the best size of the new group, and keep the best
+       number of groups.
+    3. Until nothing improves, choose the size of the hot group again, then let each group in turn take
+       blocks from the last group or give blocks to it, and add a group if that helps.
     """
     hot_sizes = range(planes, (MOST_HOT_BLOCKS + 1) * planes, planes)
     best = _first_hot(model, hot_sizes)
@@ -216,7 +215,7 @@ def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Con
 
 
 def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configuration | None:
-    """Return the configuration of these sizes of all groups but the last one, if it is possible."""
+    """Return the configuration with these sizes of all groups except the last, `None` if it is impossible."""
     if hot is None:
         return None
     cost, ratios = model.predict(hot, fixed)
@@ -227,7 +226,7 @@ def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configu
 
 
 def _first_hot(model: Model, sizes: range) -> Configuration | None:
-    """Return the best configuration of the hot group and one more; larger hot groups have to pay."""
+    """Return the best configuration of a hot group and one more; each block more of it must gain enough."""
     if not model.measured.computable:
         return _evaluated(model, model.hot(1), ())
     best = None
@@ -251,16 +250,16 @@ def _best_hot(model: Model, best: Configuration, sizes: range) -> Configuration:
 
 
 def _cautious(hot: Hot | None) -> Hot | None:
-    """Return the hot group without the valid pages that the model says it holds.
+    """Return the hot group without the valid pages that the model expects in it.
 
-    Sizes are compared so, as the authors' program does: the filter does not find all the pages that the model
-    counts as hot, and a larger group would only hold blocks back.
+    The authors' program compares sizes in this way: the filter does not find all pages that the model counts
+    as hot, so a larger group would only withhold blocks.
     """
     return hot and replace(hot, held=0.0)
 
 
 def _split(model: Model, best: Configuration, most_groups: int) -> Configuration:
-    """Return the best of the configurations that come from splitting the last group again and again."""
+    """Return the best of the configurations that result from splitting the last group repeatedly."""
     found: Configuration | None = best
     for place in range(most_groups - 1):
         assert found is not None
@@ -284,7 +283,7 @@ def _each_size(model: Model, best: Configuration, most_groups: int) -> Configura
 
 
 def _best_size(model: Model, hot: Hot, fixed: tuple[int, ...], place: int) -> Configuration | None:
-    """Return the best configuration in which one group, or a new one behind `fixed`, has another size."""
+    """Return the best configuration in which one group, or a new one after `fixed`, has another size."""
     others = (*fixed[:place], *fixed[place + 1 :])
     room = model.blocks - hot.blocks - sum(others) - model.margin
     if room < 1:

@@ -1,4 +1,4 @@
-"""MiDAS: pages go through a chain of groups whose sizes a model chooses, hot ones past it."""
+"""MiDAS: pages pass through a chain of groups whose sizes a model chooses; hot pages have their own group."""
 
 from ssdgym.baselines.midas import hot_filter
 from ssdgym.baselines.midas.epochs import period
@@ -35,10 +35,10 @@ MOST_VICTIMS = 25
 def midas(view, plane, lpn, source, parameters):
     """Put pages into a chain of groups: the hot one, G1 .. Gn.
 
-    A page of the host goes to the hot group if its counter is full (see the hot filter), otherwise to G1. A
-    relocated page goes one group on; those of the last group stay there. While there is a tail, the last
-    group is divided into four by how often its pages have been moved since. Blocks that are erased together
-    send their pages to the group of the first one's.
+    A host page goes to the hot group if its counter in the hot filter is full, otherwise to G1. A relocated
+    page goes to the next group; pages of the last group stay there. While there is a tail, the last group is
+    divided into four by how often its pages were relocated in it. Blocks that are erased together send all
+    their pages where those of the first block go.
     """
     if source >= 0:
         target, top = view.stream_memory[plane * STREAMS].target, view.memory[0].top
@@ -61,7 +61,7 @@ def _group_of(view, page):
 
 @midas.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Let the hot filter see the page, and time it."""
+    """Count the page in the hot filter, and its interval in the histogram."""
     memory, clock = view.memory[0], view.control[0].clock
     view.stream_memory[plane * STREAMS].victims = 0
     if not hot_filter.is_asleep(view):
@@ -90,7 +90,7 @@ def _time(view, lpn, clock):
 
 @kernel
 def _end_window(view):
-    """Begin a window of the hot filter if one is over, and note what was seen of the hot group."""
+    """At the end of a window of the hot filter, store its figures of the hot group and begin the next one."""
     memory = view.memory[0]
     if not hot_filter.window_is_over(view):
         return
@@ -110,7 +110,7 @@ def _end_window(view):
 
 @midas.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Let the hot filter see a page that has outlived its block."""
+    """Count in the hot filter a page that is valid when its block is collected."""
     view.memory[0].moved += 1
     hot_filter.note_move(view, lpn, _group_of(view, old_page))
 
@@ -160,16 +160,16 @@ def collected(view, plane, block, parameters):
 
 @midas.on("erased")
 def erased(view, plane, block, parameters):
-    """Note that the block is done with."""
+    """Note that the round of the block has ended."""
     moves = view.stream_memory[plane * STREAMS]
     moves.collecting = max(moves.collecting - 1, 0)
 
 
 @kernel
 def _pass_on(view, plane):
-    """Put oldest blocks over the size of a group into the next one as they are, if copying them wins nothing.
+    """Move oldest blocks of a group over its size, if without an invalid page, to the next group uncopied.
 
-    They count as its victims, with all pages valid; otherwise they would fill the group, which is a queue.
+    They count as victims of their old group, with all pages valid; otherwise they would fill that group.
     """
     memory = view.memory[0]
     group = 0
@@ -189,7 +189,7 @@ def _pass_on(view, plane):
 
 @kernel
 def _is_stuck(view, plane, group):
-    """Return whether a victim is of a group not over its size since nothing in the last one wins anything."""
+    """Return whether `group`, not over its size, gave a victim as the last group had no invalid page."""
     memory = view.memory[0]
     first = plane * STREAMS
     if group >= memory.last or view.stream_memory[first + group].sealed > memory.limit[group]:
@@ -205,7 +205,7 @@ def _is_stuck(view, plane, group):
 
 @kernel
 def _watch(view, group, valid):
-    """Count a victim of a group and its valid share; begin anew once every group has had one."""
+    """Count a victim of a group and its valid share; reset the counts once every group has had a victim."""
     memory = view.memory[0]
     memory.victims[group] += 1
     memory.valid[group] += valid
@@ -219,7 +219,7 @@ def _watch(view, group, valid):
 
 @kernel
 def _keep_up(view, plane, group, victims):
-    """Count victims of this group, and fold the chain from it on if foreground collection does not end."""
+    """Count victims of this group, and merge it with all after it if foreground GC does not end."""
     memory = view.memory[0]
     if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
         return

@@ -1,4 +1,4 @@
-"""What MiDAS keeps of pages and blocks."""
+"""The records of MiDAS: of pages, blocks, groups and the device."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,11 +85,11 @@ def unit_of(pages_per_block: int) -> int:
 
 
 def corrected(counts: np.ndarray, once: int) -> np.ndarray:
-    """Return the histogram of an epoch, with what the end of the epoch has cut off.
+    """Return the histogram of an epoch, including intervals that the end of the epoch cuts off.
 
     Args:
         counts: intervals by bin, shape (T,), whole numbers.
-        once: pages that were written once in the epoch; their interval is as long as the epoch.
+        once: number of pages written once in the epoch; their interval counts as the length of the epoch.
 
     Returns:
         Intervals by bin, shape (T,), int64.
@@ -122,16 +122,16 @@ class Intervals:
 
     @cached_property
     def summed_upto(self) -> np.ndarray:
-        """The sum of `upto` behind each bin, over all bins before one, shape (T + 1,) float64."""
+        """The cumulative sum of `upto[1:]`, shape (T + 1,) float64."""
         return _sums(self.upto[1:])
 
     @cached_property
     def length_upto(self) -> np.ndarray:
-        """The sum of the intervals of all bins before one, in blocks, shape (T + 1,) float64."""
+        """The sum of the intervals in all bins before each bin, in blocks, shape (T + 1,) float64."""
         return _sums(self.counts * (np.arange(self.bins) * self.width))
 
     def first_from(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the first bin that begins at this length or later, T if there is none or no such length."""
+        """Return the first bin that begins at this length or later; T if there is none, or for NaN."""
         return np.fmin(np.ceil(blocks / self.width), self.bins).astype(np.int64)
 
 
@@ -160,7 +160,7 @@ def _join(view, block, group):
 
 @kernel
 def delist(view, block):
-    """Take a block out of the list of its group, if it is in it."""
+    """Remove a block from the list of its group, if it is listed."""
     record = view.block_memory[block]
     if record.listed != 0:
         group = view.stream_memory[view.block[block].plane * STREAMS + record.group]
@@ -171,7 +171,7 @@ def delist(view, block):
 
 @kernel
 def fold(view, first):
-    """Make one group of a group and all behind it, with a tail; if it is G1, no configuration is left."""
+    """Merge a group and all after it into one with a tail; if it is G1, no configuration is left."""
     memory, params = view.memory[0], view.params[0]
     for block in range(params.planes * params.blocks):
         record = view.block_memory[block]

@@ -5,7 +5,7 @@ from ssdgym.policy import blocks_of, erases_left, is_closed, levelling_policy, n
 
 @levelling_policy("known_limits", source="a bound of ours", parameters={"threshold": (2, 1)}, oracle=True)
 def known_limits(view, plane, parameters):
-    """Empty the closed block with most erases left once a free block has `threshold` fewer of them left.
+    """Empty the closed block with most erases left once a free block has `threshold` fewer left.
 
     Its pages move to the free block with least erases left.
     """

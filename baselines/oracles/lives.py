@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.policy import kernel
 
-#: A number of host pages that no device gets to: when data dies that lives on.
+#: When data that is never overwritten dies: a number of host pages that no device reaches.
 NEVER = 2**40
 
 
@@ -37,9 +37,9 @@ def stream_of_life(view, life, first, ratio, streams):
 def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
     """Let a rule keep in field `total` of each block the sum of field `value` of its valid pages.
 
-    Relocation and trim are hooked. Return two kernels for the hook of a write: (view, lpn, old_page) takes a
-    page out of the sum of its block, (view, lpn, old_page, page) moves it to another sum. -1 stands for no
-    page.
+    The function hooks relocations and trims. It returns two kernels for the rule's hook of a write: the
+    first, (view, lpn, old_page), subtracts a page from the sum of its block; the second, (view, lpn,
+    old_page, page), moves it to the sum of its new block. Page -1 means no page.
     """
 
     @kernel

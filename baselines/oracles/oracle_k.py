@@ -3,7 +3,7 @@
 from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
-#: Host pages of which it is known at a time when their data dies.
+#: Length of a window: so many host pages ahead it is known when their data dies.
 WINDOW = 4096
 
 
@@ -19,7 +19,7 @@ WINDOW = 4096
     oracle=True,
 )
 def oracle_k(view, plane, lpn, source, parameters):
-    """Put a page, of the host or relocated, into one of `k` streams by how long its data will live on.
+    """Put a page into one of `k` streams by how long its data will still live.
 
     The bounds between the streams are `first * ratio**i` of the logical pages, in host pages.
     """
@@ -30,9 +30,9 @@ def oracle_k(view, plane, lpn, source, parameters):
 
 @oracle_k.on("period")
 def period(view, parameters, future):
-    """Note when the data of the next window dies; as a run begins, that of all pages, summed over blocks.
+    """Store when data written in the next window dies; when a run begins, also when all present data dies.
 
-    Without a run that is foreseen, as while a device is preconditioned, all data lives on.
+    Without a known future, as in preconditioning, no data dies.
     """
     clock, memory = int(view.control[0].clock), view.memory[0]
     memory.window_start = clock
@@ -80,6 +80,6 @@ def future_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `invalid / valid * life`.
 
     `life` is the mean number of host pages that its valid pages still live. A block without a valid page
-    comes before all others; of equals, the lowest number.
+    comes before all others; of equal blocks the one with the lowest number is chosen.
     """
     return choose_block(view, choice, _best(view, plane, parameters))

@@ -31,7 +31,7 @@ def oracle_rate(view, plane, lpn, source, parameters):
 
 @oracle_rate.on("period")
 def period(view, parameters, future):
-    """Note how often each page is written as a run begins, and sum it up over the pages of each block."""
+    """When a run begins, store how often it writes each page, and sum this over the pages of each block."""
     view.page_memory.writes = 0 if future is None else future.writes
     view.memory[0].written = 0 if future is None else len(future.deaths)
     view.block_memory.writes = sums_over_blocks(view, view.page_memory.writes)
@@ -67,7 +67,7 @@ _best = best_by(_score)
 def rate_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `invalid / valid * sqrt(valid / writes)`.
 
-    `writes` are those of its valid pages in the whole run. A block without a valid page, or without one that
-    is ever written, comes before all others; of equals, the lowest number.
+    `writes` is the number of writes to its valid pages in the whole run. A block without a valid page, or
+    without writes, comes before all others; of equal blocks the one with the lowest number is chosen.
     """
     return choose_block(view, choice, _best(view, plane, parameters))

@@ -1,9 +1,9 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-The table of a plane has the place at which each group begins, and behind the last where it ends; the numbers
-of its blocks, group by group and within one the smallest rank first; and for each group two sets of bits, for
-its blocks that can be written to. Where two groups meet, one of them takes over a block of the other as that
-place moves by one. Groups are counted from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
+The table of a plane has three parts: the place at which each group begins and the last one ends; the numbers
+of the plane's blocks, sorted by group and within a group by rising rank; and two bit sets of writable blocks
+for each group. When the place between two groups moves by one, a block goes from one group to the other.
+Groups are numbered from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ssdgym.baselines.victims.gsm import exceeds, is_larger, make_rank
 from ssdgym.policy import kernel, lowest_bit
 
-#: Of each block: rank, group, and how it can be written: 0 not, WRITABLE, WRITABLE_BEST in its best set.
+#: Of each block: rank, group, and how it is writable: 0 not, WRITABLE, WRITABLE_BEST in its best set.
 RANK = [("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("group", "u1"), ("shown", "u1")]
 #: Of the device: groups of a plane, most blocks of a group, and words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
@@ -24,7 +24,7 @@ _WORD = 32
 
 @kernel
 def _bit_words(blocks):
-    """Return the words of a set with one bit per block, and the words that mark which of those are not 0."""
+    """Return the words of a set with one bit per block, and those of a set with one bit per such word."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
 
@@ -47,7 +47,7 @@ def set_sizes(view):
 
 @kernel
 def begin_of(view, plane, group):
-    """Return the place at which a group begins, and the one before ends."""
+    """Return the place at which a group begins and the group before it ends."""
     return np.int64(view.table[plane * view.memory[0].plane_words + group])
 
 
@@ -58,7 +58,7 @@ def _shift_begin(view, plane, group, by):
 
 @kernel
 def size_of(view, plane, group):
-    """Return the blocks of a group."""
+    """Return the number of blocks in a group."""
     return begin_of(view, plane, group + 1) - begin_of(view, plane, group)
 
 
@@ -111,7 +111,7 @@ def _set_bit(view, plane, group, kind, place, value):
 
 @kernel
 def show(view, plane, block, writable):
-    """Enter into the bits of the block's group how it can be written."""
+    """Store in the bit sets of the block's group how the block is writable."""
     own = view.block_memory[block]
     if own.shown == writable:
         return
@@ -125,7 +125,7 @@ def show(view, plane, block, writable):
 
 @kernel
 def first_of(view, plane, group, kind):
-    """Return the lowest block of a group to be written to (kind 0), or in its best set (1); -1 for none."""
+    """Return the lowest block of a group that is writable (kind 0), or in its best set (1); -1 for none."""
     base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
     words, summary = _bit_words(blocks)
     for k in range(summary):
@@ -141,7 +141,7 @@ def first_of(view, plane, group, kind):
 
 @kernel
 def _place_of(view, plane, group, rank):
-    """Return the place of the block that had a rank, as its group is sorted by that still."""
+    """Return the place of the block whose old rank is `rank`, by which its group is still sorted."""
     low, high = begin_of(view, plane, group), begin_of(view, plane, group + 1)
     while low < high:
         middle = (low + high) >> 1
@@ -170,7 +170,7 @@ def _sort(view, plane, group, place, block):
 
 @kernel
 def add_to_last(view, plane, group, block):
-    """Deal a block to a group while those behind it are empty."""
+    """Add a block to a group while all later groups are empty."""
     for later in range(group + 1, view.memory[0].groups + 1):
         _shift_begin(view, plane, later, 1)
     view.block_memory[block].group = group
@@ -192,7 +192,7 @@ def divide(view, plane):
 
 @kernel
 def _stands_above(view, plane, rank, group):
-    """Return whether a block's rank is above the smallest one of a group, itself left out."""
+    """Return whether a block's rank is above the smallest rank of a group's other blocks."""
     place, end = begin_of(view, plane, group), begin_of(view, plane, group + 1)
     if place < end and _block_at(view, plane, place) == rank.block:
         place += 1
@@ -201,9 +201,9 @@ def _stands_above(view, plane, rank, group):
 
 @kernel
 def _group_for(view, plane, rank):
-    """Find the highest group whose smallest rank, the block left out, is below that of a block; otherwise 0.
+    """Return the highest group in which some other block has a rank below that of a block; 0 for none.
 
-    Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
+    Ranks rise from group to group, so the search starts at the block's old group; it skips empty groups.
     """
     group = np.int64(view.block_memory[rank.block].group)
     for higher in range(group + 1, view.memory[0].groups):
@@ -238,7 +238,7 @@ def _move(view, plane, place, block, group):
 
 @kernel
 def _make_room(view, plane, group):
-    """Move what is too much, once a block has joined a group, down or, where all below are full, up."""
+    """Move surplus blocks of a group that a block has joined down or, if all lower groups are full, up."""
     limit, room = view.memory[0].limit, group - 1
     while room >= 0 and size_of(view, plane, room) == limit:
         room -= 1
@@ -249,7 +249,7 @@ def _make_room(view, plane, group):
             place = begin_of(view, plane, higher)
             _move(view, plane, place, _block_at(view, plane, place), higher - 1)
         return
-    # 2. Else what is too much goes up: nothing can go down, or nothing has to.
+    # 2. Otherwise surplus blocks, if any, go up.
     while size_of(view, plane, group) > limit:
         place = begin_of(view, plane, group + 1) - 1
         group += 1

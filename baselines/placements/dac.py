@@ -16,8 +16,8 @@ def dac(view, plane, lpn, source, parameters):
     """Put pages into the stream of their region, 0 (coldest) to 5.
 
     The first write of a page, or the first one after a trim, puts it into region 0. Every other write of the
-    host moves it up a region, and every relocation down one, as far as there are regions. (The paper promotes
-    young pages and demotes old ones only; this is the form in which DAC is compared with since 2022.)
+    host moves it up a region, and every relocation down one, within the regions that there are. (The paper
+    promotes only young pages and demotes only old ones; comparisons since 2022 use this form.)
     """
     above = view.page_memory[lpn].region  # the next region; 0 for a page in none
     return min(above, _REGIONS - 1) if source < 0 else max(above - 2, 0)
@@ -33,7 +33,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @dac.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Move the page down; it stays in region 0, or in none."""
+    """Move the page down; a page in region 0, or in no region, stays."""
     memory = view.page_memory[lpn]
     if memory.region > 1:
         memory.region -= 1

@@ -16,7 +16,7 @@ def _valid_pages(view):
 
 @kernel
 def _average(view, lpn, valid):
-    """Return the average with the request of a page of the host counted, if the page is its first one."""
+    """Return the average; if a host page is the first of its request, the request is counted in it."""
     average = view.memory[0].average
     if lpn != view.control[0].request_lpn:
         return average
@@ -33,18 +33,18 @@ def _average(view, lpn, valid):
     memory=[("average", "f8")],
 )
 def fadac(view, plane, lpn, source, parameters):
-    """Put a page into one of six streams by the number of its writes: 0 for rarely written ones.
+    """Put a page into one of six streams by the number of its writes: 0 is for rarely written pages.
 
     `average` moves towards the length of each request, before its first page is placed, by the difference
-    divided by the number of valid pages. A page's
-    `writes` are those of the host less the times it was relocated, not below 0; the present write or move
-    counts. Its stream is how often `average` has to be multiplied by 10 to reach `writes`, at most 5. (The
-    fading of the original paper is per page; the comparison's is for the device.)
+    divided by the number of valid pages. A page's `writes` are its host writes less its relocations, the
+    present one included, and at least 0. Its stream is how often `average` has to be multiplied by 10 to
+    reach `writes`, at most 5. (In the original paper each page's count fades; here, as in the paper that
+    compares it, one average of the device does.)
 
     A page exactly on a boundary (`writes` is 1, 10, 100, .. times the average) goes to the colder stream, or
     to the hotter one if `inclusive` is not 0. Either is an assumption: the paper's text was not at hand, and
-    in the comparison's program the sum is rounded to either side. Where requests have one page each it
-    matters: the average is 1 then, and so are the `writes` of all pages written once.
+    the program of the comparison rounds to either side. It matters if all requests have one page: then the
+    average is 1, and so are the `writes` of all pages written once.
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1
@@ -69,7 +69,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @fadac.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Count the move against the page."""
+    """Subtract the relocation from the page's writes."""
     view.page_memory[lpn].writes = max(view.page_memory[lpn].writes - 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""Hints of the host: each placement handle has a stream; relocated pages share one, or have one for each."""
+"""Hints of the host: each placement handle has a stream; relocated pages share one or have one per handle."""
 
 from ssdgym.policy import placement_policy
 
@@ -14,7 +14,7 @@ _HANDLES = 8
 def hints(view, plane, lpn, source, parameters):
     """Put a page of the host into the stream of its request's hint, and relocated pages into stream 8.
 
-    Hints from 8 on go round: hint 8 is as 0.
+    Hints wrap at 8: hint 8 is treated as 0.
     """
     return _HANDLES if source >= 0 else view.control[0].request_hint % _HANDLES
 
@@ -28,7 +28,7 @@ def hints(view, plane, lpn, source, parameters):
 def hints_isolated(view, plane, lpn, source, parameters):
     """Put a page of the host into the stream of its request's hint, and relocated ones into one of 8 more.
 
-    Hints from 8 on go round: hint 8 is as 0. Pages of handle `h` are relocated to stream `8 + h`, where they
+    Hints wrap at 8: hint 8 is treated as 0. Pages of handle `h` are relocated to stream `8 + h`, where they
     stay until the host writes them again.
     """
     if source < 0:

@@ -12,7 +12,7 @@
   `hot_pages_written` counts host pages that are hot when placed.
 * **E25** With `hotness.counts: updates` a host page that is unmapped just before its program is neither
   counted nor hot. Under `hotness_groups` it is placed by E33.
-* **E26** `hot_cold`: a host page goes by its degree before it is counted.
+* **E26** Under `hot_cold` the degree of a host page is taken before its write is counted.
 """
 
 from ssdgym.baselines.placements import hotness
@@ -44,4 +44,4 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @hot_cold.on("attached")
 def attached(view, plane, block, parameters):
-    """Begin on whatever the device holds: nothing is known of it."""
+    """Begin with empty counters, whatever data the device holds."""

@@ -2,10 +2,11 @@
 
 Hotness is that of `hot_cold` (E22 to E25).
 
-* **E27** `hot_to_victims`: a hot host page goes to the block in the pool with the best set (E43) of highest
-  benefit (ties as for the best set of a plane), of those whose best set has unwritten pages, else of all;
-  there to the lowest sub-block of the best set with unwritten pages, else of the block. If no block in the
-  pool has a best set: stream 0.
+* **E27** Under `hot_to_victims` a hot host page goes to a block in the pool whose best set (E43) has
+  unwritten pages or, if there is none, to any block in the pool with a best set; of these to the one whose
+  best set has the highest benefit (ties as for the best set of a plane). There it goes to the lowest
+  sub-block with unwritten pages of the best set, or else of the block. If no block in the pool has a best
+  set, it goes to stream 0.
 """
 
 from typing import Any
@@ -42,7 +43,7 @@ _next_target, _FIELDS = _targets.first, fields_of(by_benefit, _targets)
 
 
 def _controller_bytes(device: Any) -> int:
-    """Return the bytes of best sets, which say if they can be written, of two orders, and of hotness."""
+    """Return the bytes of best sets with their writable bits, of two orders of blocks, and of hotness."""
     return best_set_bytes(device, bits_of(2)) + 2 * tree_bytes(device) + hotness.table_bytes(device)
 
 
@@ -61,7 +62,7 @@ def _controller_bytes(device: Any) -> int:
     counted=["hot_pages_written"],
 )
 def hot_to_victims(view, plane, lpn, source, parameters):
-    """Name the sub-block of E27 for a hot page of the host, otherwise stream 0."""
+    """Return the sub-block of E27 for a hot page of the host, otherwise stream 0."""
     if source >= 0 or hotness.is_first_write(view, lpn) or hotness.group_once_counted(view, 0, lpn) == 0:
         return 0
     block = _next_target(view, plane)

@@ -1,7 +1,7 @@
 """Hotness of pages: several hashes of a page number into a table of small counters that decay.
 
 After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it: the rules
-E22 to E25 are in `hot_cold`. The table begins at a word of `view.table`, eight counters in each.
+E22 to E25 are in `hot_cold`. The table begins at a word of `view.table`; a word has eight counters.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ def _counter(params, row, hashed):
 
 @kernel
 def _smallest(view, first, lpn, raised):
-    """Return the smallest counter of a page, as if each was `raised` before."""
+    """Return the smallest counter of a page after each is raised by `raised`."""
     params = view.params[0]
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = np.int64(_SATURATED)
@@ -69,16 +69,15 @@ def group_once_counted(view, first, lpn):
 
 @kernel
 def is_first_write(view, lpn):
-    """Return whether the next write of a page does not count, as the page is not mapped."""
+    """Return whether the next write of a page does not count because the page is not mapped."""
     return view.params[0].counts_updates != 0 and view.logical[lpn].ppn < 0
 
 
 @kernel
 def note_write(view, first, lpn, old_page, page, placed_before):
-    """Count a write of the host, and whether the page was hot when it was placed, before it counted or after.
+    """Count a host write, and a hot page if it was hot when placed: before or after this count.
 
-    All counters are halved when the period is over. The count of hot pages is cleared as the counters of the
-    device are.
+    All counters are halved after a period. The count of hot pages is reset with the device's counters.
     """
     params, memory = view.params[0], view.memory[0]
     if view.counters[0].host_pages_written == 1:

@@ -4,37 +4,37 @@ Hotness is that of `hot_cold` (E22 to E25).
 
 * **E28** The blocks of a plane are in `g` *block groups* of at most `m = B // (g - 1) - 1` blocks; at the
   start block `j` of a plane is in group `1 + j % g`.
-* **E29** A block's *rank* is the benefit of its best set (0 without one); under hardware isolation the
-  number of its sub-blocks all of whose pages are written and invalid. Of equal ranks the larger is the one
-  whose best set would be chosen first as best of the plane; under hardware isolation, and without best
-  sets, that of the lower block.
-* **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (one dead at
-  birth: once, with that page invalid), and when a round on it ends; a victim keeps group and rank until
-  then. To reclassify block `b` with new rank `r`:
+* **E29** A block's *rank* is the benefit of its best set (0 without one); under hardware isolation the number
+  of its sub-blocks all of whose pages are written and invalid. Of equal ranks the larger is the rank of the
+  block whose best set would be chosen first as the best of the plane; under hardware isolation, and without
+  best sets, that of the lower block.
+* **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (for a page dead at
+  birth once, as invalid), and when a round on it ends; until then a victim keeps group and rank. To
+  reclassify block `b` with new rank `r`:
     1. Take `b` out of its group.
-    2. `l` is the largest number of a non-empty group whose smallest rank is below `r` (a tie is not), or 1.
-    3. If group `l` has `m` blocks and one of the groups `1..l-1` has fewer, the smallest of group `l` moves
-       to group `l - 1`; if that has `m` blocks, its smallest first moves to `l - 2`, and so on. `b` joins
-       group `l`.
-    4. Else `b` joins group `l`; if that has more than `m` blocks now, its largest (which may be `b`) moves
-       to `l + 1`, and so on.
-* **E31** A hot page of hotness group `i`, host or relocated, is scattered to the first that exists of:
+    2. `l` is the largest number of a non-empty group whose smallest rank is below `r` (not equal), or 1.
+    3. If group `l` has `m` blocks and one of the groups `1..l-1` has fewer, the block of smallest rank in
+       group `l` moves to group `l - 1`; if that has `m` blocks, its own smallest first moves to `l - 2`, and
+       so on. `b` joins group `l`.
+    4. Otherwise `b` joins group `l`; if that now has more than `m` blocks, its block of largest rank
+       (possibly `b`) moves to `l + 1`, and so on.
+* **E31** A hot page of hotness group `i`, host or relocated, is scattered to the first of these that exists:
     1. the lowest block of group `i` in the pool whose best set has unwritten pages: the lowest such
        sub-block of the set;
     2. the lowest block of group `i` in the pool: its lowest sub-block with unwritten pages;
-    3. as 2, of group `i + 1`, `i - 1`, `i + 2`, `i - 2` and so on.
-* **E32** Any other page goes to a random block of the pool, to its lowest sub-block with unwritten pages:
-  the first in the pool of the blocks `below(B)` of the draws `first + 0..63`, otherwise the first in the pool
-  from that of draw `first + 64` upwards, wrapping. A host page uses random stream 4, decision `clock`,
-  `first = 0`; a relocated page random stream 5, decision `rounds`, `first = 65 * page`, with its page
-  number within its block.
-* **E33** With `hotness.scatter: block` such a page goes to the open block of stream 0. Where none is open,
-  the block of E32 is opened and kept until full: in neither pool nor index, with rank 0, without hot pages,
-  and reclassified only when opened and closed.
+    3. as in 2, of group `i + 1`, `i - 1`, `i + 2`, `i - 2` and so on.
+* **E32** Any other page goes to the lowest sub-block with unwritten pages of a random block in the pool.
+  Draws `first` to `first + 63` name blocks `below(B)`, and the first block in the pool is taken; if none is,
+  the search goes upwards from the block of draw `first + 64`, wrapping. A host page uses random stream 4,
+  decision `clock`, `first = 0`; a relocated page random stream 5, decision `rounds`, `first = 65 * page`,
+  with its page number within its block.
+* **E33** With `hotness.scatter: block` such a page goes to the open block of stream 0. If none is open, the
+  block of E32 is opened and stays open until full. Meanwhile it is in neither pool nor index, has rank 0,
+  gets no hot pages, and is reclassified only when opened and closed.
 * **E34** When `hotness_groups` starts on a device with data (`preconditioning: until_gc_greedy`), the open
-  block of stream 0 goes with its pages to the tail of the pool and into the index, and the blocks of a
-  plane are dealt by rank: the one with `k` below it to group `1 + k * g // B`. Other placements go on with
-  the open blocks.
+  block of stream 0 goes with its pages to the tail of the pool and into the index, and the blocks of a plane
+  are dealt by rank: the one with `k` below it to group `1 + k * g // B`. Other placements keep the open
+  blocks.
 """
 
 from typing import Any
@@ -85,7 +85,7 @@ _TRIES = 64
 
 
 def _words(device: Any) -> int:
-    """Return the words of the groups of all planes, and behind them of the hotness table."""
+    """Return the words of the groups of all planes and, after them, of the hotness table."""
     geometry, groups = device.usable, device.ftl.hotness.groups
     return geometry.planes * block_groups.words_of_plane(geometry.blocks_per_plane, groups) + table_words(
         device
@@ -98,7 +98,7 @@ def _controller_bytes(device: Any) -> int:
     For every block its best set, its group, and how it can be written. For every group its size; a heap of
     the numbers of its blocks with the smallest rank on top, with the place of every block; and two bits for
     every block of the plane, with one over each 64 of them. The largest rank of a group is found by a scan.
-    Where ranks are no benefits, an order of the blocks by benefit. And the counters of hotness.
+    If ranks are not benefits, an order of the blocks by benefit. And the counters of hotness.
     """
     geometry, hotness = device.usable, device.ftl.hotness
     blocks, limit = geometry.blocks_per_plane, geometry.blocks_per_plane // (hotness.groups - 1) - 1
@@ -130,7 +130,7 @@ def _full_and_invalid(view, block):
 
 @kernel
 def _keep(view, block, mask, gain, moves):
-    """Keep the best set of a block and its rank; return how it can be written."""
+    """Store the best set of a block and its rank; return how the block is writable."""
     own = view.block_memory[block]
     own.mask, own.gain, own.moves = mask, gain, moves
     if view.params[0].isolation == HARDWARE:
@@ -145,7 +145,7 @@ def _keep(view, block, mask, gain, moves):
 
 @kernel
 def _renew(view, block):
-    """Look for the best set of a block; return how it can be written."""
+    """Search the best set of a block; return how the block is writable."""
     if view.block[block].status & INDEXED:
         mask, gain, moves = best_set_from(view, block, view.block_memory[block].mask)
         return _keep(view, block, mask, gain, moves)
@@ -156,8 +156,8 @@ def _renew(view, block):
 def _renew_after(view, block, s, programmed):
     """Do as `_renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
 
-    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one of
-    them. The benefit of the best set is corrected, not counted again.
+    A programmed page lowers the benefit of the sets that must move it, so the best set changes only if it is
+    one of them. Its benefit is adjusted, not recomputed.
     """
     params, own = view.params[0], view.block_memory[block]
     burdened = has(own.mask | neighbours(view, own.mask), s)
@@ -178,14 +178,14 @@ def _renew_after(view, block, s, programmed):
 
 @kernel
 def _note_first(view, block):
-    """Note the lowest sub-block of a block with unwritten pages."""
+    """Store the lowest sub-block with unwritten pages of a block."""
     sub = first_writable(view, block, whole_mask(view))
     view.block_memory[block].first = sub - block * view.params[0].sub_blocks if sub >= 0 else 0
 
 
 @kernel
 def _change(view, plane, block, change, s):
-    """Find best set, rank and group of a block; one page of sub-block `s` has changed, or anything."""
+    """Find best set, rank and group of a block after a change, of one page of sub-block `s` or of all."""
     params, before = view.params[0], block_groups.rank_of(view, block)
     sub = block * params.sub_blocks + s
     if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
@@ -248,7 +248,7 @@ def _at_random(view, plane, stream, decision, first_draw):
     counted=["hot_pages_written"],
 )
 def hotness_groups(view, plane, lpn, source, parameters):
-    """Name the sub-block of E31 for a hot page, otherwise that of E32, or the open block of E33."""
+    """Return the sub-block of E31 for a hot page, otherwise that of E32, or the open block of E33."""
     control, params = view.control[0], view.params[0]
     first = source < 0 and is_first_write(view, lpn)
     group = 0
@@ -271,7 +271,7 @@ def hotness_groups(view, plane, lpn, source, parameters):
 
 @kernel
 def _target(sub, opens):
-    """Return the target of a sub-block; without one stream 0, whose block cannot be opened either."""
+    """Return the target for a sub-block; for none (-1) stream 0, which cannot open a block either."""
     return 0 if sub < 0 else MAX_STREAMS + sub + opens
 
 
@@ -322,7 +322,7 @@ def opened(view, plane, block, parameters):
 
 @hotness_groups.on("collected")
 def collected(view, plane, block, parameters):
-    """Keep the victim in its group, and let nothing be written to it."""
+    """Keep the victim in its group, but mark it as not writable."""
     block_groups.show(view, plane, block, 0)
     note(view, block)
 

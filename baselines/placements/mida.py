@@ -7,9 +7,9 @@ _LAST = 4
 
 @placement_policy("mida", source="Park et al., MiDA, APSys 2021", streams=5, relocation_streams=4)
 def mida(view, plane, lpn, source, parameters):
-    """Put pages of the host into stream 0, and relocated ones into the next stream after their block's.
+    """Put host pages into stream 0, and relocated pages into the stream after that of their block.
 
-    Stream 4 is the last one: its pages stay in it. The streams of blocks are all that is remembered.
+    Pages of stream 4, the last one, stay in it. The rule remembers only the streams of blocks.
     """
     if source < 0:
         return 0

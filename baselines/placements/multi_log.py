@@ -18,14 +18,14 @@ _LEVELS = 6
 def multi_log(view, plane, lpn, source, parameters):
     """Put a page into the log of its level, 0 (hottest) to 5; its level is the stream of the block it is in.
 
-    The first write of a page, or the first one after a trim, goes to level 0. Another write moves the page up
-    a level, from level 1 on, with the probability `1 - u / x`, if that is above 0. Here `u` is the number of
-    host pages since the page was last written, and `x` half of the valid pages of its level, times the share
-    of valid pages in all blocks of that level collected so far; nothing moves up before there is one. The
-    number it is compared with is draw `lpn` of the decision `clock`, of the stream for host pages.
+    The first write of a page, or the first one after a trim, goes to level 0. Another write moves a page of
+    level 1 or more one level up (hotter) with the probability `1 - u / x`, if that is above 0. Here `u` is
+    the number of host pages since the page was last written; `x` is half of the valid pages of its level,
+    times the share of valid pages in all blocks collected from that level. Before a block is collected no
+    page moves up. The random number is draw `lpn` of the decision `clock`, of the stream for host pages.
 
-    A relocated page goes down a level. From the last level in use it goes to a new one if the last one holds
-    as many valid pages as a block has, as long as there are six, otherwise it stays.
+    A relocated page goes down a level. From the last level in use it goes to a new level if there are fewer
+    than six and the last one holds a block's number of valid pages; otherwise it stays.
 
     (The paper also chooses which level gives a victim, by its share of the spare pages; here the victim rule
     does.)
@@ -54,7 +54,7 @@ def _valid_pages(view, level):
 
 @kernel
 def _moves_up(view, lpn, level):
-    """Return whether a page that is written again has lived so short in its level that it leaves it."""
+    """Return whether a page written again has lived so briefly in its level that it moves up."""
     memory, clock = view.memory[0], view.control[0].clock
     if memory.pages[level] == 0:
         return False

@@ -14,15 +14,15 @@ from ssdgym.policy import placement_policy
     memory=[("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")],
 )
 def sepbit(view, plane, lpn, source, parameters):
-    """Put pages of like expected life into one of six streams.
+    """Put a page into one of six streams by its expected life.
 
     `life` is the mean number of host pages between opening and collecting a block of stream 0, over the last
     `nc` of these blocks; infinite before that. The age of a page is the number of host pages since it was
     last written by the host.
 
     A page of the host goes to stream 0 if it has been written before and its age is below `life`, else to
-    stream 1. A page relocated from a block of stream 0 goes to stream 2; one from any other block to stream
-    3, 4 or 5 if its age is below `4 * life`, below `16 * life`, or above.
+    stream 1. A page relocated from a block of stream 0 goes to stream 2; a page from any other block to
+    stream 3, 4 or 5 if its age is below `4 * life`, below `16 * life`, or above.
     """
     written = view.page_memory[lpn].written
     age = view.control[0].clock - written + 1

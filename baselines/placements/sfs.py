@@ -20,16 +20,15 @@ _ROUNDS = 3
 def sfs(view, plane, lpn, source, parameters):
     """Put a page into the stream whose centre is nearest to its hotness, of equals into the last one.
 
-    The hotness of a page is the number of its host writes over the host pages since the last of them. A page
-    of the host goes by its earlier writes; one without goes to stream 0, the hottest.
+    The hotness of a page is the number of its host writes, divided by the host pages since the last of them.
+    A host page is placed by its earlier writes; a page without any goes to stream 0, the hottest.
 
     Every plane has six centres, which are 0 at first. When the first block of a plane is collected, and every
-    `period`-th after it, they are found anew from the blocks in the index with a valid page (the victim is
-    out of it): three rounds of k-means, from the centres there are, where of equally near centres a block
-    joins the first, and a centre without a block becomes 0; then they are sorted, the largest first. The
-    hotness of a block is the sum of the writes of its valid pages over the sum of the host pages since the
-    last of each. (The paper clusters at every collection, as `period=1` does, and looks at every block each
-    time.)
+    `period`-th after it, the centres are computed again from the blocks in the index with a valid page (the
+    victim has left it). Three rounds of k-means begin at the present centres; of equally near centres a block
+    joins the first, and a centre without a block becomes 0. Then centres are sorted, the largest first. The
+    hotness of a block is the sum of the writes of its valid pages, divided by the sum of the host pages since
+    the last write of each. (The paper clusters all blocks at every collection, as `period=1` does.)
     """
     memory = view.page_memory[lpn]
     if source < 0 and memory.writes == 0:
@@ -68,7 +67,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Take the page along from block to block."""
+    """Move the page's sums to its new block."""
     memory = view.page_memory[lpn]
     writes, written_at = memory.writes, memory.written_at
     _add(view, old_page, -writes, -written_at)
@@ -85,7 +84,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("collected")
 def collected(view, plane, block, parameters):
-    """Find the centres anew if it is time."""
+    """Compute the centres again if it is time."""
     first = view.stream_memory[plane * _STREAMS]
     if first.victims % parameters.period == 0:
         _measure(view, plane)
@@ -97,7 +96,7 @@ def collected(view, plane, block, parameters):
 
 @kernel
 def _measure(view, plane):
-    """Note how hot the blocks in the index are; -1 for all others, and for those without a valid page."""
+    """Store the hotness of indexed blocks; -1 for all others, and for blocks without a valid page."""
     for block in blocks_of(view, plane):
         view.block_memory[block].hotness = -1.0
     clock = view.control[0].clock

@@ -4,7 +4,7 @@ from ssdgym.policy import built_in_placement
 
 
 def single(view, plane, lpn, source, parameters):
-    """Name the one stream."""
+    """Return stream 0, the only one."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""td_lifetime: lives of pages, learned while the device runs, and streams planned from them."""
+"""td_lifetime: the rule learns lives of pages while the device runs, and plans streams from them."""
 
 from math import log2, sqrt
 
@@ -7,7 +7,7 @@ from ssdgym.policy import kernel, placement_policy, stream_to_fill
 _STREAMS = 8
 #: Neighbouring pages that share one count of writes.
 _NEIGHBOURS = 16
-#: A tick is this part of a logical space of host pages, and at least one page.
+#: A tick is a logical space of host pages divided by this number, and at least one page.
 _TICKS = 65536
 
 # What is known of a page: the time since its last write, its last interval between two writes, its writes (a
@@ -24,7 +24,7 @@ _UNKNOWN = 15
 _LEAST, _START, _MOST = -6.0, 1.0, 3.5
 #: Classes of values, 0.4 wide, of host pages; relocated pages have as many of their own.
 _CLASSES = 24
-#: A life that ends is compared with the one that ended so many ends before it.
+#: Errors of two lives are compared if so many lives ended from one to the other.
 _LAG = 4
 #: Share of all counts that a plan leaves for the next one.
 _FADE = 0.6
@@ -34,13 +34,13 @@ _SLOW = 0.0005
 
 @kernel
 def _tick(view):
-    """Return the host pages of a tick."""
+    """Return the length of a tick in host pages."""
     return max(view.params[0].logical_pages // _TICKS, 1)
 
 
 @kernel
 def _pages_since(view, mark, clock):
-    """Return the host pages since a mark, which is 1 and the tick then."""
+    """Return the host pages since a mark: 1 + the tick at which it was set."""
     return float(clock // _tick(view) - mark + 1) * _tick(view) + 1.0
 
 
@@ -141,14 +141,14 @@ def td_lifetime(view, plane, lpn, source, parameters):
     """Put a page into the stream of the remaining life that is expected of it.
 
     The logarithm of the life is a sum of weights, one from each of six tables over pairs of four features:
-    time since the last write, last interval, writes, writes of the neighbours. A life that ends is a target;
-    that of a relocated page is the life so far and the life now expected. Every tenth of a logical space of
-    writes, the number of streams, two or more, and their bounds are chosen for the fewest predicted
-    relocations.
+    time since the last write, last interval, writes, writes of the neighbours. The target is the life that
+    ended or, for a relocated page, its life so far plus the life now expected. After every tenth of a logical
+    space of writes the rule chooses the number of streams (two or more) and their bounds for the fewest
+    predicted relocations.
 
-    `rate` is the least step of learning. Relocated pages have streams of their own while the errors of lives
-    that end together correlate by more than `apart`. `bootstrap=0` learns from ended lives only, and
-    `planned=0` keeps six streams of fixed bounds: both are ablations.
+    `rate` is the smallest step of learning. Relocated pages have streams of their own while prediction errors
+    of lives that end close together correlate by more than `apart`. `bootstrap=0` learns from ended lives
+    only, and `planned=0` keeps six streams of fixed bounds: both are ablations.
     """
     memory = view.memory[0]
     value = _value(view, _state(view, lpn, view.control[0].clock), source >= 0)
@@ -176,7 +176,7 @@ def _learn(view, lpn, target, parameters):
 
 @kernel
 def _place(view, lpn, state, relocated, clock):
-    """Note where a copy of a page begins to live."""
+    """Store in which state and class, and when, a copy of a page begins to live."""
     own = view.page_memory[lpn]
     own.state = state
     own.label = _class(_value(view, state, relocated), relocated)
@@ -212,7 +212,7 @@ def _end(view, lpn, clock, parameters):
 def _search(view, apart):
     """Find the least sum of roots for every number of streams and classes; return the number of classes.
 
-    Unless they are apart, a class of host pages and that of relocated pages with the same value are one.
+    Unless `apart`, host pages and relocated pages of the same value are in one class.
     """
     memory = view.memory[0]
     classes = 2 * _CLASSES if apart else _CLASSES
@@ -244,7 +244,7 @@ def _plan(view, least_alike):
     A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
     `deaths * pages / (2 * spare)` pages. With the room shared out for the fewest relocations, all streams
     together relocate `(sum of sqrt(deaths * pages)) ** 2 / (2 * room)`. Each open block takes half a block of
-    it. Where one stream is best, host pages and relocated pages are two.
+    room. If one stream is best, host pages and relocated pages still get one each.
     """
     memory, params = view.memory[0], view.params[0]
     apart = memory.covariance > least_alike * memory.variance

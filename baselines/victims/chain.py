@@ -1,4 +1,4 @@
-"""The victims of MiDAS: groups that have grown too large give their oldest block, else the last group one."""
+"""The victims of MiDAS: the oldest block of a group over its size, otherwise a block of the last group."""
 
 from ssdgym.baselines.victims.cost_benefit import benefit_of
 from ssdgym.policy import best_by, choose_block, eligible, kernel, victim_policy
@@ -8,7 +8,7 @@ from ssdgym.policy import best_by, choose_block, eligible, kernel, victim_policy
 def _oldest_over_size(view, plane):
     """Return the oldest eligible block of the first group that is larger than its size; -1 if none is.
 
-    Blocks without an invalid page do not hold a group at its size: `midas` passes them on.
+    `midas` moves blocks without an invalid page on to the next group.
     """
     memory = view.memory[0]
     passed = 0
@@ -43,10 +43,9 @@ _best_of_all, _best_of_last = best_by(_benefit), best_by(_benefit_in_last)
 def chain(view, plane, parameters, choice):
     """Choose the oldest block of the first group that is over its size, however much of it is valid.
 
-    A block without an invalid page is no victim: it counts as one of the next group, where `midas` puts it.
-    If no group is over its size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last
-    group, or the whole tail. As long as no configuration is in force, and if there is no block to choose, do
-    so among all blocks.
+    A block without an invalid page is no victim; `midas` moves it to the next group. If no group is over its
+    size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last group or its tail.
+    Without a configuration, or if the last group has no eligible block, choose so among all blocks.
     """
     block = -1
     if view.memory[0].last > 1:

@@ -32,7 +32,7 @@ _best_of_all = best_by(_benefit)
 
 @kernel
 def _best_of_buckets(view, plane, exponent):
-    """Look at the block of each number of invalid pages that was invalidated longest ago, and its equals."""
+    """Choose among the blocks of each bucket that were invalidated longest ago."""
     best = -1
     best_score = -1.0
     for invalid in range(view.plane[plane].max_invalid, view.params[0].least_invalid - 1, -1):
@@ -59,10 +59,10 @@ def cost_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
 
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
-    A block without a valid page comes before all others; of equals, the lowest number.
+    A block without a valid page comes before all others; of equals the lowest number is chosen.
     """
     exponent = parameters.exponent
-    # Only where blocks are erased whole are all that can be victims written to the end.
+    # Only if blocks are erased whole, all blocks that can be victims are full.
     if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
         return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
     return choose_block(view, choice, _best_of_all(view, plane, parameters))

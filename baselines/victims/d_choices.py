@@ -9,9 +9,9 @@ from ssdgym.policy import DRAWS_PER_CHOICE, POLICY_STREAM, choose_block, random_
     parameters={"d": (10, 1)},
 )
 def d_choices(view, plane, parameters, choice):
-    """Choose, of `d` uniform eligible blocks, the one with most invalid pages, the first drawn of equals.
+    """Choose, of `d` random eligible blocks, the one with most invalid pages; of equals the first drawn.
 
-    Choice `j` uses the draws `65 j + (0..64)` as `random` does.
+    Block `j` is drawn as in `random`, with the draws `65 j + (0..64)`.
     """
     best = random_eligible(view, plane, POLICY_STREAM, 0)
     for j in range(1, int(parameters.d)):

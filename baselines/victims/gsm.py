@@ -1,6 +1,6 @@
-"""Erase the sub-blocks that give back most for their cost: the greedy scanning method, performance booster.
+"""Victims are the sub-blocks of the highest benefit: the greedy scanning method, performance booster.
 
-Every block's best set (E43) is kept with it, and looked for again when something has changed there.
+A record of every block has its best set (E43), which is searched again when the block has changed.
 """
 
 from typing import Any, NamedTuple
@@ -45,19 +45,19 @@ class Rank(NamedTuple):
 
 @kernel
 def make_rank(gain, moves, tie, block):
-    """Return a rank, of integers of one width."""
+    """Return a rank whose fields are integers of one width."""
     return Rank(np.int64(gain), np.int64(moves), np.int64(tie), np.int64(block))
 
 
 @kernel
 def exceeds(params, a, b):
-    """Return whether rank `a` is above rank `b`, ties left out."""
+    """Return whether rank `a` is strictly above rank `b`."""
     return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
 
 
 @kernel
 def is_larger(params, a, b):
-    """Return whether rank `a` is above `b`; of equals the lower set is, then the lower block."""
+    """Return whether rank `a` is above `b`; a tie is won by the lower set, then by the lower block."""
     ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
     if ours != theirs:
         return ours > theirs
@@ -78,7 +78,7 @@ def beats(view, a, b):
 
 @kernel
 def renew(view, block):
-    """Look for the best set of a block where it may be another one."""
+    """Search the best set of a block again if it may have changed."""
     own = view.block_memory[block]
     if own.stale:
         guess, own.stale = own.mask, 0
@@ -100,7 +100,7 @@ note, next_victim = by_benefit.touch, by_benefit.first
 
 @kernel
 def choose_set(view, plane, choice, block, mask):
-    """Choose a set, -1 for none; where it is not legal, the whole block with most invalid pages."""
+    """Choose a set of a block (-1: none) or, if not legal, the whole block with most invalid pages."""
     if block >= 0:
         choice[0].block = block
         choice[0].mask = mask
@@ -110,7 +110,7 @@ def choose_set(view, plane, choice, block, mask):
 
 
 def by_search(view, plane, parameters, choice):
-    """Choose as `gsm` does, with a look at every block that may have the best set."""
+    """Choose as `gsm` does, by a search of every block that may have the best set."""
     params = view.params[0]
     best, best_mask = make_rank(0, 0, 0, -1), whole_mask(view)
     block = most_invalid_block(view, plane)
@@ -155,8 +155,8 @@ _BY_BEST_SETS: dict[str, Any] = {
 def gsm(view, plane, parameters, choice):
     """Choose the best set of the plane: the run of sub-blocks of the highest recycle benefit.
 
-    The benefit counts the moves of its neighbours. If the run is not legal because it gains no pages, choose
-    the whole block with most invalid pages.
+    The benefit includes moves of the run's neighbours. If the run is not legal because it gains no pages,
+    choose the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)
 
@@ -169,16 +169,16 @@ def gsm(view, plane, parameters, choice):
     **_BY_BEST_SETS,
 )
 def pb(view, plane, parameters, choice):
-    """Choose the best set of the plane: of one block, the sub-blocks with most invalid pages.
+    """Choose the best set of the plane: those sub-blocks of one block that have most invalid pages.
 
-    It takes as many as give the highest recycle benefit. If they are not legal because they gain no pages,
+    Their number is the one of the highest recycle benefit. If they are not legal because they gain no pages,
     choose the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)
 
 
 def keep_best_sets(rule: Any, touch: Any) -> None:
-    """Let a rule call `touch` for every block whose best set may be another one."""
+    """Let a rule call `touch` for every block whose best set may have changed."""
 
     @rule.on("invalidated")
     def invalidated(view, plane, lpn, old_page, page, parameters):
@@ -189,7 +189,7 @@ def keep_best_sets(rule: Any, touch: Any) -> None:
 
 @kernel
 def touch(view, block):
-    """Note that the best set of a block may be another one."""
+    """Mark that the best set of a block may have changed."""
     view.block_memory[block].stale = 1
     note(view, block)
 

@@ -28,7 +28,7 @@ _NO_UNIT = np.int64(-1)
 def _most_invalid_unit_of(view, block):
     """Return the sub-block of a block with most invalid pages, the lowest of equals.
 
-    Where blocks are the units, it is the first one.
+    If blocks are the units, it is the first sub-block.
     """
     params = view.params[0]
     first = np.int64(block) * params.sub_blocks
@@ -42,7 +42,7 @@ def _most_invalid_unit_of(view, block):
 
 @kernel
 def _next_sub_block(view, plane, after):
-    """Return the sub-block behind `after` in the order of invalid pages, -1 for none.
+    """Return the sub-block after `after` in falling order of invalid pages, -1 for none.
 
     With -1 as `after` it is the first of all. It has at least one invalid page. Of equals the lower block
     comes first, then the lower sub-block.
@@ -65,7 +65,7 @@ def _next_sub_block(view, plane, after):
 
 @kernel
 def _next_unit(view, plane, after):
-    """Return the unit behind `after` in the order of invalid pages, as a number of its (first) sub-block."""
+    """Return the (first) sub-block of the unit after `after` in falling order of invalid pages."""
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(view, plane, after)
@@ -87,9 +87,9 @@ def _set_pair(view, choice, k, unit):
 
 @kernel
 def _are_light(view, choice, count, parameters):
-    """Return whether unit `count` may join those chosen before: fewer than `tau` of the pages are valid.
+    """Return whether unit `count` may join the units before it: a share below `tau` of pages is valid.
 
-    The pages are those of the unit or, with `together`, those of the ones chosen as well.
+    The pages are those of the unit or, with `together`, also those of the units before it.
     """
     params = view.params[0]
     pages = params.pages_per_sub_block if params.erase_unit == SUB_BLOCK_SET else params.pages_per_block
@@ -110,9 +110,9 @@ def _is_chosen(choice, count, block):
 
 @kernel
 def _add_units(view, leader, plane, parameters, choice, count, after):
-    """Add up to `limit` units of a plane to the choice, those behind `after`; returns how many there are.
+    """Add the units of a plane after `after` to the choice, up to `limit`; return how many it has.
 
-    A plane that leads has its first one in the choice already.
+    The first unit of the leading plane is already in the choice.
     """
     wanted = np.int64(parameters.limit) if plane != leader else np.int64(parameters.limit) - 1
     unit = _next_unit(view, plane, after)
@@ -131,7 +131,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add of a sibling the blocks with the numbers of the `led` ones of the plane that leads."""
+    """Add the blocks of a sibling that have the numbers of the leading plane's `led` blocks."""
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks
@@ -151,29 +151,30 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
 def ippbe(view, plane, parameters, choice):
     """Choose up to `limit` units of the plane, the further ones with fewer than `tau` of their pages valid.
 
-    A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page never
-    counts. A unit that has `tau` of its pages valid or more is heavy.
+    A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page is
+    never chosen. A unit is *heavy* if the share of its valid pages is `tau` or more.
 
-    1. The first is the unit with most invalid pages, however heavy. If it is not legal by itself (it gains
-       nothing), choose the whole block with most invalid pages alone.
+    1. The first unit is the one with most invalid pages, even if it is heavy. If it is not legal by itself
+       (it gains nothing), choose only the whole block with most invalid pages.
     2. Go on in falling order of invalid pages, among blocks not chosen yet. Blocks come in the order of the
        buckets; of sub-blocks with equal numbers the lower block comes first, then the lower sub-block. The
        first unit that is heavy, or makes the set illegal, ends the search.
     3. With `multi_plane: relaxed`, do the same for each sibling, in rising order of planes, up to `limit`
        units each.
-    4. With `multi_plane: strict`, take instead of each sibling the blocks with the numbers of those chosen in
-       this plane, in their order (of sub-blocks the one with most invalid pages, the lowest of equals). Pass
-       over one that is not eligible, is heavy, or makes the set illegal.
+    4. With `multi_plane: strict`, take instead from each sibling the blocks with the same numbers as those
+       chosen in this plane, in the same order (of sub-blocks the one with most invalid pages, the lowest of
+       equals). Skip a block that is not eligible, is heavy, or makes the set illegal.
 
     There are at most 8 pairs in all.
 
-    With `together=1` a unit is heavy if it and all chosen before it, of whichever plane, have `tau` of their
-    pages valid or more together. The text also allows that reading: it limits "the number of pages that would
-    need to be copied".
+    With `together=1` a unit is heavy if a share of `tau` or more is valid of its pages and of those of all
+    units chosen before, in any plane. The thesis also allows this reading: it limits "the number of pages
+    that would need to be copied".
 
-    The thesis gives neither value nor unit of its threshold; its figures leave about `0.27 < tau <= 0.4`. The
-    rounds, erases and moves that they have (15, 13, 12) fit each other only if greedy moves 24 to 27 % of a
-    victim, and nearly all rounds erase two. Section 4.5 calls 40 % too much, which `tau = 0.4` refuses.
+    The thesis gives neither value nor unit of its threshold; its figures allow about `0.27 < tau <= 0.4`.
+    Rounds, erases and moves in figures 15, 13 and 12 fit each other only if greedy moves 24 to 27 % of a
+    victim, and nearly all rounds erase two blocks. Section 4.5 calls 40 % too much; `tau = 0.4` refuses such
+    blocks.
     """
     params = view.params[0]
     first = _next_unit(view, plane, _NO_UNIT)

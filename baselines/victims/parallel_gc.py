@@ -17,7 +17,7 @@ from ssdgym.policy import (
     multi_plane="strict",
 )
 def parallel_gc(view, plane, parameters, choice):
-    """Choose the block with most invalid pages and the blocks of the same number of its siblings.
+    """Choose the block with most invalid pages and the blocks with its number in the sibling planes.
 
     The siblings come in rising order; each of their blocks is added if the set stays legal with it, however
     many valid pages it has.

@@ -1,13 +1,13 @@
 """Bytes that a controller would need for best sets and orders of blocks, by the widths of their fields.
 
-Records take whole bytes; ranks are worked out where they are compared.
+Records take whole bytes; ranks are not stored but computed when compared.
 """
 
 from typing import Any
 
 
 def best_set_bytes(device: Any, *fields: int) -> int:
-    """Return the bytes of the best sets of all blocks: mask, invalid pages, moves, fields of so many bits."""
+    """Return the bytes of the best sets of all blocks: mask, invalid pages, moves."""
     geometry = device.usable
     runs = device.erase_unit == "sub_block_run"
     mask = 2 * bits_of(geometry.sub_blocks_per_block - 1) if runs else geometry.sub_blocks_per_block
@@ -16,7 +16,7 @@ def best_set_bytes(device: Any, *fields: int) -> int:
 
 
 def tree_bytes(device: Any) -> int:
-    """Return the bytes of an order of the blocks of each plane: its winners, one fewer than blocks."""
+    """Return the bytes of a tournament tree over each plane's blocks: one winner fewer than blocks."""
     blocks = device.usable.blocks_per_plane
     return device.usable.planes * (blocks - 1) * whole_bytes(bits_of(blocks - 1))
 

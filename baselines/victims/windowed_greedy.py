@@ -7,7 +7,7 @@ from ssdgym.policy import choose_block, eligible, victim_policy
 def windowed_greedy(view, plane, parameters, choice):
     """Choose, of the first `window` entries of the age list, the eligible block with most invalid pages.
 
-    Of equals, the oldest. If none of them is eligible, widen the window to the first block that is.
+    Of equals the oldest is chosen. If no block of the window is eligible, it grows to the first eligible one.
     """
     best = -1
     seen = 0
