@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.playing.agents import Agent as AnyAgent
 from ssdgym.agents.playing.agents import RandomAction, play
+from ssdgym.agents.playing.files import source_of
 from ssdgym.agents.training.cloning import first_picks
 from ssdgym.agents.training.config import FIRST_PROPOSER, EnvironmentConfig, TrainConfig, make_environment
 from ssdgym.agents.training.train import TrainingRun, train
@@ -44,7 +45,7 @@ class Task(NamedTuple):
     """What is done in an environment.
 
     Attributes:
-        rules: arguments with which a rule of that name is what the environment proposes first.
+        rules: for the name of each rule, the arguments with which the environment proposes its choice first.
         horizon: host pages of a measured episode, after half as many that are not.
     """
 
@@ -72,11 +73,13 @@ PLACEMENTS = ("sep_gc", "sepbit", "dac", "sfs", "fadac(inclusive=1)")
 JOINT = {"streams": 6, "reward": {"baseline": f"{DEFAULT_VICTIMS}+sep_gc"}}
 #: Rules that give the same answer always, which nothing proposes.
 ALWAYS = {"action 0": 0, "action 1": 1}
+#: The rule over one feature that `ssdgym tune stump-subftl` found, on other workloads.
+REGION_STUMP = "stump(feature=sector_writes, cut=0.25)"
 TASKS = {
     "BackgroundGC": Task(
         {name: _idle(name) for name in ("blocking", *(f"threshold(blocks={n})" for n in range(3, 13)))}, 8192
     ),
-    "SubpageRegion": Task({name: {"device": "subftl-tiny"} for name in ("region_rule", *ALWAYS)}, 2048),
+    "SubpageRegion": Task({name: {} for name in ("region_rule", *ALWAYS, REGION_STUMP)}, 8192),
     "MergePlan": Task({name: {"proposers": [name]} for name in MERGES}, 8192),
     "WearLevel": Task(
         {name: {"workload": "hot90", "ftl": UNTIMED, "levelling": name} for name in LEVELLING}, 16_384
@@ -140,7 +143,8 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
     """Return the training with some settings."""
     ppo = {**COMMON, **settings}
     rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
-    prior = {"policy": FIRST_PROPOSER, "clone_decisions": CLONED} if cloned else {}
+    teacher = rule if rule == REGION_STUMP else FIRST_PROPOSER
+    prior = {"policy": teacher, "clone_decisions": CLONED} if cloned else {}
     kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
     return TrainConfig.model_validate(
         {
@@ -176,7 +180,9 @@ def environment_of(name: str, rule: str, number: int) -> SB3VecEnv:
 def returns(name: str, rule: str, agent: AnyAgent | None, seeds: range) -> tuple[float, ...]:
     """Return what episodes return by an agent; without one by the rule."""
     with closing(environment_of(name, rule, len(seeds))) as env:
-        player = Proposed(env, ALWAYS.get(rule)) if agent is None else agent
+        player = agent or (
+            source_of(rule).build(env.vector_env) if rule == REGION_STUMP else Proposed(env, ALWAYS.get(rule))
+        )
         return tuple(float(episode["episode"]["r"]) for episode in play(player, env, seeds[0]))
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from ssdgym.config.fields import plain
 from ssdgym.errors import SsdgymError, shown
@@ -148,8 +149,20 @@ class Config(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain_values(cls, data: Any) -> Any:
-        return {name: plain(value) for name, value in data.items()} if isinstance(data, dict) else data
+    def _known_fields(cls, data: Any) -> Any:
+        """Return the data with plain values; an unknown field is refused with what it may have meant."""
+        if not isinstance(data, dict):
+            return data
+        known = cls.model_fields
+        for name in (name for name in data if name not in known):
+            inside = [
+                f"{part}.{name}"
+                for part, info in known.items()
+                if name in getattr(info.annotation, "model_fields", {})
+            ]
+            near = f"{_near(str(name), [*inside, *known])}: choose one of {', '.join(known)}"
+            raise PydanticCustomError("unknown_field", "", {"name": f"{name!s:.60}", "near": near})
+        return {name: plain(value) for name, value in data.items()}
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Return the fields that were set, with changes.
@@ -286,14 +299,18 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
     """Return the name of a configuration of `configs/<folder>` for errors, and its data as written."""
     names = available(folder)
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=3)
-        hint = f", did you mean {' or '.join(near)}" if near else ""
         raise SsdgymError(
-            f"there is no {folder.removesuffix('s')} named '{name}' in configs/{folder}{hint}: "
+            f"there is no {folder.removesuffix('s')} named '{name}' in configs/{folder}{_near(name, names)}: "
             f"choose one of {', '.join(names)}, or give the path of a YAML file."
         )
     where = f"configs/{folder}/{name}.yaml"
     return where, _parse_yaml(resources.files(_PACKAGE).joinpath(folder, f"{name}.yaml"), where)
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    """Return the known names that an unknown one is close to, as a part of a sentence."""
+    near = difflib.get_close_matches(name, known, n=3)
+    return f", did you mean {' or '.join(near)}" if near else ""
 
 
 def _parse_yaml(file: Path | Traversable, where: str) -> Any:
@@ -321,8 +338,8 @@ def _describe_one(problem: Any, data: Any) -> str:
     match problem["type"]:
         case "missing":
             return f"field {field} is missing"
-        case "extra_forbidden":
-            return f"field {field} is unknown; remove it or correct its spelling"
+        case "unknown_field":
+            return f"field {_join(field, context['name'])} is unknown{context['near']}"
         case "union_tag_not_found":
             return f"field {_join(field, context['discriminator'])} is missing"
         case "union_tag_invalid":

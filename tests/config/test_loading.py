@@ -82,7 +82,10 @@ def test_a_wrong_value_names_file_field_bound_and_value(tmp_path: Path) -> None:
     ("data", "expected"),
     [
         ({}, "field page_size_bytes is missing."),
-        ({"page_size_bytes": 1, "colour": 2}, "field colour is unknown; remove it or correct its spelling."),
+        (
+            {"page_size_bytes": 1, "colour": 2},
+            "field colour is unknown: choose one of geometry, page_size_bytes.",
+        ),
         ({"page_size_bytes": "big"}, "field page_size_bytes must be a whole number"),
         ({"page_size_bytes": "x", "geometry": {"pages_per_block": 0}}, "(and 1 more problem)"),
     ],
@@ -198,7 +201,7 @@ def test_base__gives_what_a_file_leaves_out_field_by_field_only_where_a_model_sa
 def test_base__of_another_model__one_clear_sentence(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("algorithm: ppo\nbase: placement-v1\n")
-    with pytest.raises(SsdgymError, match="mine.yaml: field environment must be a mapping"):
+    with pytest.raises(SsdgymError, match="mine.yaml: field description is unknown: choose one of algo"):
         load_training(str(path))
     with pytest.raises(SsdgymError, match="mine.yaml: names in base 'nothing', which is none of configs/"):
         path.write_text("base: nothing\n")

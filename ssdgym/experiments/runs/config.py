@@ -309,22 +309,8 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
     if any(name.startswith("capacity.") for name in changes):
         data["capacity"] = {}  # there are two ways to give it, and the changes choose one
     for name, value in changes.items():
-        try:
-            data = with_changes(data, {name: value})
-        except SsdgymError:
-            raise _no_field(where, name) from None
-        if name.partition(".")[0] not in DeviceFields.model_fields:
-            raise _no_field(where, name)
+        data = with_changes(data, {name: value})
     return load_device(data, f"{where}, {label}")
-
-
-def _no_field(where: str, name: str) -> SsdgymError:
-    parts = {
-        part: getattr(info.annotation, "model_fields", {}) for part, info in DeviceConfig.model_fields.items()
-    }
-    near = [f"{part}.{name}" for part, fields in parts.items() if name in fields]
-    advice = f"write {near[0]}" if near else "correct its spelling"
-    return SsdgymError(f"{where}: a device has no field {name}; {advice}.")
 
 
 def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
