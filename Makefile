@@ -39,10 +39,11 @@ $(DOCS_INSTALLED): $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/ssdgym demo
 
-# Compiled beforehand, so that processes of tests do not compile the same at the same time.
+# Compiled beforehand, so that processes of tests do not compile the same at the same time. An engine that loops for
+# ever obeys no signal: its process is ended, and the test named.
 test: $(INSTALLED)
 	$(BIN)/ssdgym doctor --compile
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow' --timeout 600 --timeout-method thread
 
 test-all: $(INSTALLED)
 	$(BIN)/ssdgym doctor --compile
@@ -55,7 +56,7 @@ test-lowest:
 	grep '^torch==' constraints.txt >> $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[agents,tune,dev]'
 	$(LOWEST)/bin/ssdgym doctor --compile
-	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m 'not slow' --timeout 600 --timeout-method thread
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

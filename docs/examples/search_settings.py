@@ -306,7 +306,7 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=FILE, help="what was measured")
     parser.add_argument("--only", choices=list(TASKS), help="one environment")
     parser.add_argument("--trials", type=int, default=0, help="settings that are tried in each environment")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings with the best")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings with the best")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
