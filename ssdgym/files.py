@@ -81,8 +81,8 @@ def _was_writable(folder: Path) -> bool:
     return True
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Call `write` on a temporary file beside `path`, then put it in place in one step.
+def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
+    """Write bytes, or what a function writes, to a file beside `path`, then put it in place in one step.
 
     Whatever interrupts the writing, `path` is afterwards either the old file or the whole new one.
 
@@ -92,7 +92,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with temporary.open("wb") as file:
-            write(file)
+            file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -103,15 +103,6 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     finally:
         with suppress(OSError):  # what hindered the writing may hinder this, and is an error already
             temporary.unlink(missing_ok=True)
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write `data` to a file, whole or not at all.
-
-    Raises:
-        SsdgymError: the file cannot be written.
-    """
-    write_atomically(path, lambda file: file.write(data))
 
 
 def refuse_special(path: Path) -> None:

@@ -46,7 +46,7 @@ def reproduce(
     """
     from ssdgym.experiments.papers.figures import figures, learned_agents, points_of, scale_of, with_bars
     from ssdgym.experiments.papers.report import claims_table, cost_lines
-    from ssdgym.files import write_bytes
+    from ssdgym.files import write_atomically
 
     if volumes is not None and traces is None:
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces with it, or leave it out")
@@ -79,7 +79,7 @@ def reproduce(
         data, parts, checked = _report(one, (scale, amount), samples, folder / f"figure{one.figure}")
         reports.append((data, parts))
         panels += checked
-    write_bytes(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
+    write_atomically(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
     costs = cost_lines(done.results)
     show(
         {"paper": paper, "scale": scale, "figures": [data for data, _ in reports], "costs": costs},
@@ -102,7 +102,7 @@ def _report(
     from ssdgym.experiments.papers import report
     from ssdgym.experiments.papers.checks import check_claims
     from ssdgym.experiments.runs.grid import write_grid
-    from ssdgym.files import writable_folder, write_bytes
+    from ssdgym.files import writable_folder, write_atomically
 
     results = [sample.result for sample in samples]
     diagrams = report.diagrams_of(figure, samples)
@@ -110,11 +110,11 @@ def _report(
     writable_folder(folder)
     text_path, picture_path = report.paths_of(figure, folder)
     write_grid(results, folder)
-    write_bytes(text_path, report.markdown(figure, scale, panels, samples).encode())
+    write_atomically(text_path, report.markdown(figure, scale, panels, samples).encode())
     report.draw(figure, diagrams, picture_path)
     numbered = [(figure, figure.number_of(diagram.panel), checked) for diagram, checked in panels]
     claims = report.claims_table(numbered)
-    write_bytes(folder / "claims.csv", claims.to_csv(index=False).encode())
+    write_atomically(folder / "claims.csv", claims.to_csv(index=False).encode())
     files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     parts: list[Any] = [f"\n{figure.paper}, figure {figure.figure}: {figure.title}"]
     for diagram, checked in panels:

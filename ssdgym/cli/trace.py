@@ -42,7 +42,7 @@ def fit(
     """
     import yaml
 
-    from ssdgym.files import write_bytes
+    from ssdgym.files import write_atomically
     from ssdgym.workloads.synthetic.twin import fit_twin
 
     if out is not None and out.exists():
@@ -55,7 +55,7 @@ def fit(
     made = twin.config.model_dump(mode="json", exclude_unset=True)
     if out is not None:
         written = yaml.safe_dump({"kind": "synthetic", **made}, sort_keys=False, width=110)
-        write_bytes(out, written.encode())
+        write_atomically(out, written.encode())
     figures = {name: {"trace": real, "twin": ours} for name, real, ours in twin.figures()}
     rows = ({"figure": figure, **values} for figure, values in figures.items())
     writes = twin.config.writes

@@ -44,7 +44,7 @@ def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = F
         ssdgym zoo export victim-v1 --out victim.h
         ssdgym zoo export runs/first/agent.zip --out victim.h --name victim --json
     """
-    from ssdgym.files import write_bytes
+    from ssdgym.files import write_atomically
 
     with needing("agents", "agents need"):
         from ssdgym.agents.agent import Agent
@@ -53,7 +53,7 @@ def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = F
     if out.exists() and not overwrite:
         raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
     loaded = Agent.load(shown_agent)
-    write_bytes(out, c_header(loaded, name).encode())
+    write_atomically(out, c_header(loaded, name).encode())
     found = {"header": str(out), **vars(cost_of(loaded.card))}
     show(found, [table(facts(found))])
 

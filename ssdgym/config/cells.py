@@ -7,9 +7,6 @@ from pydantic import Field, PositiveInt, model_validator
 from ssdgym.config.loading import Config
 from ssdgym.enums import Capacity
 
-#: Share of the logical pages whose loss ends the life of a device that shrinks.
-_LEAST_CAPACITY = 0.5
-
 
 class EnduranceConfig(Config):
     """The erases that sub-blocks endure; each one has a limit of its own, drawn by the device's seed."""
@@ -31,7 +28,7 @@ class CellsConfig(Config):
         Capacity.FIXED, description=f"when a device has lost blocks; {Capacity.described()}"
     )
     least_capacity: float = Field(
-        _LEAST_CAPACITY,
+        0.5,
         gt=0,
         le=1,
         description="with capacity variant: share of the logical pages that is the end of life",
@@ -39,6 +36,6 @@ class CellsConfig(Config):
 
     @model_validator(mode="after")
     def _least_capacity_has_a_use(self) -> CellsConfig:
-        if self.capacity == Capacity.FIXED and self.least_capacity != _LEAST_CAPACITY:
+        if self.capacity == Capacity.FIXED and self.least_capacity != 0.5:
             raise ValueError("least_capacity is for capacity variant; set that or leave it out")
         return self

@@ -171,7 +171,7 @@ class DeviceConfig(DeviceFields):
         return self
 
     @model_validator(mode="after")
-    def _ftl_fits(self) -> DeviceConfig:
+    def _parts_fit(self) -> DeviceConfig:
         self.ftl.check_device(self.geometry, self.erase_unit, self.multi_plane)
         if self.ftl.models_disturbance and self.isolation != "none":
             raise ValueError(
@@ -184,10 +184,6 @@ class DeviceConfig(DeviceFields):
                 "it out"
             )
         self.timing.check_partial_erases(self.geometry)
-        return self
-
-    @model_validator(mode="after")
-    def _isolation_and_planes_have_a_use(self) -> DeviceConfig:
         if self.isolation != "none" and self.erase_unit == "block":
             raise ValueError(
                 f"isolation {self.isolation} protects sub-blocks from each other and needs an erase_unit "

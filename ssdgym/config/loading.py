@@ -157,8 +157,8 @@ class Config(BaseModel):
         for name in (name for name in data if name not in known):
             inside = [
                 f"{part}.{name}"
-                for part, info in known.items()
-                if name in getattr(info.annotation, "model_fields", {})
+                for part in known
+                if name in getattr(known[part].annotation, "model_fields", ())
             ]
             near = f"{_near(str(name), [*inside, *known])}: choose one of {', '.join(known)}"
             raise PydanticCustomError("unknown_field", "", {"name": f"{name!s:.60}", "near": near})

@@ -229,7 +229,7 @@ def test_search_settings__does_what_the_file_lacks__and_draws_it(
     for _ in range(2):  # the second time it lacks nothing
         script.main()
         rows = script.read(file)
-        kinds = ["rule"] * 3 + ["random_action"] + ["trial"] * 2 + ["training"] + ["validation"] * 4
+        kinds = ["rule"] * 4 + ["random_action"] + ["trial"] * 2 + ["training"] + ["validation"] * 4
         assert [row.kind for row in rows] == kinds
     tried, (training,) = (script.of(rows, "SubpageRegion", kind) for kind in ("trial", "training"))
     assert training.name == max(tried, key=lambda row: row.mean).name

@@ -25,7 +25,7 @@ from numba.core.serialize import dumps
 
 from ssdgym.engine.compiler.linking import PLAIN_NUMBA
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, cache_is_writable, write_bytes
+from ssdgym.files import cache_folder, cache_is_writable, write_atomically
 from ssdgym.garbage import uncollected
 
 #: Seconds from which on a compile is worth a line.
@@ -153,7 +153,7 @@ class _Cache:
             self._folder.mkdir(parents=True, exist_ok=True)
             key = self._key(signature, compiled.codegen)
             data = dumps((key, compiled._reduce()))
-            write_bytes(self._path(key), hashlib.sha256(data).digest() + data)
+            write_atomically(self._path(key), hashlib.sha256(data).digest() + data)
         except (OSError, SsdgymError) as error:
             warnings.warn(f"a compiled function cannot be kept: {error}", RuntimeWarning, stacklevel=2)
 

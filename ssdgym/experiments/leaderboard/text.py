@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ssdgym.experiments.leaderboard.board import LEARNED, Interval, Leaderboard, Row, SuiteBoard, Task
 from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped
-from ssdgym.files import write_bytes
+from ssdgym.files import write_atomically
 
 LOSSES_TITLE = "Where learned policies lose"
 
@@ -232,5 +232,5 @@ def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
     texts = {"md": "\n".join(markdown_board(board)), "json": f"{board.model_dump_json(indent=1)}\n"}
     paths = {folder / f"leaderboard.{ending}": text for ending, text in texts.items()}
     for path, text in paths.items():
-        write_bytes(path, text.encode())
+        write_atomically(path, text.encode())
     return list(paths)

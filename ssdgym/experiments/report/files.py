@@ -36,7 +36,7 @@ from ssdgym.experiments.report.summary import (
 from ssdgym.experiments.report.tables import Entry, Table
 from ssdgym.experiments.results import Result, listed, write_results
 from ssdgym.experiments.runs.spec import Spec, read_spec
-from ssdgym.files import write_bytes
+from ssdgym.files import write_atomically
 
 
 def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
@@ -64,8 +64,8 @@ def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str]
     remarks = [*verdicts(results, learned), *_left_out(results), *overflow_notes(results)]
     remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
-    write_bytes(markdown, text.encode())
-    write_bytes(latex, "\n".join(table.to_latex() for table in tables(results)).encode())
+    write_atomically(markdown, text.encode())
+    write_atomically(latex, "\n".join(table.to_latex() for table in tables(results)).encode())
     return [markdown, latex]
 
 
@@ -134,7 +134,7 @@ def write_html_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    write_bytes(path, environment.get_template("report.html.j2").render(page).encode())
+    write_atomically(path, environment.get_template("report.html.j2").render(page).encode())
     return path
 
 

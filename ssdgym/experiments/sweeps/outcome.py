@@ -14,7 +14,7 @@ from ssdgym.experiments.report.tables import NOTHING, Entry, Table
 from ssdgym.experiments.results import Result, read_results, write_csv, write_results
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.experiments.sweeps.trials import ALL, RESULTS, Measurement, Trial, plan_trial, shown
-from ssdgym.files import writable_folder, write_bytes
+from ssdgym.files import writable_folder, write_atomically
 
 BEST_AGENT = Path("best", "agent.zip")
 TrialState = Literal["finished", "stopped early", "failed"]
@@ -136,14 +136,14 @@ class SweepOutcome:
     def write(self) -> None:
         """Write the table of trials, the results and the best agent into the folder."""
         markdown, table = self.files[:2]
-        write_bytes(markdown, self.markdown().encode())
+        write_atomically(markdown, self.markdown().encode())
         rows = self.rows()
         write_csv(table, [rows[0], *(map(_cell, row.values()) for row in rows)])
         write_results(self.results, self.folder / "results")
         if self.best_agent and self.best:
             spec = json.loads(self.best.results[0].spec)
             writable_folder(self.best_agent.parent)
-            write_bytes(self.best_agent, Path(spec["agent"]["path"]).read_bytes())
+            write_atomically(self.best_agent, Path(spec["agent"]["path"]).read_bytes())
 
     def markdown(self) -> str:
         """Return the table of trials as Markdown."""

@@ -30,7 +30,7 @@ from ssdgym.experiments.sweeps.config import (
     RuleTrialConfig,
     SweepConfig,
 )
-from ssdgym.files import writable_folder, write_bytes
+from ssdgym.files import writable_folder, write_atomically
 
 if TYPE_CHECKING:
     from ssdgym.agents.training.config import TrainConfig
@@ -342,7 +342,7 @@ def _train_agent(
         nonlocal started
         # the first checkpoint is that of the untrained network, or has been reported before
         if started:
-            write_bytes(agent, (folder / BEST_AGENT).read_bytes())
+            write_atomically(agent, (folder / BEST_AGENT).read_bytes())
             found = _measured(run_all(runs, workers=1), metric, folder)
             done = {"percent": min(ALL, int(ALL * run.share)), "decisions": run.best_decisions}
             report({**found, **done})

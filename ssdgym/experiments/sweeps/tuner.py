@@ -17,7 +17,7 @@ from ssdgym.experiments.runs.ray_runner import cluster
 from ssdgym.experiments.sweeps.config import OptunaConfig, SpaceConfig, SweepConfig
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, last_line, outcome_of
 from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_words, plan_trial, run_trial
-from ssdgym.files import writable_folder, write_bytes
+from ssdgym.files import writable_folder, write_atomically
 from ssdgym.own_code import import_modules, named_modules
 
 # Ray reads these settings when it is imported: no usage reports, no new output (which always prints a
@@ -119,7 +119,7 @@ def _begin(sweep: SweepConfig, folder: Path, *, resume: bool) -> None:
             )
         if any(folder.iterdir()):
             raise SsdgymError(f"{folder}: holds other files; choose a new or an empty folder with --out")
-        write_bytes(path, json.dumps(record, indent=2).encode())
+        write_atomically(path, json.dumps(record, indent=2).encode())
         return
     try:
         saved = dict(json.loads(path.read_text(encoding="utf-8")))
