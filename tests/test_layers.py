@@ -288,7 +288,7 @@ MOST_LINES = {
     "ssdgym.engine": 12_996,
     "ssdgym.simulator": 3_098,
     "ssdgym.policy": 1_977,
-    "ssdgym.config": 1_840,
+    "ssdgym.config": 1_838,
     "ssdgym.baselines": 4_378,
     "ssdgym.agents": 5_181,
     "ssdgym.experiments": 8_346,

@@ -36,6 +36,7 @@ class CellsConfig(Config):
 
     @model_validator(mode="after")
     def _least_capacity_has_a_use(self) -> CellsConfig:
-        if self.capacity == Capacity.FIXED and self.least_capacity != 0.5:
+        default = CellsConfig.model_fields["least_capacity"].default
+        if self.capacity == Capacity.FIXED and self.least_capacity != default:
             raise ValueError("least_capacity is for capacity variant; set that or leave it out")
         return self

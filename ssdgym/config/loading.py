@@ -155,11 +155,8 @@ class Config(BaseModel):
             return data
         known = cls.model_fields
         for name in (name for name in data if name not in known):
-            inside = [
-                f"{part}.{name}"
-                for part in known
-                if name in getattr(known[part].annotation, "model_fields", ())
-            ]
+            parts = {part: getattr(info.annotation, "model_fields", {}) for part, info in known.items()}
+            inside = [f"{part}.{name}" for part in parts if name in parts[part]]
             near = f"{_near(str(name), [*inside, *known])}: choose one of {', '.join(known)}"
             raise PydanticCustomError("unknown_field", "", {"name": f"{name!s:.60}", "near": near})
         return {name: plain(value) for name, value in data.items()}
