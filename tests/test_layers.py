@@ -295,7 +295,7 @@ MOST_LINES = {
     "ssdgym.workloads": 8_509,
     "ssdgym.envs": 6_172,
     "ssdgym.cli": 1_850,
-    "ssdgym": 993,  # the modules beside the packages
+    "ssdgym": 994,  # the modules beside the packages
 }
 
 
