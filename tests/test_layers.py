@@ -289,13 +289,13 @@ MOST_LINES = {
     "ssdgym.simulator": 3_098,
     "ssdgym.policy": 1_977,
     "ssdgym.config": 1_838,
-    "ssdgym.baselines": 4_378,
+    "ssdgym.baselines": 4_376,
     "ssdgym.agents": 5_181,
     "ssdgym.experiments": 8_346,
     "ssdgym.workloads": 8_509,
     "ssdgym.envs": 6_172,
     "ssdgym.cli": 1_850,
-    "ssdgym": 994,  # the modules beside the packages
+    "ssdgym": 993,  # the modules beside the packages
 }
 
 
