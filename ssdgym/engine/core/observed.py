@@ -11,20 +11,20 @@ from ssdgym.engine.core.records import MAX_PAIRS, fields
 #: A candidate of an ERASE decision. Of several blocks, what is in them is counted together.
 CANDIDATE = np.dtype(
     [
-        ("block", "i4", (MAX_PAIRS,)),  # of each pair of the erase set
-        ("mask", "u8", (MAX_PAIRS,)),  # sub-blocks of it
+        ("block", "i4", (MAX_PAIRS,)),  # block of each pair of the erase set
+        ("mask", "u8", (MAX_PAIRS,)),  # sub-blocks of that block: bit s = sub-block s
         ("pairs", "i8"),
-        ("sub_blocks", "i8"),  # how many would be erased
+        ("sub_blocks", "i8"),  # number of sub-blocks that would be erased
         ("written", "i8"),  # pages
-        ("valid", "i8"),  # pages, which have to be moved
-        ("invalid", "i8"),  # pages, reclaimed by the erase
-        ("beside", "i8"),  # pages to move from neighbours that are not erased
+        ("valid", "i8"),  # valid pages, which have to be relocated first
+        ("invalid", "i8"),  # invalid pages, which the erase reclaims
+        ("beside", "i8"),  # pages to relocate from neighbours that are not erased
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
-        ("erases", "i8"),  # of its sub-blocks, since the device was made
-        ("relocated", "i8"),  # blocks of a stream for relocated pages alone
+        ("erases", "i8"),  # erases of its sub-blocks since the device was made
+        ("relocated", "i8"),  # blocks of a stream that only takes relocated pages
         ("invalidated_at", "i8"),  # clock of the last invalidation in its blocks
         ("closed_at", "i8"),  # clock when the last of its blocks was closed
-        ("proposers", "u8"),  # bit j: pick of proposer j
+        ("proposers", "u8"),  # bit j: proposer j picked it
         # Of a sample of the valid pages, if a feature needs it: how many, and how often the host has
         # written them; the same of the pages that share aligned groups of four logical pages with them.
         *fields("i8", "sampled updates neighbours neighbour_updates"),
@@ -36,10 +36,10 @@ DECISION = np.dtype(
     [
         ("kind", "i8"),
         ("plane", "i8"),
-        ("candidates", "i8"),  # that may be chosen
-        ("mean_erases", "f8"),  # of a sub-block of them, averaged over the candidates
-        ("host_pages", "i8"),  # programmed since the last decision
-        ("elapsed_ns", "i8"),  # since the last decision
+        ("candidates", "i8"),  # candidates that may be chosen
+        ("mean_erases", "f8"),  # erases per sub-block, averaged over the candidates
+        ("host_pages", "i8"),  # host pages programmed since the last decision
+        ("elapsed_ns", "i8"),  # time since the last decision
     ],
     align=True,
 )
@@ -47,19 +47,19 @@ DECISION = np.dtype(
 STREAM_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("streams", "i8"),  # of the plane
-        ("slot", "i8"),  # number through the whole device, of the records `view.stream`
-        ("own", "i8"),  # number through the whole device, of a rule's records of streams
+        ("streams", "i8"),  # streams of the plane
+        ("slot", "i8"),  # index in `view.stream`, counted over the device
+        ("own", "i8"),  # index in the rule's records of streams
         ("room", "i8"),  # free pages of its open block; 0 where none is open
-        ("open", "i8"),  # blocks, 0 or 1
-        ("blocks", "i8"),  # the open one included
+        ("open", "i8"),  # open blocks, 0 or 1
+        ("blocks", "i8"),  # blocks, the open one included
         ("valid", "i8"),  # pages
         ("written", "i8"),  # pages
         # Where a sub-block of the pool stands in place of a stream, `room` counts its own free pages, and the
         # other fields are of its block, as if that was open.
-        ("target", "i8"),  # the target that it is, or 0
-        ("near", "f8"),  # invalid pages of the block, as a share of the most of a block of the plane
-        ("chosen", "i8"),  # it is in the best erase set of its block
+        ("target", "i8"),  # number of the target, or 0 for a stream
+        ("near", "f8"),  # its invalid pages / most invalid pages of a block of the plane
+        ("chosen", "i8"),  # whether it is in the best erase set of its block
     ],
     align=True,
 )
@@ -68,10 +68,10 @@ PAGE_SEEN = np.dtype(
     [
         ("plane", "i8"),
         ("lpn", "i8"),
-        ("relocated", "i8"),  # by garbage collection, and not written by the host
-        ("held", "i8"),  # page that holds its data up to now, or -1
-        ("block", "i8"),  # the block of that, or -1
-        ("stream", "i8"),  # that this block is of, or -1
+        ("relocated", "i8"),  # whether GC relocates it, or the host writes it
+        ("held", "i8"),  # physical page that holds its data until now, or -1
+        ("block", "i8"),  # block of that physical page, or -1
+        ("stream", "i8"),  # stream of that block, or -1
     ],
     align=True,
 )
@@ -79,11 +79,11 @@ PAGE_SEEN = np.dtype(
 DIE_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("plane", "i8"),  # one of the die's if there is nothing to collect
-        ("collects", "i8"),  # whether there is something
+        ("plane", "i8"),  # plane that GC would collect; any plane of the die if none
+        ("collects", "i8"),  # whether there is something to collect
         ("running", "i8"),  # whether a round is under way
-        ("moves", "i8"),  # pages left to move; of none, those of the block with most invalid pages
-        ("invalid", "i8"),  # pages, reclaimed by the erase
+        ("moves", "i8"),  # pages left to move, or, before a round, in the block with most invalid pages
+        ("invalid", "i8"),  # invalid pages, which the erase reclaims
     ],
     align=True,
 )
@@ -91,9 +91,9 @@ DIE_SEEN = np.dtype(
 ANSWER_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("commands", "i8"),  # of the round that is under way or would start
-        ("moves", "i8"),  # of them
-        ("erases", "i8"),  # whether the erase is among them
+        ("commands", "i8"),  # commands of the round that is under way or would start
+        ("moves", "i8"),  # moves among these commands
+        ("erases", "i8"),  # whether the erase is among these commands
         ("nominal_ns", "i8"),
     ],
     align=True,
@@ -102,28 +102,28 @@ ANSWER_SEEN = np.dtype(
 #: subpage of a block that is collected.
 SECTOR_SEEN = np.dtype(
     [
-        ("plane", "i8"),  # that would take the next sector, or that collects
-        ("lpn", "i8"),  # the subpage, or the first of the sectors
-        ("collected", "i8"),  # whether it is a subpage of a block that is collected
+        ("plane", "i8"),  # plane that would take the next sector, or that collects
+        ("lpn", "i8"),  # logical page of the subpage, or of the first sector
+        ("collected", "i8"),  # whether it is a subpage of a collected block
         ("slots", "i8"),  # sectors of a group
-        ("sectors", "i8"),  # that are decided: those that leave the buffer, or 1
-        ("others", "i8"),  # mapped sectors of their group beside them
-        ("in_region", "i8"),  # of these, those that are in a region
+        ("sectors", "i8"),  # sectors that the decision is about: those that leave the buffer, or 1
+        ("others", "i8"),  # other mapped sectors of their group
+        ("in_region", "i8"),  # other sectors that are in a region
         ("updated", "i8"),  # sectors that were in a region when they were written
-        ("writes", "i8"),  # versions of the sectors decided, summed
-        ("pages", "i8"),  # of flash, to be read before the group is programmed as a whole
-        ("evicting", "i8"),  # whether the group is on its way to the main area already
-        ("slot", "i8"),  # that holds the data of `lpn` up to now, or -1
+        ("writes", "i8"),  # host writes of these sectors, summed
+        ("pages", "i8"),  # physical pages to read before the whole group can be programmed
+        ("evicting", "i8"),  # whether the group already moves to the main area
+        ("slot", "i8"),  # slot that holds the data of `lpn` until now, or -1
         ("age_h", "i8"),  # hours since its page was programmed
         ("kept", "i8"),  # subpages that stay in this collection ...
         ("most_kept", "i8"),  # ... and how many may
-        ("left", "i8"),  # valid subpages of the block, those on their way out of it included
+        ("left", "i8"),  # valid subpages of the block, those that are moving out included
         ("waiting", "i8"),  # groups in the write buffer ...
         ("places", "i8"),  # ... and how many it holds
         ("block_pages", "i8"),  # of flash
-        ("region_pages", "i8"),  # of the plane
-        ("region_valid", "i8"),  # of these, those with a valid subpage
-        ("passes", "i8"),  # that the blocks of the region still allow without an erase ...
+        ("region_pages", "i8"),  # region pages of the plane
+        ("region_valid", "i8"),  # region pages with a valid subpage
+        ("passes", "i8"),  # passes that the blocks of the region still allow without an erase ...
         ("most_passes", "i8"),  # ... and would if all were erased
     ],
     align=True,
@@ -131,13 +131,13 @@ SECTOR_SEEN = np.dtype(
 #: One of the two ways there are: to the main area, with the rest of the group, or to the region.
 WAY_SEEN = np.dtype(
     [
-        ("number", "i8"),  # 1 for the region
+        ("number", "i8"),  # 1 for the region, 0 for the main area
         ("nominal_ns", "i8"),
-        ("reads", "i8"),  # of pages of flash
-        ("programmed", "i8"),  # slots
-        ("wasted", "i8"),  # of these, those that hold nothing
-        ("room", "i8"),  # pages left in the block that is written there, 0 where none is open
-        ("in_the_way", "i8"),  # of these, those with a valid subpage, which has to be advanced first
+        ("reads", "i8"),  # reads of physical pages
+        ("programmed", "i8"),  # programmed slots
+        ("wasted", "i8"),  # programmed slots that hold no data
+        ("room", "i8"),  # pages left in the open block of the area, 0 if none is open
+        ("in_the_way", "i8"),  # pages left that hold a valid subpage, which has to be advanced first
         ("valid", "i8"),  # pages of the area with a valid subpage ...
         ("pages", "i8"),  # ... of so many
     ],
@@ -149,22 +149,22 @@ BUNDLE_SEEN = np.dtype(
         ("plane", "i8"),
         ("number", "i8"),
         ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.records`
-        ("candidates", "i8"),  # of the decision, those that are not allowed included
-        ("levels", "i8"),  # at which parts of a block can be erased, below the block
+        ("candidates", "i8"),  # candidates, those that are not allowed included
+        ("levels", "i8"),  # levels below the whole block at which parts can be erased
         ("block_pages", "i8"),
         ("blocks", "i8"),
-        ("valid", "i8"),  # pages of them
+        ("valid", "i8"),  # valid pages of its blocks
         ("invalid", "i8"),
         ("since_merge", "i8"),  # M-Merges since its last Merge ...
         ("limit", "i8"),  # ... and the most of them
-        ("free_blocks", "i8"),  # of the plane
-        ("kept_blocks", "i8"),  # of these, those that the host leaves
+        ("free_blocks", "i8"),  # free blocks of the plane
+        ("kept_blocks", "i8"),  # free blocks that the host may not take
         ("waiting", "i8"),  # other bundles of the plane that could be merged
-        ("merge_ns", "i8"),  # cost of a Merge
+        ("merge_ns", "i8"),  # time of a Merge
         ("merge_copies", "i8"),
         ("block_erase_ns", "i8"),
-        ("mean_erases", "f8"),  # of a smallest part of its blocks
-        ("spread", "f8"),  # standard deviation of that
+        ("mean_erases", "f8"),  # erases per smallest part of its blocks
+        ("spread", "f8"),  # standard deviation of these erases
     ],
     align=True,
 )
@@ -172,15 +172,15 @@ BUNDLE_SEEN = np.dtype(
 PLAN_SEEN = np.dtype(
     [
         ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
-        ("depth", "i8"),  # l, or -1
-        ("allowed", "i8"),  # it can be carried out; it may still be the same as another one
+        ("depth", "i8"),  # level l, or -1
+        ("allowed", "i8"),  # whether it can be carried out; it may equal another candidate
         ("cost_ns", "i8"),
         ("erase_ns", "i8"),
         ("copies", "i8"),  # pages
-        ("out_copies", "i8"),  # of them, those that make room for an erase in place
+        ("out_copies", "i8"),  # copied pages that make room for an erase in place
         ("erases", "i8"),
-        ("restored", "i8"),  # smallest parts that are erased only because of disturbance
-        ("at_tolerance", "i8"),  # those that would lose data if a neighbour was erased once more
+        ("restored", "i8"),  # smallest parts erased only because of disturbance
+        ("at_tolerance", "i8"),  # smallest parts that lose data if a neighbour is erased once more
     ],
     align=True,
 )

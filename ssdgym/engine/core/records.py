@@ -11,18 +11,18 @@ MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
-#: Where cells wear out: a block that is retired once it is erased, and one that is.
+#: Where cells wear out: a worn block is retired at its next erase; a retired one is no longer used.
 WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
-#: A device has rounds that level wear beside those of collection.
+#: A device has levelling rounds beside GC rounds.
 LEVELS = 1
-#: And that their pages go to the free block with least erases left, not to the one that was erased most.
+#: Levelling moves pages to the free block with least erases left, not to the one erased most often.
 BY_LIMITS = 4
-#: Levelling of wear in a plane: a decision is due; the round that runs is of it.
+#: Levelling in a plane: a decision is due; a levelling round runs.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
-#: Who says where pages go. The device: host pages to stream 0, relocated ones to `gc_stream`; a rule, for
-#: host pages only or for all; or a rule that puts relocated pages into blocks of the pool.
+#: What decides where pages go. The device: host pages to stream 0, relocated ones to `gc_stream`; a rule, for
+#: host pages only or for all pages; or a rule that puts relocated pages into blocks of the pool.
 IN_STREAMS, HOST_BY_RULE, BY_RULE, TO_THE_POOL = range(4)
 STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
 SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
@@ -57,12 +57,12 @@ PARAMS = np.dtype(
         *fields("i8", "read_ns program_ns erase_ns"),
         ("transfer_ns", "i8"),  # one page on the channel
         ("slow_ns", "i8"),  # latency over which a request counts as slow
-        ("copy_cost", "i8"),  # of one relocation, and ...
-        ("erase_cost", "i8"),  # ... of one erase in a benefit, ns
-        # As `ftl.hotness` has it, for rules that count how hot pages are.
+        ("copy_cost", "i8"),  # cost of one relocation, ns
+        ("erase_cost", "i8"),  # cost of one erase in a benefit, ns
+        # From `ftl.hotness`, for rules that count how hot pages are.
         ("hashes", "i4"),  # rows of the hotness table
         ("counters", "i8"),  # counters per row
-        ("decay_period", "i8"),  # updates after which they are halved
+        ("decay_period", "i8"),  # updates after which all counters are halved
         ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
         ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
         ("window_pages", "i8"),  # page transactions in flight
@@ -70,36 +70,36 @@ PARAMS = np.dtype(
         ("multi_plane", "u1"),  # SINGLE_PLANE, STRICT or RELAXED
         ("multi_plane_writes", "u1"),
         ("multi_plane_reads", "u1"),
-        ("pad_limit", "i4"),  # most pages by which a plane that lags is padded so that its write can join
+        ("pad_limit", "i4"),  # most padded pages of a plane whose row lags, so that its write can join
         ("aligned_rows", "u1"),  # host pages go to the plane of a die whose row lags
         ("early_writes", "u1"),  # host writes are done when their data is in the die
-        ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
+        ("defers_gc", "u1"),  # foreground GC waits for the host, except at the floor
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
         ("counts_updates", "u1"),  # the hotness table counts no first write of a page
         ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
-        ("least_invalid", "i4"),  # pages of a victim; at least those programmed together
+        ("least_invalid", "i4"),  # least invalid pages of a victim: at least the pages programmed together
         ("must_gain", "u1"),  # GC repeats rounds up to a level, so each has to reclaim pages
         # Bytes at which the memory of a rule begins in its arrays: by ROLES and MEMORY_FIELDS.
         ("memory_at", "i8", (4, 5)),
         ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
         ("targets", "u1"),  # the placement may name sub-blocks: replaced data is invalid before its call
         ("reads_first", "u1"),  # host reads go before foreground GC
-        ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
-        ("levels", "u1"),  # LEVELS | BY_LIMITS: rounds that follow others
+        ("preemptible", "u1"),  # host pages may go to a plane whose round is running
+        ("levels", "u1"),  # LEVELS | BY_LIMITS
         ("timed", "u1"),
         ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
-        ("shrinks", "u1"),  # logical pages are given up in place of the device
-        ("least_capacity", "i8"),  # logical pages; with fewer it is at the end of its life
+        ("shrinks", "u1"),  # the device gives up logical pages before its life ends
+        ("least_capacity", "i8"),  # logical pages; with fewer the device is at the end of its life
         ("mean_endurance", "f8"),  # erases of a sub-block
     ],
     align=True,
 )
 
-#: What waits for a decision that is taken outside, in time: the work of the first die that is ready, or a
-#: request that is started or admitted.
+#: What resumes after a decision taken outside, timed: the work of the first die that is ready, or a request
+#: that is started or admitted.
 NOTHING, DISPATCH, ADMISSION = range(3)
 #: Where a device is, and what it waits for.
 CONTROL = np.dtype(
@@ -110,31 +110,31 @@ CONTROL = np.dtype(
         ("horizon", "i8"),  # admission stops when this many host pages have been admitted
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
         ("cursor", "i8"),  # next request of the present chunk of input
-        ("offset", "i8"),  # pages of it already admitted
+        ("offset", "i8"),  # pages of that request already admitted
         ("serial", "i8"),  # requests started since the last reset
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
-        ("resumes", "i4"),  # what has waited for a decision taken outside, and goes on before all else
+        ("resumes", "i4"),  # DISPATCH or ADMISSION, which resumes first after a decision taken outside
         ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
-        ("decision_kind", "i4"),  # of the last decision due outside
-        ("decision_subject", "i8"),  # about a logical page, the one it is relocated from, a stream
-        ("answer", "i4"),  # given from outside and not used yet, or -1
+        ("decision_kind", "i4"),  # kind of the last decision due outside
+        ("decision_subject", "i8"),  # logical page, source page or stream that the decision is about
+        ("answer", "i4"),  # answer given from outside and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
         ("die_cursor", "i4"),
         ("slot", "i4"),  # slot of the request in admission, or -1
         ("free_slot", "i4"),
-        ("write_head", "i4"),  # late allocation: the writes bound to no die yet
+        ("write_head", "i4"),  # late allocation: the first write bound to no die yet
         *fields("i4", "write_tail free_transaction free_transactions ready_head ready_count"),
         ("metrics_start_ns", "i8"),
         ("period_at", "i8"),  # clock at which the placement's function for periods is called next
-        ("request_lpn", "i4"),  # of the write whose page is placed, or was placed last: its first page ...
-        ("request_pages", "i4"),  # ... how many it has ...
-        ("request_hint", "u1"),  # ... and the hint of the host
-        ("next_arrival_ns", "i8"),  # of the next request; only for rules with an oracle
+        ("request_lpn", "i4"),  # first page of the write whose page is placed, or was placed last
+        ("request_pages", "i4"),  # pages of that write
+        ("request_hint", "u1"),  # hint of the host for that write
+        ("next_arrival_ns", "i8"),  # arrival of the next request; only for rules with an oracle
         ("replaced_lpn", "i8"),  # 1 + the page whose data is invalid before its new page is placed, or 0
         ("attached", "u1"),  # bit 1 << kind: the rule of that kind follows the device
-        ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
+        ("request_stream", "i4"),  # untimed: stream named outside for a whole request, at its first page
     ],
     align=True,
 )
@@ -148,10 +148,10 @@ COUNTERS = np.dtype(
         ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
-        ("joined_reads", "i8"),  # and reads that joined the read of another plane
-        ("padded_pages", "i8"),  # programmed with nothing so that a write could join
-        ("max_victim_valid_pages", "i8"),  # most of one block of an erase set
-        ("erases", "i8"),  # pairs of erase sets
+        ("joined_reads", "i8"),  # host pages whose read joined the read of another plane
+        ("padded_pages", "i8"),  # pages programmed without data so that a write could join
+        ("max_victim_valid_pages", "i8"),  # most valid pages of one block of an erase set
+        ("erases", "i8"),  # erased pairs of erase sets
         ("erased_sub_blocks", "i8"),
         ("gc_invocations", "i8"),  # rounds
         ("gc_episodes", "i8"),
@@ -160,35 +160,35 @@ COUNTERS = np.dtype(
         ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
         ("lost_pages", "i8"),
         ("clustered_pages", "i8"),  # relocated pages programmed next to another one
-        ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
+        ("relocated_runs", "i8"),  # runs of relocated pages programmed one after the other in a block
         ("erase_square_rise", "i8"),  # rise of the sum of the squared erase counts of all sub-blocks
         ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
-        ("read_service_sum_ns", "i8"),  # of the last command of each request
+        ("read_service_sum_ns", "i8"),  # service times of the last command of each request, summed
         ("write_service_sum_ns", "i8"),
-        ("read_gc_wait_sum_ns", "i8"),  # that it has waited for commands of GC
+        ("read_gc_wait_sum_ns", "i8"),  # times that those commands waited for GC, summed
         ("write_gc_wait_sum_ns", "i8"),
-        ("met_gc_requests", "i8"),  # requests that have
-        ("levelling_rounds", "i8"),  # rounds that level wear, and ...
-        ("levelling_moves", "i8"),  # ... those of the relocated pages that they have moved
+        ("met_gc_requests", "i8"),  # requests that waited for GC
+        ("levelling_rounds", "i8"),  # levelling rounds
+        ("levelling_moves", "i8"),  # relocated pages that levelling rounds moved
     ],
     align=True,
 )
-#: Counters that are no metrics by themselves, and only enter others: from that of clustered pages on.
+#: Counters that enter metrics but are none themselves: `clustered_pages` and those after it.
 SUMMED_COUNTERS = frozenset((COUNTERS.names or ())[(COUNTERS.names or ()).index("clustered_pages") :])
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
 SUB_BLOCK = np.dtype([("written", "i4"), ("invalid", "i4"), ("erases", "i4")])
-#: What a sub-block endures: the erases at which its life began, and the number of the last one.
+#: Endurance of a sub-block: the erases at which its life began, and the number of its last erase.
 ENDURANCE = np.dtype([("first", "i4"), ("last", "i4")])
 #: What a device whose cells wear out has lost.
 LIFE = np.dtype(
     [
         ("capacity", "i8"),  # logical pages that are left
-        ("began_at", "i8"),  # clock at which its life began, after preconditioning ...
-        ("first_lost_at", "i8"),  # ... and at which the first block was retired, or -1
+        ("began_at", "i8"),  # clock at which its life began, after preconditioning
+        ("first_lost_at", "i8"),  # clock at which the first block was retired, or -1
         ("programmed", "i8"),  # pages programmed in this life before the last reset of the metrics
         ("retired_blocks", "i4"),
         ("has_worn", "u1"),  # a block is worn, or retired already
@@ -196,17 +196,17 @@ LIFE = np.dtype(
     ],
     align=True,
 )
-#: What is read together stands together, so that it is mostly in one line of memory.
+#: Fields that are read together stand together, mostly in one cache line.
 BLOCK = np.dtype(
     [
         ("invalidated_at", "i8"),  # clock
         ("closed_at", "i8"),  # clock
-        ("written", "i4"),  # pages, without those of its open sub-block
+        ("written", "i4"),  # written pages, without those of its open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
         ("status", "u1"),  # OPEN | INDEXED | POOLED | WORN | RETIRED
         ("stream", "u1"),  # stream it was last opened for
-        ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
+        ("relocated_run", "u1"),  # relocated pages programmed last, in a row; 2 = two or more
         *fields("i4", "next_bucket previous_bucket next_age previous_age next_pool previous_pool"),
         *fields("i4", "next_quiet previous_quiet"),
     ],
@@ -215,14 +215,14 @@ BLOCK = np.dtype(
 PLANE = np.dtype(
     [
         *fields("i8", "free_pages pool_pages valid"),
-        ("gone_pages", "i8"),  # by which the limit of valid pages is lower, since blocks are lost
+        ("gone_pages", "i8"),  # pages by which lost blocks lower the limit of valid pages
         *fields("i4", "pool_head pool_tail pool_count age_head age_tail indexed_blocks"),
         ("max_invalid", "i4"),  # no bucket above this one holds a block
         ("round_leader", "i4"),  # plane that leads the round running here, or -1
         ("round_count", "i4"),  # pairs of the round it leads, in `round_pairs`
         ("round_planes", "i4"),  # planes of the round it leads
-        ("round_pair", "i4"),  # the pair of the round that is emptied here ...
-        ("round_page", "i4"),  # ... and the next page of its block to look at
+        ("round_pair", "i4"),  # the pair of the round that is emptied here
+        ("round_page", "i4"),  # next page of that block to look at
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],
@@ -241,8 +241,8 @@ STREAM = np.dtype(
         ("relocated_pages", "i8"),
         ("overflow_pages", "i8"),  # relocated pages of this stream that went to another one
         ("victims", "i8"),  # blocks of erase sets
-        ("victim_valid_pages", "i8"),  # of erase sets when their rounds started
-        ("closed_sum", "i8"),  # of `closed_at` of its blocks, without the open one
+        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
+        ("closed_sum", "i8"),  # sum of `closed_at` of its blocks, without the open one
         ("valid", "i4"),  # valid pages of its blocks
         ("blocks", "i4"),
     ],
@@ -252,23 +252,23 @@ DIE = np.dtype(
     [
         ("estimate_ns", "i8"),  # when the work queued to it should end
         ("started_ns", "i8"),  # when the present command started
-        ("transfer_ns", "i8"),  # of the present command on the channel
-        ("after_ns", "i8"),  # what it does after that
+        ("transfer_ns", "i8"),  # time of the present command on the channel
+        ("after_ns", "i8"),  # time of the present command after the channel
         ("gc_ns", "i8"),  # time of the commands of GC that have ended
         *fields("i4", "read_head read_tail write_head write_tail"),
-        ("transaction", "i4"),  # of the present command; those of joined writes are linked to it
-        ("next_waiter", "i4"),  # in its channel's queue
+        ("transaction", "i4"),  # transaction of the present command; joined writes are linked to it
+        ("next_waiter", "i4"),  # next die in its channel's queue
         ("plane_cursor", "i4"),
-        ("pages", "i4"),  # that the present command reads, writes or moves
-        # Only where a decision is taken about idle dies. A die is idle from when it finds nothing to do until
+        ("pages", "i4"),  # pages that the present command reads, writes or moves
+        # Only where idle dies are decided about. A die is idle from when it finds nothing to do until
         # it finds work of the host.
-        ("idle_since", "i8"),  # when it found nothing to do
-        ("idle_gap_ns", "i8"),  # how long it was idle the last time ...
-        ("idle_mean_gap_ns", "i8"),  # ... and on average, the later times counting for more
-        ("idle_steps", "i4"),  # commands of background GC that it has still been given
+        ("idle_since", "i8"),  # time when it found nothing to do
+        ("idle_gap_ns", "i8"),  # length of its last idle time
+        ("idle_mean_gap_ns", "i8"),  # mean length of its idle times, weighted towards the latest
+        ("idle_steps", "i4"),  # commands of background GC that it may still run
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
-        ("timer", "u1"),  # its event is the time at which it decides again
+        ("timer", "u1"),  # whether its event is the time of its next decision
         *fields("u1", "command stage ready"),
     ],
     align=True,
@@ -276,7 +276,7 @@ DIE = np.dtype(
 CHANNEL = np.dtype([("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i4")], align=True)
 TRANSACTION = np.dtype(
     [
-        ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued
+        ("gc_mark", "i8"),  # time that its die had spent on GC when the page was queued
         *fields("i4", "lpn version slot next"),
         ("rmw", "u1"),
     ],
@@ -286,12 +286,12 @@ SLOT = np.dtype(
     [
         ("arrival_ns", "i8"),
         ("serial", "i8"),
-        ("service_ns", "i8"),  # of its last command
-        ("gc_wait_ns", "i8"),  # that the page of that command has waited for commands of GC
+        ("service_ns", "i8"),  # service time of its last command
+        ("gc_wait_ns", "i8"),  # time that the page of that command waited for GC
         *fields("i4", "remaining next lpn pages"),
         ("op", "u1"),
         ("hint", "u1"),
-        ("stream", "u1"),  # 1 + the one named outside for its first page, where that is for all; 0 for none
+        ("stream", "u1"),  # 1 + the stream named outside for the whole request, or 0
     ],
     align=True,
 )
@@ -305,21 +305,21 @@ ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)
 MAX_LEVELS = 6
 #: Most candidates: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
-#: Why blocks are merged: no page of the bundle is left for one of the host; or the host needs a block and the
-#: plane has no more free ones than are kept.
+#: Why blocks are merged: the bundle has no page left for the host; or the host needs a block, and the plane
+#: has only the free blocks that it keeps.
 FULL, POOL = range(2)
 
 #: A candidate. Times are nanoseconds.
 PLAN = np.dtype(
     [
-        ("cost_ns", "i8"),  # of its copies and erases
+        ("cost_ns", "i8"),  # time of its copies and erases
         ("erase_ns", "i8"),
         ("copies", "i4"),  # relocated pages
-        ("out_copies", "i4"),  # those that make room for an erase in place
+        ("out_copies", "i4"),  # copies that make room for an erase in place
         ("erases", "i4"),  # commands
         ("restored", "i4"),  # smallest parts of blocks that are erased only because of disturbance
-        ("at_tolerance", "i4"),  # those that would lose data if a neighbour was erased once more
-        ("parts", "u8"),  # a mark of the partial blocks that are erased in place: the same for the same ones
+        ("at_tolerance", "i4"),  # smallest parts that lose data if a neighbour is erased once more
+        ("parts", "u8"),  # hash of the partial blocks that are erased in place
         ("allowed", "u1"),
     ],
     align=True,
@@ -328,7 +328,7 @@ PLAN = np.dtype(
 CASE = np.dtype(
     [
         *fields("i4", "plane bundle candidates"),
-        ("since_merge", "i4"),  # M-Merges of the bundle since its last Merge ...
+        ("since_merge", "i4"),  # M-Merges of the bundle since its last Merge
         ("limit", "i4"),  # ... and the most of them
         ("free_blocks", "i4"),  # of the plane
         ("kept_blocks", "i4"),  # free blocks that the host leaves
