@@ -29,32 +29,32 @@ class ScorerConfig(Config):
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="what a candidate's score takes from the other candidates"
+        "mean_max", description="summary of the other candidates that a candidate's score depends on"
     )
     start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
     sharpness: float = Field(
         5.0,
         gt=0,
-        description="initial factor of the heuristic's score, an inverse temperature; with logarithms to the "
-        "base 4, 5 samples a candidate in proportion to the power 3.6 of its score",
+        description="initial inverse temperature, by which the logarithm (base 4) of the heuristic's score "
+        "is multiplied; 5 samples a candidate in proportion to its score to the power of 3.6",
     )
 
 
 class OrdinalConfig(Config):
     """Shape of an `OrdinalNetwork`."""
 
-    hidden: tuple[int, ...] = Field((), description="units of each hidden layer; none: a linear rule")
-    actions: int = Field(6, ge=2, le=16, description="answers of the decision, such as write streams")
+    hidden: tuple[int, ...] = Field((), description="units of each hidden layer; (): a linear rule")
+    actions: int = Field(6, ge=2, le=16, description="number of actions, such as write streams")
     ranges: tuple[tuple[int, int], ...] = Field(
         ((0, 6), (0, 6)),
         min_length=1,
         max_length=2,
-        description="first action and number of actions of each head: one for all decisions, or one for "
-        "pages of the host and one for relocated pages",
+        description="(first action, number of actions) of each head; one head for all decisions, or one for "
+        "host pages and one for relocated pages",
     )
 
     gap: PositiveFloat = Field(
-        1.0, description="distance of thresholds at the start; small: the first or the last"
+        1.0, description="initial distance of thresholds; small: mostly the first or the last action"
     )
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ class InputConfig(Config):
 
     centre: float = 0.0
     spread: PositiveFloat = 1.0
-    start: tuple[float, ...] = Field((), description="its weight in each head at the start; (): 0")
+    start: tuple[float, ...] = Field((), description="initial weight of the feature in each head; (): 0")
 
 
 #: Names of the parts of an agent's file.
@@ -90,20 +90,20 @@ class AgentCard(Config):
     format: Literal[3] = 3
     ssdgym_version: str = ssdgym.__version__
     algorithm: Method | Literal["none"] = Field(
-        "none", description="what has trained these weights last; none: they are the untrained start"
+        "none", description="method that trained the weights last; none: untrained weights"
     )
     environment: str
-    decisions: int = Field(0, description="all that trained these weights")
-    trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
+    decisions: int = Field(0, description="decisions of all stages of the training")
+    trained_by: tuple[Stage, ...] = Field((), description="stages of the training, in order")
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]
     scorer: ScorerConfig | None = Field(None, description="shape of a network that scores candidates")
     ordinal: OrdinalConfig | None = Field(None, description="shape of an ordinal network")
     training: dict[str, Any] = {}
-    command: str = Field("", description="what makes these weights again")
-    suite: str = Field("", description="the suite whose training and validation tasks were used")
+    command: str = Field("", description="command that reproduces the weights")
+    suite: str = Field("", description="suite whose training and validation tasks were used")
     split_digest: str = Field("", description="hash of the splits of that suite")
-    results: dict[str, float] = Field({}, description="what was measured of it, by what it is")
+    results: dict[str, float] = Field({}, description="measured results of the agent, by name")
 
     @model_validator(mode="after")
     def _has_one_network(self) -> AgentCard:

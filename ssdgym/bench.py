@@ -223,9 +223,9 @@ app = typer.Typer(add_completion=False, context_settings={"help_option_names": [
 @app.command()
 @command
 def bench(
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the median counts.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats per measurement; the median counts.")] = 5,
     start: Annotated[bool, typer.Option(help="Measure the cold compile and the warm start as well.")] = True,
-    against: Annotated[Path | None, typer.Option(help="Clone, with a .venv, to measure in turns.")] = None,
+    against: Annotated[Path | None, typer.Option(help="Other clone (with a .venv) to compare.")] = None,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 

@@ -33,15 +33,15 @@ class Choice(StrEnum):
 class EraseUnit(Choice):
     """What one erase may take of a block."""
 
-    BLOCK = "block", "all of it"
-    SUB_BLOCK_RUN = "sub_block_run", "a run of sub-blocks"
+    BLOCK = "block", "the whole block"
+    SUB_BLOCK_RUN = "sub_block_run", "a run of adjacent sub-blocks"
     SUB_BLOCK_SET = "sub_block_set", "any set of sub-blocks"
 
 
 class Isolation(Choice):
     """What protects the data of neighbouring sub-blocks from an erase."""
 
-    NONE = "none", "nothing: an erase does not disturb them"
+    NONE = "none", "not needed, as erases do not disturb neighbours"
     SOFTWARE = "software", "neighbours are emptied first"
     HARDWARE = "hardware", "layers without data lie between sub-blocks"
 
@@ -50,33 +50,33 @@ class MultiPlane(Choice):
     """Planes of a die that one command may take: moves, erases and, if the FTL allows, host writes."""
 
     # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips need less.
-    NONE = "none", "no others"
-    STRICT = "strict", "those with equal page numbers, and for erases with equal block numbers"
-    RELAXED = "relaxed", "those with equal page numbers; erases take any blocks"
+    NONE = "none", "only one plane"
+    STRICT = "strict", "planes with equal page numbers and, for erases, equal block numbers"
+    RELAXED = "relaxed", "planes with equal page numbers, and any blocks for erases"
 
 
 class Allocation(Choice):
     """When a host write is bound to its die."""
 
-    STATIC = "static", "plane by logical page"
+    STATIC = "static", "the logical page determines the plane"
     # By queue, as Park et al. (IEEE CAL 2010).
-    DYNAMIC = "dynamic", "when it is queued, to the die that should be idle first"
+    DYNAMIC = "dynamic", "a queued write goes to the die that is expected to be idle first"
     # By state, as SSDsim does (Hu et al., ICS 2011).
-    LATE = "late", "writes wait in one queue, and an idle die takes one (without time as dynamic)"
+    LATE = "late", "writes wait in one queue, from which idle dies take them (timing none: as dynamic)"
 
 
 class Timing(Choice):
     """Whether time is simulated."""
 
-    NONE = "none", "count only"
+    NONE = "none", "only count operations"
     EVENT = "event", "simulate time"
 
 
 class GcMode(Choice):
     """How long foreground garbage collection goes on."""
 
-    BARRIER = "barrier", "rounds until above the barrier"
-    PER_WRITE = "per_write", "one round per triggering host write"
+    BARRIER = "barrier", "rounds until free space is above the threshold"
+    PER_WRITE = "per_write", "one round for each host write below the threshold"
 
 
 class GcPriority(Choice):
@@ -89,20 +89,20 @@ class GcPriority(Choice):
 class GcStart(Choice):
     """When a plane that needs foreground garbage collection is collected."""
 
-    AT_ONCE = "at_once", "before the next page of the host"
+    AT_ONCE = "at_once", "before the next host page is written"
     # SSDsim queues a round for every write below the threshold and carries it out when no request waits.
     QUEUE_EMPTY = (
         "queue_empty",
-        "when nothing of the host waits for its die, or when only the blocks are free that collection needs",
+        "when no host request waits for its die, or when only the blocks that GC itself needs are free",
     )
 
 
 class GcGrain(Choice):
     """How far an idle die goes on with background collection once it has begun."""
 
-    COMMAND = "command", "until the host comes, which waits for one command at most"
+    COMMAND = "command", "until a host request arrives, which waits for at most one command"
     # SSDsim creates uninterruptible rounds only.
-    ROUND = "round", "to the erase of the round, for which the host waits"
+    ROUND = "round", "to the erase of the round, for which host requests wait"
 
 
 class WriteCompletes(Choice):
@@ -110,99 +110,99 @@ class WriteCompletes(Choice):
 
     PROGRAM = "program", "when it is programmed"
     # SSDsim, whose requests end with their transfer.
-    TRANSFER = "transfer", "when its data has reached the die, which goes on to program it"
+    TRANSFER = "transfer", "when its data has reached the die, before it is programmed"
 
 
 class PlaneRows(Choice):
     """Which rows of the planes of a die may be written in one command."""
 
-    ANY = "any", "equal ones, wherever the planes happen to be"
+    ANY = "any", "equal rows, if planes happen to be at them"
     # Shin, Electronics Letters 2018; make_same_level of SSDsim.
-    PAD = "pad", "equal ones; a plane that lags by up to pad_limit pages is padded first"
+    PAD = "pad", "equal rows; a plane that lags by up to pad_limit pages is padded first"
     # Superblocks, whose blocks share a row: the plane that is behind the others is written first.
-    ALIGNED = "aligned", "equal ones; of the planes of a die the one that lags most is written next"
+    ALIGNED = "aligned", "equal rows; the plane of a die that lags most is written next"
 
 
 class HotnessCounts(Choice):
     """Which pages of the host the hotness table counts."""
 
-    WRITES = "writes", "all that are written"
+    WRITES = "writes", "all written pages"
     # SpeedupGC, section III-A: "when an update request arrives".
-    UPDATES = "updates", "those whose logical page is mapped; others count for nothing and are not hot"
+    UPDATES = "updates", "pages whose logical page is mapped; others are neither counted nor hot"
 
 
 class ColdScatter(Choice):
     """How long cold pages stay with the block that is drawn for them."""
 
     # Two readings of "a randomly selected block" (SpeedupGC, algorithm 2 and section III-D).
-    PAGE = "page", "a block is drawn for each page"
-    BLOCK = "block", "a block is drawn, and written until it is full"
+    PAGE = "page", "a random block for each page"
+    BLOCK = "block", "a random block, which is written until it is full"
 
 
 class SubpageKind(Choice):
     """The FTL of a device that is addressed by subpages."""
 
-    CGM = "cgm", "maps whole pages; a write of part of one reads the rest of it first"
-    FGM = "fgm", "maps subpages; any of them share a page, and what a waiting host does not fill is wasted"
+    CGM = "cgm", "maps whole pages; a write of a part of a page first reads the rest"
+    FGM = ("fgm", "maps subpages; any may share a page, and the room that a waiting host leaves is wasted")
     # Jin et al., SAC 2011.
     SECTOR_LOG = "sector_log", "maps whole pages, and writes parts of pages to a log that maps subpages"
     # Kim et al., DAC 2017, as are the region rules.
     SUBFTL = (
         "subftl",
-        "maps whole pages, and programs parts of pages as single subpages without an erase between",
+        "maps whole pages, and programs parts of pages as single subpages, with no erase in between",
     )
 
 
 class RegionRule(Choice):
     """Which block of subFTL's region is written next."""
 
-    FEWEST_VALID = "fewest_valid", "that with the fewest valid subpages; without passes left it is collected"
-    PRINTED = "printed", "that with the fewest passes; once none has passes left, some are collected first"
+    FEWEST_VALID = ("fewest_valid", "block with fewest valid subpages; with no pass left it is collected")
+    PRINTED = "printed", "block with fewest passes; once none has passes left, some are collected"
 
 
 class Advance(Choice):
     """What subFTL does with a valid subpage that is in the way of a pass."""
 
-    ALWAYS = "always", "programs it again as the next subpage of its page"
-    NEVER = "never", "leaves the page out of the pass"
+    ALWAYS = "always", "are programmed again as the next subpage of their page"
+    NEVER = "never", "keep their page out of the pass"
 
 
 class BlockKind(Choice):
     """The FTL of a device that maps blocks."""
 
-    NFTL = "nftl", "each logical block has a data block, and an update block for what is written again"
+    NFTL = "nftl", "each logical block has a data block, and an update block for overwritten pages"
     # Kang et al., EMSOFT 2006.
     SUPERBLOCK = (
         "superblock",
-        "several logical blocks share several blocks, in which their pages lie anywhere",
+        "several logical blocks share several physical blocks, with their pages at any place in them",
     )
 
 
 class Striping(Choice):
     """How logical pages follow each other over the planes."""
 
-    BLOCKS = "blocks", "pages that follow each other share a logical block"
-    PAGES = "pages", "pages that follow each other lie in planes that follow each other"
+    BLOCKS = "blocks", "consecutive logical pages share a logical block"
+    PAGES = "pages", "consecutive logical pages lie in consecutive planes"
 
 
 class UBlockSearch(Choice):
     """Whether it takes time to find a page in an update block."""
 
     TIMED = "timed", "spare areas are read until the page is found"
-    FREE = "free", "where it is, is known to the controller"
+    FREE = "free", "no time is needed to find it"
 
 
 class MergePace(Choice):
     """When the commands of a merge are carried out."""
 
-    AT_ONCE = "at_once", "one behind the other"
+    AT_ONCE = "at_once", "all commands, one after the other"
     # Choudhuri and Givargis, CODES+ISSS 2008.
-    SPREAD = "spread", "a few after each page of the host, as many as it takes to be done in time"
+    SPREAD = "spread", "a few commands after each host page, enough to finish in time"
 
 
 class Capacity(Choice):
     """What a device does once the blocks that are left no longer hold its logical pages."""
 
-    FIXED = "fixed", "it is at the end of its life"
+    FIXED = "fixed", "the device is at the end of its life"
     # Jiao, Bhimani, Kim, HotStorage 2022.
-    VARIANT = "variant", "it gives up logical pages, from the last one on"
+    VARIANT = "variant", "the device gives up logical pages, from the last one on"

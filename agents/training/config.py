@@ -100,22 +100,22 @@ class PpoConfig(Config):
 
     rollout_steps: int = Field(256, ge=2, description="decisions per environment between updates")
     batch_decisions: int = Field(2048, ge=2, description="decisions per gradient step")
-    epochs: int = Field(4, ge=1, description="passes over the rollout at every update")
-    learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0 at the end")
+    epochs: int = Field(4, ge=1, description="passes over the rollout per update")
+    learning_rate: float = Field(1e-3, gt=0, description="initial learning rate; falls linearly to 0")
     gamma: float = Field(
-        0.999, ge=0, le=1, description="discount per decision; what one leads to shows hundreds later"
+        0.999, ge=0, le=1, description="discount per decision; effects appear hundreds of decisions later"
     )
-    gae_lambda: float = Field(0.99, ge=0, le=1, description="bias against variance of the advantages")
+    gae_lambda: float = Field(0.99, ge=0, le=1, description="lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0)
     entropy_coefficient: float = Field(0.0, ge=0)
     value_coefficient: float = Field(0.5, ge=0)
     max_gradient_norm: float = Field(0.5, gt=0)
-    target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
+    target_kl: float | None = Field(None, gt=0, description="KL divergence beyond which an update ends")
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",
-        description="what varies by 1; returns, so that values are as easy to learn at any discount",
+        description="quantity scaled to a standard deviation of 1; returns suit values at any discount",
     )
-    start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
+    start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from the initial network")
 
 
 #: The `policy` of a prior that follows, in each decision, the first proposer with a pick.
@@ -127,16 +127,16 @@ class PriorConfig(Config):
 
     policy: str | None = Field(
         None,
-        description="cloned first: one of the environment's proposers; `first_proposer`, in each decision "
-        "the first that picks something; or a rule, stump(...); None: the scorer's start",
+        description="policy to clone: a proposer of the environment; `first_proposer`, the first proposer "
+        "with a pick in each decision; or a rule, stump(...); None: no cloning, only the scorer's start",
     )
-    clone_decisions: int = Field(0, ge=0, description="decisions to clone it from; 0: none")
+    clone_decisions: int = Field(0, ge=0, description="decisions that the clone is fitted to; 0: no cloning")
     clone_learning_rate: float = Field(3e-3, gt=0)
     clone_confidence: float = Field(
         0.7,
         gt=0,
         lt=1,
-        description="most that the clone's choice is drawn with on average, so that PPO explores",
+        description="largest mean probability of the clone's first choice, so that PPO explores",
     )
 
     @model_validator(mode="after")
@@ -149,27 +149,27 @@ class PriorConfig(Config):
 class CmaesConfig(Config):
     """CMA-ES over whole episodes (`ssdgym.agents.training.cmaes`)."""
 
-    members: int = Field(16, ge=4, description="of a generation; n_envs is a multiple of them")
-    spread: float = Field(0.3, gt=0, description="of weights in the first generation")
-    network: bool = Field(True, description="whether the network is searched, or the linear score alone")
+    members: int = Field(16, ge=4, description="members per generation; must divide n_envs")
+    spread: float = Field(0.3, gt=0, description="standard deviation of weights in the first generation")
+    network: bool = Field(True, description="true: search all weights; false: only those of the linear score")
     standardised: bool = Field(
         False,
-        description="whether returns are standardised over the members before their mean over episodes is "
-        "taken, so that workloads of large returns count no more than others",
+        description="standardise the returns of each episode over the members before averaging over "
+        "episodes, so that workloads with large returns count no more than others",
     )
 
 
 class EvaluationConfig(Config):
     """Validation episodes, on seeds that training never uses, played without exploration."""
 
-    episodes: int = Field(8, ge=1, description="one per environment of a validation batch")
-    first_seed: int = Field(1_000_000, ge=0, description="the episodes use this seed and those after it")
-    kwargs: dict[str, Any] = Field({}, description="replace keyword arguments of the training environment")
+    episodes: int = Field(8, ge=1, description="validation episodes, each in its own environment")
+    first_seed: int = Field(1_000_000, ge=0, description="seed of the first episode; the next ones count up")
+    kwargs: dict[str, Any] = Field({}, description="arguments that replace those of the training environment")
     workloads: tuple[Any, ...] = Field(
-        (), description="each is played by environments of its own; (): as the arguments say"
+        (), description="workloads, each in environments of its own; (): the one of the arguments"
     )
     metric: str | None = Field(
-        None, description="the best agent has the least geometric mean of it; null: the highest return"
+        None, description="metric whose geometric mean the best agent minimises; null: highest return"
     )
 
     @model_validator(mode="after")
@@ -186,11 +186,11 @@ class TrainConfig(BasedConfig):
     by_field: ClassVar[tuple[str, ...]] = ("environment", "scorer", "evaluation")
     algorithm: Literal["ppo", "cmaes"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
-    n_envs: int = Field(32, ge=1, description="environments stepped together")
-    total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
-    checkpoint_decisions: int = Field(50_000, ge=1, description="between checkpoints with evaluations")
+    n_envs: int = Field(32, ge=1, description="number of environments, stepped together")
+    total_decisions: int = Field(200_000, ge=1, description="sum over environments, rounded up to an update")
+    checkpoint_decisions: int = Field(50_000, ge=1, description="decisions between validated checkpoints")
     seed: int = Field(0, ge=0, lt=2**32)
-    threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
+    threads: int = Field(1, ge=1, description="threads of torch and of environment steps; affects results")
     scorer: ScorerConfig = ScorerConfig()
     prior: PriorConfig = PriorConfig()
     ppo: PpoConfig = PpoConfig()
@@ -222,7 +222,7 @@ AGENT = "{agent}"
 class LifetimesConfig(Config):
     """How the network is fitted to lifetimes of pages before the search, by least squares with Adam."""
 
-    pages: PositiveInt = Field(8192, description="drawn of each task")
+    pages: PositiveInt = Field(8192, description="pages drawn from each task")
     epochs: PositiveInt = 8
     learning_rate: PositiveFloat = 3e-3
 
@@ -230,19 +230,19 @@ class LifetimesConfig(Config):
 class TasksConfig(Config):
     """The tasks that determine the fitness of members."""
 
-    count: PositiveInt = Field(48, description="tasks in all, each drawn with a seed of its own")
-    per_generation: PositiveInt = Field(10, description="of them, for all members of a generation the same")
-    overwrites: PositiveFloat = Field(2.0, description="how often a run writes the logical pages, measured")
-    warmup_overwrites: float = Field(2.0, ge=0, description="and before that, not measured")
+    count: PositiveInt = Field(48, description="number of tasks, each drawn with its own seed")
+    per_generation: PositiveInt = Field(10, description="tasks that score all members of a generation")
+    overwrites: PositiveFloat = Field(2.0, description="measured host writes, in logical capacities")
+    warmup_overwrites: float = Field(2.0, ge=0, description="warm-up host writes, in logical capacities")
 
 
 class ValidationConfig(Config):
     """The validation runs, by which the weights to keep are chosen."""
 
-    every: PositiveInt = Field(10, description="generations between them")
+    every: PositiveInt = Field(10, description="generations between validations")
     seeds: tuple[NonNegativeInt, ...] = Field((9000,), min_length=1)
-    host_pages: PositiveInt | None = Field(None, description="null: those of the suite")
-    warmup: NonNegativeInt | None = Field(None, description="null: that of the suite")
+    host_pages: PositiveInt | None = Field(None, description="host pages per run; null: as in the suite")
+    warmup: NonNegativeInt | None = Field(None, description="warm-up host pages; null: as in the suite")
 
 
 class EvolutionConfig(BasedConfig):
@@ -257,23 +257,23 @@ class EvolutionConfig(BasedConfig):
     by_field: ClassVar[tuple[str, ...]] = ("tasks",)
     algorithm: Literal["evolution"] = "evolution"
     description: str = ""
-    policy: str = Field(description=f"what is run: {AGENT} stands for the agent")
+    policy: str = Field(description=f"policy to run, in which {AGENT} stands for the agent")
     environment: str = Field(description="the environment whose decisions the agent takes")
     candidates: dict[str, InputConfig] = Field({}, description="features of candidates")
     context: dict[str, InputConfig] = Field(min_length=1, description="features of the decision")
     scorer: ScorerConfig | None = None
     ordinal: OrdinalConfig | None = None
     lifetimes: LifetimesConfig | None = Field(
-        None, description="begin with a placement fitted to lifetimes; {}: as usual; null: with `start`"
+        None, description="fit of the initial placement to page lifetimes; {}: defaults; null: use `start`"
     )
-    fixed: tuple[str, ...] = Field((), description="weights that are not searched, by name")
+    fixed: tuple[str, ...] = Field((), description="names of weights that are not searched")
     generations: PositiveInt = 60
-    members: int = Field(16, ge=4, description="of a generation")
-    spread: PositiveFloat = Field(0.3, description="of weights in the first generation")
+    members: int = Field(16, ge=4, description="members per generation")
+    spread: PositiveFloat = Field(0.3, description="standard deviation of weights in the first generation")
     loss_above: float = Field(0.02, ge=0)
     loss_weight: float = Field(1.0, ge=0)
-    cap: str | None = Field(None, description="a metric that should not be above that of the baseline")
-    cap_weight: float = Field(10.0, ge=0, description="what ln(cap / cap of the baseline) adds above 0")
+    cap: str | None = Field(None, description="metric that should not exceed the baseline's")
+    cap_weight: float = Field(10.0, ge=0, description="weight of ln(cap / cap of the baseline) above 0")
     tasks: TasksConfig = TasksConfig()
     validation: ValidationConfig = ValidationConfig()
     seed: int = Field(0, ge=0, lt=2**32)

@@ -68,8 +68,8 @@ class Stage(Config):
     """One stage of a training run, with its decisions and CPU time so far."""
 
     method: Method
-    decisions: int = Field(0, ge=0, description="of all environments")
-    cpu_seconds: float = Field(0.0, ge=0, description="of the process, validation included")
+    decisions: int = Field(0, ge=0, description="decisions of all environments, or pages of runs")
+    cpu_seconds: float = Field(0.0, ge=0, description="CPU time of the process, including validation")
 
 
 class Stages:

@@ -24,15 +24,15 @@ class MergeConfig(Config):
         0.08,
         ge=0,
         lt=1,
-        description="threshold: share of a plane's blocks in its pool, rounded down, at least one",
+        description="threshold of free blocks as a share of a plane's blocks, rounded down, at least one",
     )
     mmerge_limit: int = Field(
-        16, ge=0, le=2**31 - 1, description="M-Merges of a logical block, or superblock, between two Merges"
+        16, ge=0, le=2**31 - 1, description="most M-Merges per logical block or superblock between Merges"
     )
-    merges: MergePace = Field(MergePace.AT_ONCE, description=f"spread is for nftl; {MergePace.described()}")
-    priority: GcPriority = Field(GcPriority.FIRST, description=f"of merges; {GcPriority.described()}")
+    merges: MergePace = Field(MergePace.AT_ONCE, description=f"only nftl has spread; {MergePace.described()}")
+    priority: GcPriority = Field(GcPriority.FIRST, description=f"rank of merges; {GcPriority.described()}")
     copyback: bool = Field(
-        False, description="pages are relocated within their plane without crossing the channel"
+        False, description="relocate pages within their plane, without a transfer over the channel"
     )
 
 
@@ -51,17 +51,17 @@ class BlockFtl(FtlConfig):
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
     striping: Striping = Field(Striping.BLOCKS, description=Striping.described())
     u_block_search: UBlockSearch = Field(
-        UBlockSearch.TIMED, description=f"nftl: reads of the host; {UBlockSearch.described()}"
+        UBlockSearch.TIMED, description=f"nftl: search in an update block; {UBlockSearch.described()}"
     )
-    logical_blocks: int = Field(4, ge=1, lt=MOST_SLOTS, description="superblock: logical blocks, M")
+    logical_blocks: int = Field(4, ge=1, lt=MOST_SLOTS, description="M, logical blocks per superblock")
     physical_blocks: int = Field(
-        5, ge=2, lt=MOST_SLOTS, description="superblock: blocks that it has at most between merges, N"
+        5, ge=2, lt=MOST_SLOTS, description="N, most physical blocks per superblock between merges"
     )
     disturb_tolerance: int | None = Field(
         1,
         ge=0,
         le=MOST_TOLERATED,
-        description="erases beside it that the data of a sub-block survives; null: any number",
+        description="erases of neighbours that a sub-block's data survives; null: any number",
     )
     disturb_care: bool = Field(
         True, description="M-Merges also restore the data that their erases would spoil"

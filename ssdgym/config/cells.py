@@ -13,7 +13,7 @@ class EnduranceConfig(Config):
 
     mean: PositiveInt = Field(le=10**9, description="erases that a sub-block endures on average")
     spread: float = Field(
-        0.0, ge=0, le=1, description="standard deviation of the limits by their mean; 0: all are equal"
+        0.0, ge=0, le=1, description="standard deviation of the limits divided by their mean; 0: equal limits"
     )
 
 
@@ -22,16 +22,16 @@ class CellsConfig(Config):
 
     endurance: EnduranceConfig
     disturbance_wears: bool = Field(
-        False, description="ftl.mapping block: an erase of a part wears those beside, too"
+        False, description="ftl.mapping block: a partial erase also wears the neighbouring parts"
     )
     capacity: Capacity = Field(
-        Capacity.FIXED, description=f"when a device has lost blocks; {Capacity.described()}"
+        Capacity.FIXED, description=f"reaction to the loss of blocks; {Capacity.described()}"
     )
     least_capacity: float = Field(
         0.5,
         gt=0,
         le=1,
-        description="with capacity variant: share of the logical pages that is the end of life",
+        description="with capacity variant: share of logical pages left at which life ends",
     )
 
     @model_validator(mode="after")

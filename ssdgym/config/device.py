@@ -27,26 +27,26 @@ class DeviceFields(Config):
     geometry: GeometryConfig
     capacity: CapacityConfig
     erase_unit: EraseUnit = Field(
-        EraseUnit.BLOCK, description=f"what one erase may take of a block; {EraseUnit.described()}"
+        EraseUnit.BLOCK, description=f"part of a block that one erase covers; {EraseUnit.described()}"
     )
     isolation: Isolation = Field(
-        Isolation.NONE, description=f"what keeps an erase from neighbours' data; {Isolation.described()}"
+        Isolation.NONE, description=f"protection of neighbours from an erase; {Isolation.described()}"
     )
     # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
     isolation_layers: PositiveInt = Field(
-        1, description="layers that each sub-block gives up under hardware isolation"
+        1, description="layers without data per sub-block under hardware isolation"
     )
     multi_plane: MultiPlane = Field(
         MultiPlane.NONE,
-        description="planes of a die that take part in moves, erases and, with ftl.multi_plane_writes, host "
-        f"writes; {MultiPlane.described()}",
+        description="planes of a die that one command covers, for moves, erases and, with "
+        f"ftl.multi_plane_writes, host writes; {MultiPlane.described()}",
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
-    cells: CellsConfig | None = Field(None, description="how cells wear out; none: they never do")
+    cells: CellsConfig | None = Field(None, description="wear of the cells; null: none")
     ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
-        default_factory=dict, description="values no published source gives, each with the reason for it"
+        default_factory=dict, description="values that no published source gives, each with its reason"
     )
 
     @model_validator(mode="before")

@@ -21,7 +21,7 @@ class MemoryBytes(Config):
     device: int = Field(0, ge=0, description="bytes per device")
     table: int = Field(0, ge=0, description="bytes of the table")
     controller: int | None = Field(
-        None, ge=0, description="bytes that a controller would need for all of it; default: as many"
+        None, ge=0, description="bytes that a controller would need in total; default: the same"
     )
 
 
@@ -64,10 +64,10 @@ class FtlConfig(Config):
         0,
         ge=0,
         le=MAX_PAGES,
-        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
+        description="outstanding requests of a closed loop; 0: open loop by arrival times",
     )
     window_pages: int = Field(
-        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
+        16384, ge=1, le=MAX_PAGES, description="limit of page transactions; further requests wait"
     )
 
     @classmethod

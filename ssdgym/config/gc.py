@@ -17,31 +17,31 @@ class GcConfig(Config):
     alternatives = (("idle", "background_fraction"), ("free_blocks", "free_fraction"))
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
-    free_fraction: float | None = Field(
-        None, gt=0, lt=1, description="threshold: share of a plane's pages free"
-    )
-    free_blocks: int | None = Field(None, ge=1, description="threshold: blocks in a plane's pool")
+    free_fraction: float | None = Field(None, gt=0, lt=1, description="threshold: free share of pages")
+    free_blocks: int | None = Field(None, ge=1, description="threshold: free blocks in a plane's pool")
     background_fraction: float | None = Field(
-        None, gt=0, lt=1, description="idle dies collect planes with a smaller share of free pages"
+        None, gt=0, lt=1, description="free share of a plane's pages below which idle dies collect it"
     )
     idle: str | None = Field(
         None,
-        description="how far idle dies go with collecting: an idle rule by name, with its parameters; in "
-        "place of background_fraction",
+        description="name and parameters of the idle rule, which decides how far idle dies collect; "
+        "replaces background_fraction",
     )
     preemptible: bool = Field(
         False,
-        description="pages of the host are programmed in a plane with a background round under way, as long "
-        "as the pool has room for what the round still has to move",
+        description="program host pages in a plane during a background round, while the pool has room for "
+        "the pages that the round still has to move",
     )
-    priority: GcPriority = Field(GcPriority.FIRST, description=f"of foreground GC; {GcPriority.described()}")
-    start: GcStart = Field(GcStart.AT_ONCE, description=f"in time: {GcStart.described()}")
-    grain: GcGrain = Field(GcGrain.COMMAND, description=f"with background_fraction: {GcGrain.described()}")
+    priority: GcPriority = Field(
+        GcPriority.FIRST, description=f"priority of foreground GC; {GcPriority.described()}"
+    )
+    start: GcStart = Field(GcStart.AT_ONCE, description=f"GC start with timing event; {GcStart.described()}")
+    grain: GcGrain = Field(GcGrain.COMMAND, description=f"background GC goes on; {GcGrain.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,
-        description="pages are relocated within their plane without crossing the channel, so without error "
-        "correction by the controller; without time it only changes the cost in benefits",
+        description="relocate pages within their plane, without a transfer over the channel and so without "
+        "the controller's error correction; with timing none it only changes costs in scores of victims",
     )
 
     @model_validator(mode="after")
@@ -69,31 +69,31 @@ class HotnessConfig(Config):
 
     alternatives = (("counters", "pages_per_counter"),)
 
-    hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with a hash of its own")
+    hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with its own hash function")
     # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.
-    counters: int = Field(65536, ge=1, le=2**32 - 1, description="4-bit counters of a row")
+    counters: int = Field(65536, ge=1, le=2**32 - 1, description="number of 4-bit counters per row")
     pages_per_counter: int | None = Field(
-        None, ge=1, le=MAX_PAGES, description="logical pages for each counter of a row, in place of counters"
+        None, ge=1, le=MAX_PAGES, description="logical pages per counter of a row; replaces counters"
     )
     # Halving lets pages cool. SpeedupGC gives no period; by default a row is halved once it has counted as
     # many writes as it has counters.
     decay_period: int | None = Field(
         None,
         ge=1,
-        description="host pages after which all counters are halved; default: as many as a row has counters",
+        description="host pages between halvings of all counters; default: number of counters per row",
     )
     counts: HotnessCounts = Field(
-        HotnessCounts.WRITES, description=f"pages of the host that count; {HotnessCounts.described()}"
+        HotnessCounts.WRITES, description=f"host pages that are counted; {HotnessCounts.described()}"
     )
     scatter: ColdScatter = Field(
-        ColdScatter.PAGE, description=f"cold pages, with placement hotness_groups; {ColdScatter.described()}"
+        ColdScatter.PAGE, description=f"blocks of cold pages in hotness_groups; {ColdScatter.described()}"
     )
     # SpeedupGC has phi = 2, which is the first, and 7 groups, but does not say where the others begin: up to
     # the last degree there is, in steps that widen as fewer pages reach them.
     thresholds: tuple[int, ...] = Field(
         (2, 3, 4, 6, 8, 11, 15),
-        description="smallest degree of each hotness group, rising; a page below the first is not hot, and "
-        "hot_cold and hot_to_victims use the first only",
+        description="smallest degree of each hotness group, rising; pages below the first are cold, and "
+        "hot_cold and hot_to_victims use only the first",
     )
 
     @model_validator(mode="after")

@@ -29,10 +29,10 @@ class GeometryConfig(Config):
     dies_per_chip: PositiveInt = 1
     planes_per_die: PositiveInt = 1
     blocks_per_plane: PositiveInt
-    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="sub-blocks that can be erased apart")
+    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="separately erasable sub-blocks")
     pages_per_block: PositiveInt
     layers_per_block: PositiveInt | None = Field(
-        None, description="horizontal layers of a block, of equally many pages; needed for hardware isolation"
+        None, description="horizontal layers of equally many pages; required for hardware isolation"
     )
     page_size_bytes: PositiveInt
     subpages_per_page: int = Field(
@@ -41,7 +41,7 @@ class GeometryConfig(Config):
         le=MOST_SUBPAGES,
         description="equal parts of a page that can be programmed one after the other",
     )
-    spare_bytes: int = Field(0, ge=0, description="of a page, beside its data")
+    spare_bytes: int = Field(0, ge=0, description="size of the spare area of a page")
 
     @model_validator(mode="after")
     def _parts_fit(self) -> GeometryConfig:
@@ -118,16 +118,16 @@ class GeometryConfig(Config):
 class TimingConfig(Config):
     """Array times of a page or block, and the rate of the channel."""
 
-    read_ns: int = Field(ge=0, description="tR: array to page register, ns")
-    program_ns: int = Field(ge=0, description="tPROG, ns")
-    subpage_program_ns: int = Field(0, ge=0, description="tPROG of one subpage, ns; 0: as of a whole page")
-    erase_ns: int = Field(ge=0, description="tBERS, ns")
+    read_ns: int = Field(ge=0, description="tR, time to read a page from the array into its register, ns")
+    program_ns: int = Field(ge=0, description="tPROG, time to program a page, ns")
+    subpage_program_ns: int = Field(0, ge=0, description="tPROG of a subpage, ns; 0: that of a page")
+    erase_ns: int = Field(ge=0, description="tBERS, time to erase a block, ns")
     partial_erase_ns: dict[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict,
-        description="erases of parts of a block that halving makes, ns by the pages of the part; sizes that "
-        "do not occur are allowed; empty: as of a whole block",
+        description="times to erase the parts that halving a block makes, ns, by the pages of the part; "
+        "other sizes are allowed; empty: the time of a whole block",
     )
-    transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
+    transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel time per byte, ns")
 
     def check_partial_erases(self, geometry: GeometryConfig) -> None:
         """Raise if the time of a part of a block is missing."""
@@ -157,7 +157,7 @@ class CapacityConfig(Config):
 
     logical_pages: PositiveInt | None = None
     over_provisioning: float | None = Field(
-        None, gt=0, lt=5, description="(physical - logical) / logical, so that 0.07 is 7 %"
+        None, gt=0, lt=5, description="(physical - logical pages) / logical pages; 0.07 is 7 %"
     )
 
     @model_validator(mode="after")

@@ -27,57 +27,56 @@ class PageFtl(FtlConfig):
     mapping: Literal["page"] = "page"
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
     placement: str = Field(
-        "sep_gc", description="where pages are written: a placement by name, with its parameters"
+        "sep_gc", description="name and parameters of the placement, which chooses write streams"
     )
     min_streams: int = Field(
         1,
         ge=1,
         le=MOST_STREAMS,
-        description="write streams of a plane at least, for agents that choose among more than the placement "
-        "has; relocated pages may go to each of these",
+        description="least number of write streams per plane, for agents that use more streams than the "
+        "placement; relocated pages may go to any of them",
     )
     trackers: tuple[str, ...] = Field(
         (),
-        description="trackers by name: rules that decide nothing and keep records for observations, and "
-        "placements whose choices are observed",
+        description="names of trackers: rules that only keep records for observations, and placements whose "
+        "choices are observed",
     )
     block_allocation: str | None = Field(
         None,
-        description="which free block is opened for a stream: an allocation by name, with its parameters; by "
-        "default the one that was freed first",
+        description="name and parameters of the allocation, which chooses the free block to open for a "
+        "stream; default: the block freed first",
     )
     levelling: str | None = Field(
         None,
-        description="which block is emptied to level wear, if one is: a levelling rule by name, with its "
-        "parameters; its pages go to an open block of their own",
+        description="name and parameters of the levelling rule, which chooses the block to empty for wear "
+        "levelling, if any; relocated pages go to a separate open block",
     )
     rules: RuleNeeds | None = Field(
-        None, description="what the rules need; filled in, whatever stands here is replaced"
+        None, description="requirements of the rules; ssdgym fills them in and replaces given values"
     )
     hotness: HotnessConfig = HotnessConfig()
     # Shin, Electronics Letters 2018.
     multi_plane_writes: bool = Field(
         False,
-        description="waiting writes are programmed together in planes of one die; needs multi_plane; "
-        "without time nothing waits, and only multi_plane_rows aligned changes anything",
+        description="program waiting writes together in several planes of a die; needs multi_plane; with "
+        "timing none no write waits, and only multi_plane_rows aligned has an effect",
     )
     write_completes: WriteCompletes = Field(
-        WriteCompletes.PROGRAM, description=f"in time: {WriteCompletes.described()}"
+        WriteCompletes.PROGRAM, description=f"with timing event, end of a write; {WriteCompletes.described()}"
     )
     multi_plane_rows: PlaneRows = Field(
-        PlaneRows.ANY, description=f"with multi_plane_writes: {PlaneRows.described()}"
+        PlaneRows.ANY, description=f"rows that multi_plane_writes joins; {PlaneRows.described()}"
     )
     pad_limit: int = Field(
         0,
         ge=0,
         le=MAX_PAGES,
-        description="with multi_plane_rows pad: most pages by which a plane is padded; 0: a page less than a "
-        "block has",
+        description="with multi_plane_rows pad: most pages padded per plane; 0: pages per block minus 1",
     )
     multi_plane_reads: bool = Field(
         False,
-        description="waiting reads of equal page numbers are read together in planes of one die; needs "
-        "multi_plane, and time",
+        description="read waiting pages of equal page numbers together in several planes of a die; needs "
+        "multi_plane and timing event",
     )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 

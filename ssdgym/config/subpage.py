@@ -37,50 +37,50 @@ class SubpageFtl(FtlConfig):
     mapping: Literal["subpage"] = "subpage"
     kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
     window_pages: int = Field(
-        1024, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
+        1024, ge=1, le=MAX_PAGES, description="limit of page transactions; further requests wait"
     )
     buffer_groups: int = Field(
-        512, ge=1, le=MAX_PAGES, description="pages of flash of which the write buffer holds parts"
+        512, ge=1, le=MAX_PAGES, description="most flash pages of which the write buffer holds parts"
     )
     region_share: float = Field(
         26 / 128,  # the paper gives 20 %
         gt=0,
         lt=1,
-        description="sector_log and subftl: share of a plane's blocks that is the region of small writes, "
+        description="sector_log and subftl: share of a plane's blocks in the region of small writes, "
         "rounded to whole blocks",
     )
     rule: RegionRule = Field(
-        RegionRule.PRINTED, description=f"subftl: the block written next; {RegionRule.described()}"
+        RegionRule.PRINTED, description=f"subftl: next block to write in the region; {RegionRule.described()}"
     )
     collect_blocks: int | None = Field(
         None,
         ge=1,
-        description="subftl with rule printed: when no block has passes left, the next so many that are "
-        "needed are collected ones; default all of the region but the one in reserve",
+        description="subftl with rule printed: number of collections in a row once no block has passes "
+        "left; default: one per region block except the reserve",
     )
     advance: Advance = Field(
-        Advance.ALWAYS, description=f"subftl: a valid subpage in the way; {Advance.described()}"
+        Advance.ALWAYS, description=f"subftl: valid subpages in the way of a pass; {Advance.described()}"
     )
     wear_gap: int = Field(
         0,
         ge=0,
         le=MAX_PAGES,
-        description="subftl: an erased region block is exchanged for the least worn free block where it has "
-        "more erases than free blocks have on average and so many; 0: never",
+        description="subftl: excess of a region block's erases over the mean of free blocks beyond which it "
+        "is exchanged, once erased, for the least worn free block; 0: never",
     )
     evict_after_days: int = Field(
         15,
         ge=0,
         le=_MOST_DAYS,
-        description="subftl: subpages stored for longer move to whole pages when a day passes; 0: never",
+        description="subftl: age beyond which subpages move to whole pages, checked daily; 0: never",
     )
     retention_days: tuple[Annotated[int, Field(ge=1, le=_MOST_DAYS)], ...] | None = Field(
         None,
-        description="subftl: how long a subpage keeps its data, by the programs of its page before its own; "
-        f"default {RETENTION_DAYS} days each",
+        description="subftl: days that a subpage keeps its data, by the number of earlier programs of its "
+        f"page; default: {RETENTION_DAYS} each",
     )
     full_retention_days: int = Field(
-        365, ge=1, le=_MOST_DAYS, description="how long data in whole pages is kept"
+        365, ge=1, le=_MOST_DAYS, description="days that a whole page keeps its data"
     )
     gc: GcConfig = GcConfig(free_blocks=2)
 
