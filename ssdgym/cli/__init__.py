@@ -78,7 +78,7 @@ def _of_every_command(
             is_eager=True,
             expose_value=False,
             callback=lambda modules: import_modules(modules or ()),
-            help="Module that registers policies, features, rewards or formats of yours; repeat for more.",
+            help="Module that registers your policies, features, rewards or formats; repeat for more.",
         ),
     ] = None,
     is_json: Annotated[

@@ -35,26 +35,24 @@ OPTIONS: dict[str, Any] = {
     "config": Argument(help="Name of a configuration in configs/training, or a YAML file."),
     "sweep": Argument(help="Name of a sweep in configs/sweeps, or a YAML file."),
     "results": Argument(help="Folder that a command wrote results to, or one of its files (.parquet, .csv)."),
-    "source": Argument(
-        help="Trace files with commas between, a folder, trace:NAME, synthetic:NAME, or YAML."
-    ),
+    "source": Argument(help="Trace files (comma-separated), a folder, trace:NAME, synthetic:NAME, or YAML."),
     "shown_agent": Argument(help="Name of an agent of the zoo, or path of its file.", metavar="AGENT"),
-    "played": Argument(help="Environment.", metavar="ENVIRONMENT"),
-    "dataset_id": Argument(help="Id of the data set, group/name-v0, as Minari has them.", metavar="ID"),
-    "new_file": Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.", metavar="OUT"),
+    "played": Argument(help="Id of the environment.", metavar="ENVIRONMENT"),
+    "dataset_id": Argument(help="Minari id of the data set, group/name-v0.", metavar="ID"),
+    "new_file": Argument(help="File to write; compressed if .gz, .bz2, .xz or .zst.", metavar="OUT"),
     # Devices, policies and agents.
     "device": Option("--device", "-d", help="Name of a device, or path of its YAML file."),
-    "vary": Option(metavar="FIELD=VALUE,...", help="Field of the devices with several values."),
+    "vary": Option(metavar="FIELD=VALUE,...", help="Field of the devices and its values."),
     "ftl": Option(metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8."),
-    "ftls": Option(metavar="KEY=VALUE,...", help="One of several FTLs, each with the options of --ftl."),
-    "timing": Option(help="Count only (none), or simulate in time (event)."),
-    "queue_depth": Option(min=0, help="Requests outstanding; 0: by arrival times. Default: 32 without pace."),
+    "ftls": Option(metavar="KEY=VALUE,...", help="Options of one FTL, as in --ftl; repeat for more FTLs."),
+    "timing": Option(help="none: only count operations; event: simulate time."),
+    "queue_depth": Option(min=0, help="Outstanding requests; 0: by arrival times. Default without them: 32."),
     "size_to_trace": Option(help="Size the device to the pages that a compact trace touches."),
     "policy": Option(
         "--policy",
         "-p",
-        help="Victim rule, with a placement or without (gsm+hotness_groups), speedupgc, on devices of mapping"
-        " block a merge rule, or one of your own (module:rule).",
+        help="Victim rule, optionally with a placement (gsm+hotness_groups); speedupgc; for devices of "
+        "mapping block a merge rule; or your own rule (module:rule).",
     ),
     "agent": Option(
         "--agent",
@@ -62,10 +60,10 @@ OPTIONS: dict[str, Any] = {
         help="File of a trained agent, a name of the zoo, module:callable, a zip of Stable-Baselines3, or"
         " random_action.",
     ),
-    "environment": Option(help="Environment of agents that have none. Default: ssdgym/EraseVictim-v0."),
+    "environment": Option(help="Environment for agents without one. Default: ssdgym/EraseVictim-v0."),
     "env_arg": Option(metavar="KEY=VALUE", help="Argument of the environment, such as candidates=8."),
-    "proposer": Option("--policy", "-p", help="Proposer of the environment that plays."),
-    "trust": Option("--trust", help="Execute the code that agents come with: of modules, or pickled."),
+    "proposer": Option("--policy", "-p", help="Proposer of the environment whose choices are played."),
+    "trust": Option("--trust", help="Execute code that comes with agents: modules and pickled objects."),
     # Workloads.
     "workload": Option("--workload", "-w", help="Name of a workload, YAML file, or trace file."),
     "fields": Option(
@@ -77,54 +75,54 @@ OPTIONS: dict[str, Any] = {
     "columns": Option(help='Columns of an unknown trace format: "time:ms disk offset:B size:B op:1=read".'),
     "transform": Option(
         metavar="KIND(FIELD=VALUE)",
-        help="Change a trace, in order: head(requests=N), only(ops=write), volumes(keep=NAME),"
-        " scale_time(factor=X), scale_space(factor=N), align(unit_bytes=N).",
+        help="Changes of a trace, in order: head(requests=N), only(ops=write), volumes(keep=NAME), "
+        "scale_time(factor=X), scale_space(factor=N), align(unit_bytes=N).",
     ),
     # Lengths and seeds.
     "host_pages": Option(min=1, help="Host pages per run."),
-    "warmup": Option(min=0, help="Host pages before them that are not measured."),
-    "days": Option(min=1, max=36_500, help="Days that data ages after them, on devices of mapping subpage."),
+    "warmup": Option(min=0, help="Unmeasured host pages at the start of a run."),
+    "days": Option(min=1, max=36_500, help="Days of ageing after warm-up, on devices of mapping subpage."),
     "preconditioning": Option(
         help="Before measuring: none, fill (every page once; fill(share=0.5): half of them), uniform or"
         " workload (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy."
     ),
     "seed": Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices."),
     "seeds": Option(parser=parse_seeds, metavar="SEEDS", help="Seeds: 5, or 1,2,9, or 100-109."),
-    "split": Option("--split", "-s", help="training, validation or test. Default: test."),
+    "split": Option("--split", "-s", help="Split of the suite: training, validation or test. Default: test."),
     # Figures of papers.
     "figure": Option(help="Only the figure of this number, or one of its panels."),
-    "every": Option("--all", help="Also the figures that only add to what the paper says."),
-    "scale": Option(help="How much of the experiment is run."),
+    "every": Option("--all", help="Also run the figures that go beyond the paper."),
+    "scale": Option(help="Scale of the experiment."),
     "traces": Option(help="Folder of real traces, played in place of synthetic ones of the same name."),
     "volumes": Option(help="Volumes of real traces: one after the other (default), or all from address 0."),
-    "only": Option("--workload", "-w", help="Only this one of the paper's traces."),
-    "bar_policy": Option("--policy", help="A bar more: the paper's design under this policy."),
-    "bar_agent": Option("--agent", help="A bar more: the paper's design where this agent decides."),
-    "learned": Option(help="Bars more: the rule found and the learned agents of the paper's suite."),
+    "only": Option("--workload", "-w", help="Name of the only trace to play."),
+    "bar_policy": Option("--policy", help="Additional bar: the paper's design with this policy."),
+    "bar_agent": Option("--agent", help="Additional bar: the paper's design with decisions of this agent."),
+    "learned": Option(help="Additional bars: the found rule and learned agents of the paper's suite."),
     # Training, agents and data sets.
-    "decisions": Option(min=1, help="Decisions. Default: as configured; of an episode all."),
+    "decisions": Option(min=1, help="Number of decisions. Default: as configured, or a whole episode."),
     "train_seed": Option("--seed", min=0, max=2**32 - 1, help="Seed. Default: as configured."),
-    "settings": Option("--set", metavar="FIELD=VALUE", help="Field of the configuration: generations=8."),
-    "go_on": Option("--resume", help="Go on from the checkpoint in --out; not with evolution."),
-    "ppo": Option(help="Train PPO, which needs the extra agents."),
-    "name": Option(help="Begins the names of the functions in the header."),
-    "episodes": Option(min=1, help="Episodes of the data set."),
-    "reference_episodes": Option(min=1, help="Episodes behind each reference score, of other seeds."),
+    "settings": Option("--set", metavar="FIELD=VALUE", help="Configuration field, such as generations=8."),
+    "go_on": Option("--resume", help="Resume from the checkpoint in --out; not for evolution."),
+    "ppo": Option(help="Train PPO, which requires ssdgym[agents]."),
+    "name": Option(help="Prefix of the function names in the header."),
+    "episodes": Option(min=1, help="Number of episodes in the data set."),
+    "reference_episodes": Option(min=1, help="Episodes per reference score, with other seeds."),
     # What is repeated and reported.
-    "row": Option(min=1, help="One result by its number; the first is 1."),
-    "where": Option(metavar="COLUMN=VALUE,...", help="The result that has these values."),
-    "sample": Option(min=1, help="How many results, drawn at random. Default: 10."),
-    "figures": Option(help="Folder for every figure as PNG, SVG, PDF and the tables as Markdown, LaTeX."),
-    "plot": Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew."),
+    "row": Option(min=1, help="Number of a single result; the first is 1."),
+    "where": Option(metavar="COLUMN=VALUE,...", help="Values in columns that select a single result."),
+    "sample": Option(min=1, help="Number of results to draw at random. Default: 10."),
+    "figures": Option(help="Folder for all figures (PNG, SVG, PDF) and tables (Markdown, LaTeX)."),
+    "plot": Option(metavar="FILE.png", help="Plot addresses, sizes, gaps between arrivals, and skew."),
     # How, and where to.
-    "size": Option(help="full: as it is meant; smoke: minutes, to see it work."),
-    "resume": Option(help="Go on with the sweep in this folder; what has finished is not repeated."),
-    "workers": Option(min=1, help="Processes. Default: 2."),
+    "size": Option(help="full: the whole sweep; smoke: a trial run of a few minutes."),
+    "resume": Option(help="Resume the sweep in this folder; finished trials are not repeated."),
+    "workers": Option(min=1, help="Number of processes. Default: 2."),
     "address": Option(help="Run on Ray: local, or the address of a cluster (auto: the running one)."),
-    "out": Option("--out", "-o", help="File or folder for the results; a folder is made where missing."),
+    "out": Option("--out", "-o", help="File or folder for the results; a missing folder is created."),
     "to": Option(metavar="FORMAT", help="Format of the new file."),
     "round_times": Option("--round-times", help="Round times down to the clock of the new format."),
-    "overwrite": Option("--overwrite", help="Replace the file or run that is there."),
+    "overwrite": Option("--overwrite", help="Replace an existing file or run."),
     "compiles": Option("--compile", help="Compile the engine and the environments for this version first."),
 }
 

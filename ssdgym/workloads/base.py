@@ -233,11 +233,11 @@ class NotedConfig(WorkloadConfig, BasedConfig):
     by_field: ClassVar[tuple[str, ...]] = NOTES
 
     sources: dict[str, str] = Field(
-        default_factory=dict, description="Where values were published, by name of the field."
+        default_factory=dict, description="Sources of published values, by name of the field."
     )
     assumed: dict[str, str] = Field(
         default_factory=dict,
-        description="Values that no source gives, by name of the field, with the reason.",
+        description="Reasons for values that no source gives, by name of the field.",
     )
 
     def assumptions(self) -> tuple[str, ...]:

@@ -72,9 +72,9 @@ class FrozenRequests:
 class ArrayWorkload(PythonWorkload):
     """An array of requests, played in order."""
 
-    requests: FrozenRequests = Field(description="The requests, in order.")
-    start: StartAt | None = Field(None, description="As of a trace.")
-    loops: int | None = Field(1, description="As of a trace.")
+    requests: FrozenRequests = Field(description="Requests, in order.")
+    start: StartAt | None = Field(None, description="As in workloads of traces.")
+    loops: int | None = Field(1, description="As in workloads of traces.")
 
     @field_serializer("requests")
     def _digest(self, requests: FrozenRequests) -> str:

@@ -46,12 +46,12 @@ class TenantConfig(Config):
     """One of the workloads that share a device."""
 
     workload: AnySoloWorkload = Field(
-        description="A workload, or the name of one; of its own it may be anything but tenants."
+        description="Workload of the tenant, or its name; any kind except tenants."
     )
     share: Weight = Field(1.0, description="Share of the logical space, relative to the other shares.")
-    name: str | None = Field(None, min_length=1, description="What to call it in errors.")
+    name: str | None = Field(None, min_length=1, description="Name of the tenant in error messages.")
     hint: int | None = Field(
-        None, ge=0, le=255, description="Of all its requests; null: those of its workload."
+        None, ge=0, le=255, description="Stream hint of all its requests; null: the workload's own hints."
     )
 
     @model_validator(mode="after")
@@ -73,7 +73,7 @@ class TenantsConfig(WorkloadConfig):
     """
 
     kind: Literal["tenants"] = "tenants"
-    tenants: tuple[TenantConfig, ...] = Field(min_length=1, description="The workloads.")
+    tenants: tuple[TenantConfig, ...] = Field(min_length=1, description="Tenants, each with its workload.")
 
     @property
     def is_endless(self) -> bool:

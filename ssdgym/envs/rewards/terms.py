@@ -158,33 +158,33 @@ def find_term(name: str) -> Term:
     return TERMS[name]
 
 
-@reward_term("relocations", "pages relocated, in blocks")
+@reward_term("relocations", "number of relocated pages, in blocks")
 def _relocations(device: DeviceConfig) -> dict[str, float]:
     return {"relocated_pages": 1 / (device.geometry.pages_per_block * device.units_per_page)}
 
 
-@reward_term("latency", "summed latency of finished reads and writes, in page programs", needs_time=True)
+@reward_term("latency", "total latency of finished reads and writes, in page programs", needs_time=True)
 def _latency(device: DeviceConfig) -> dict[str, float]:
     program = 1 / max(device.timing.program_ns, 1)
     return {"read_latency_sum_ns": program, "write_latency_sum_ns": program}
 
 
-@reward_term("tail", "finished requests slower than a program and an erase", needs_time=True)
+@reward_term("tail", "number of finished requests slower than a program plus an erase", needs_time=True)
 def _tail(device: DeviceConfig) -> dict[str, float]:
     return {"slow_requests": 1.0}
 
 
-@reward_term("levelling", "rise of the sum of squared erase counts, in those of a block: worn ones cost more")
+@reward_term("levelling", "increase of the sum of squared erase counts, per block; worn blocks cost more")
 def _levelling(device: DeviceConfig) -> dict[str, float]:
     return {"erase_square_rise": 1 / device.geometry.sub_blocks_per_block}
 
 
-@reward_term("wear", "blocks erased")
+@reward_term("wear", "number of erased blocks")
 def _wear(device: DeviceConfig) -> dict[str, float]:
     return {"erased_sub_blocks": 1 / device.geometry.sub_blocks_per_block}
 
 
-@reward_term("energy", "energy of relocations and erases, in relocations of a block")
+@reward_term("energy", "energy of relocations and erases, in units of relocating a whole block")
 def _energy(device: DeviceConfig) -> dict[str, float]:
     if not family_of(device).counts_causes:
         raise SsdgymError(
@@ -202,17 +202,17 @@ def _energy(device: DeviceConfig) -> dict[str, float]:
 _TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
 
 
-@reward_term("merge_time", "nominal time of all commands of merges, in page programs")
+@reward_term("merge_time", "nominal time of all merge commands, in page programs")
 def _merge_time(device: DeviceConfig) -> dict[str, float]:
     return dict.fromkeys(_TIMES, 1 / max(device.timing.program_ns, 1))
 
 
-@reward_term("spoiled", "valid pages that erases beside them have destroyed")
+@reward_term("spoiled", "number of valid pages destroyed by erases of neighbours")
 def _spoiled(device: DeviceConfig) -> dict[str, float]:
     return {"spoiled_pages": 1.0}
 
 
-@reward_term("flash_time", "nominal time of all commands of the flash, in page programs")
+@reward_term("flash_time", "nominal time of all flash commands, in page programs")
 def _flash_time(device: DeviceConfig) -> dict[str, float]:
     timing, page_ns = device.timing, device.transfer_ns
     part_ns = round(timing.transfer_ns_per_byte * device.host_unit_bytes)
@@ -228,14 +228,12 @@ def _flash_time(device: DeviceConfig) -> dict[str, float]:
     }
 
 
-@reward_term("amplification", "bytes programmed beyond those that the host has written, in pages of flash")
+@reward_term("amplification", "bytes programmed minus bytes written by the host, in flash pages")
 def _amplification(device: DeviceConfig) -> dict[str, float]:
     part = 1 / device.units_per_page
     return {"full_programs": 1.0, "subpage_programs": part, "host_pages_written": -part}
 
 
-@reward_term(
-    "small_writes", "bytes programmed for writes that leave the buffer as less than a page, in pages of flash"
-)
+@reward_term("small_writes", "bytes programmed for buffer evictions smaller than a page, in flash pages")
 def _small_writes(device: DeviceConfig) -> dict[str, float]:
     return {"small_flash_bytes": 1 / device.geometry.page_size_bytes}

@@ -43,7 +43,7 @@ class RegionConfig(PacedConfig):
 
     read_fraction: Share = Field(0.0, description="Share of the requests that read.")
     footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
-    start: float = Field(0.0, ge=0, lt=1, description="Where the footprint starts, as a share of that space.")
+    start: float = Field(0.0, ge=0, lt=1, description="Start of the footprint, as a share of logical space.")
 
     @model_validator(mode="after")
     def _region_fits(self) -> RegionConfig:

@@ -72,7 +72,7 @@ class ComponentConfig(Config):
 
     weight: Weight = Field(description="Share of the requests, relative to the other weights.")
     workload: Annotated[AccessConfig, OfAnyKind()] = Field(
-        description="Its pattern; pace and number belong to the mix."
+        description="Pattern of this part; pace and number of requests belong to the mix."
     )
 
     @model_validator(mode="after")
@@ -88,7 +88,7 @@ class MixedConfig(PacedConfig):
     """Several patterns; the pattern of each request is drawn by weight."""
 
     kind: Literal["mixed"] = "mixed"
-    components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
+    components: tuple[ComponentConfig, ...] = Field(min_length=1, description="Patterns and their weights.")
 
     def parts(self) -> tuple[AccessConfig, ...]:
         """See `WorkloadConfig`."""
@@ -138,12 +138,12 @@ class ZipfConfig(AccessConfig):
     """The page of rank k is accessed with a probability in proportion to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
-    theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
-    scrambled: bool = Field(True, description="Whether ranks are spread at random, not in order.")
+    theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law, also above 1; 0: uniform.")
+    scrambled: bool = Field(True, description="Spread ranks over pages at random instead of in order.")
     layout_seed: NonNegativeInt = Field(
         0,
-        description="Seed of that spread. It is no part of the stream's seed: a device preconditioned by this"
-        " workload meets the same hot pages under other draws.",
+        description="Seed of the random spread, independent of the stream's seed: a device preconditioned "
+        "by this workload has the same hot pages when it is measured with other draws.",
     )
 
     def picker(self, footprint: int, rng: np.random.Generator) -> _ZipfPicker:

@@ -43,7 +43,7 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
     r_synch: Share = Field(description="Share of the small writes that are synchronous.")
     full_page_bytes: int = Field(16384, ge=2, le=1 << 30, description="Size of a full page in bytes.")
     subpage_bytes: int = Field(
-        4096, ge=1, le=1 << 30, description="All addresses and sizes are multiples of so many bytes."
+        4096, ge=1, le=1 << 30, description="Unit of all addresses and sizes, in bytes."
     )
     small_bytes: ByteWeights = Field(
         {4096: 1.0}, description="Bytes per small request: a number, or a mapping of bytes to weights."
@@ -61,7 +61,7 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
     )
     theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law; 0 is uniform.")
     layout_seed: NonNegativeInt = Field(
-        0, description="Seed by which the ranks are spread over the footprint; no part of the stream's seed."
+        0, description="Seed of the spread of ranks over the footprint, independent of the stream's seed."
     )
 
     @model_validator(mode="after")

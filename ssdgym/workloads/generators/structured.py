@@ -112,10 +112,10 @@ class BtreeConfig(StructuredConfig):
 
     kind: Literal["btree"] = "btree"
     theta: float = Field(0.8, ge=0, le=10, description="Exponent of Zipf's law over leaves; 0: uniform.")
-    fanout: int = Field(64, ge=2, description="Leaves of an inner node.")
-    commit_updates: PositiveInt = Field(4, description="Updates that share a page of the journal.")
-    journal: InnerShare = Field(0.02, description="Share of the footprint that the journal goes round in.")
-    layout_seed: NonNegativeInt = Field(0, description="Seed of which leaf has which popularity.")
+    fanout: int = Field(64, ge=2, description="Leaves per inner node.")
+    commit_updates: PositiveInt = Field(4, description="Updates per page of the journal.")
+    journal: InnerShare = Field(0.02, description="Share of the footprint for the circular journal.")
+    layout_seed: NonNegativeInt = Field(0, description="Seed that assigns popularities to leaves.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
@@ -167,9 +167,9 @@ class LogConfig(StructuredConfig):
     """Appends to a circular log, and writes of its metadata; hints: 0 metadata, 1 the log."""
 
     kind: Literal["log"] = "log"
-    append_pages: PositiveInt = Field(4, description="Pages of an append.")
+    append_pages: PositiveInt = Field(4, description="Pages per append.")
     metadata_access: Share = Field(0.1, description="Share of the writes that go to the metadata.")
-    metadata_pages: PositiveInt = Field(8, description="Pages of the metadata, written with equal odds.")
+    metadata_pages: PositiveInt = Field(8, description="Pages of metadata, written with equal probability.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
@@ -229,9 +229,9 @@ class LsmConfig(StructuredConfig):
     """
 
     kind: Literal["lsm"] = "lsm"
-    table_pages: PositiveInt = Field(64, description="Pages of a table, written in one request.")
-    first_level: PositiveInt = Field(4, description="Tables of the first level.")
-    ratio: int = Field(4, ge=2, description="Tables of a level over those of the level above it.")
+    table_pages: PositiveInt = Field(64, description="Pages per table, written in one request.")
+    first_level: PositiveInt = Field(4, description="Number of tables in the first level.")
+    ratio: int = Field(4, ge=2, description="Tables in a level divided by those in the level above.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
@@ -317,9 +317,9 @@ class ObjectCacheConfig(StructuredConfig):
     """
 
     kind: Literal["object_cache"] = "object_cache"
-    small_access: Share = Field(0.5, description="Share of the writes that are of small objects.")
-    small: InnerShare = Field(0.05, description="Share of the footprint that is for small objects.")
-    region_pages: PositiveInt = Field(16, description="Pages that are written to a region at once.")
+    small_access: Share = Field(0.5, description="Share of the writes that go to small objects.")
+    small: InnerShare = Field(0.05, description="Share of the footprint for small objects.")
+    region_pages: PositiveInt = Field(16, description="Pages per write to a region.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""

@@ -66,12 +66,12 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     is_drawn = True
 
     kind: Literal["synthetic"] = "synthetic"
-    name: str = Field(min_length=1, description="Name of the trace, and of the one volume.")
+    name: str = Field(min_length=1, description="Name of the trace and of its only volume.")
     addresses: Literal["compact", "fold"] = Field(
-        "fold", description="As of a trace; folded by default, since few devices are as large as the volume."
+        "fold", description="As of a trace; default fold, since few devices are as large as the volume."
     )
-    reads: OperationConfig = Field(description="What the reads come to.")
-    writes: OperationConfig = Field(description="What the writes come to.")
+    reads: OperationConfig = Field(description="Statistics of the reads.")
+    writes: OperationConfig = Field(description="Statistics of the writes.")
     duration_s: float = Field(gt=0, le=1e9, description="Mean time from the first request to the last.")
     arrivals: Literal["poisson", "cascade"] = Field(
         "poisson",
@@ -88,7 +88,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         0.0,
         ge=0,
         le=0.999,
-        description="Share of the changes between reads and writes that are missing against a random order.",
+        description="Share by which reads and writes alternate less often than in a random order.",
     )
     address_space_bytes: ByteSize = Field(
         gt=0, le=1 << 50, description="Size of the volume, a multiple of extent_bytes."
@@ -99,7 +99,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         description="Unit in which the volume is hot or cold; a power of two.",
     )
     footprint_factor: float = Field(
-        1.25, ge=1, le=1e6, description="Bytes within reach of reads, or of writes, over those touched."
+        1.25, ge=1, le=1e6, description="Bytes that reads (or writes) may touch, divided by those touched."
     )
     largest_bytes: ByteSize = Field(
         ByteSize(64 << 10), le=1 << 30, description="Largest request; a power of two."
@@ -112,7 +112,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         " gives the mean.",
     )
     layout_seed: NonNegativeInt = Field(
-        0, description="Seed by which hot extents are spread over the volume; no part of the stream's seed."
+        0, description="Seed of the spread of hot extents over the volume, independent of the stream's seed."
     )
 
     @property

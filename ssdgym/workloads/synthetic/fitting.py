@@ -162,23 +162,21 @@ _TOLERANCE = 1e-3
 class OperationConfig(Config):
     """Statistics of the reads, or of the writes, of a trace."""
 
-    requests: int = Field(ge=1, le=400_000_000, description="How many.")
-    bytes: ByteSize = Field(gt=0, description="Sum of their sizes, in bytes or as 9.96GiB.")
-    unique_bytes: ByteSize = Field(
-        gt=0, description="Different bytes touched; a 4-KiB page that is touched counts whole."
-    )
+    requests: int = Field(ge=1, le=400_000_000, description="Number of requests.")
+    bytes: ByteSize = Field(gt=0, description="Total size of the requests, in bytes or as 9.96GiB.")
+    unique_bytes: ByteSize = Field(gt=0, description="Distinct bytes touched, in whole pages of 4 KiB.")
 
     replay_share: float = Field(
         0.0,
         ge=0,
         le=0.999,
-        description="Share that repeats earlier ones, in stretches (`ssdgym.workloads.synthetic.fitting`).",
+        description="Share of repeated requests, in stretches (`ssdgym.workloads.synthetic.fitting`).",
     )
     replay_requests: int = Field(
         64,
         ge=2,
         le=1 << 16,
-        description="Mean length of a stretch, a power of two; its fresh draws included.",
+        description="Mean requests per stretch, including its fresh draws; a power of two.",
     )
 
     @model_validator(mode="after")

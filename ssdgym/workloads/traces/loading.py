@@ -82,8 +82,8 @@ class TraceConfig(PlayedConfig):
         description="Columns of a text file of no known format, such as"
         " `time:ms disk offset:B size:B op:1=read`; see the page on traces.",
     )
-    events: Events = Field("issued", description="Which events of a blkparse text are requests.")
-    skip_bad: NonNegativeInt = Field(0, description="Bad lines of a file that are left out before giving up.")
+    events: Events = Field("issued", description="Events of a blkparse text that count as requests.")
+    skip_bad: NonNegativeInt = Field(0, description="Bad lines per file that are skipped before an error.")
     # SSDsim reads the column of the device and does not use it.
     volumes: VolumeLayout = Field(
         "end_to_end",

@@ -41,8 +41,8 @@ class PlayedConfig(WorkloadConfig):
     )
     window: tuple[Share, Share] = Field(
         _WHOLE,
-        description="The part that is played: where it begins and ends, as shares of the requests that the"
-        " transforms leave. Its pages keep the numbers that they have in the whole.",
+        description="Start and end of the part that is played, as shares of the requests after the "
+        "transforms. Page numbers are those of the whole trace.",
     )
     start: Start = Field(
         None,

@@ -101,7 +101,7 @@ class HeadConfig(_Transform):
     """Keep the first `requests` requests."""
 
     kind: Literal["head"] = "head"
-    requests: PositiveInt = Field(description="How many.")
+    requests: PositiveInt = Field(description="Number of requests to keep.")
 
     def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
         """See `_Transform`."""
@@ -116,7 +116,7 @@ class ScaleTimeConfig(_Transform):
     """Multiply all arrival times by a factor; below 1, the trace is played faster than it was recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
-    factor: float = Field(gt=0, le=1e6, description="New gap between arrivals over the old one.")
+    factor: float = Field(gt=0, le=1e6, description="Factor for the gaps between arrivals.")
 
     def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
         """See `_Transform`."""
@@ -137,11 +137,11 @@ class AlignConfig(_Transform):
     """
 
     kind: Literal["align"] = "align"
-    unit_bytes: PositiveInt = Field(4096, le=1 << 30, description="The unit: the page size, for example.")
+    unit_bytes: PositiveInt = Field(4096, le=1 << 30, description="Unit in bytes, such as the page size.")
     partial: Literal["grow", "drop"] = Field(
         "grow",
-        description="Units touched in part: grow takes them in whole; drop leaves them out, and requests"
-        " of which nothing is left with them. Trims never grow.",
+        description="Treatment of partly touched units: grow extends requests to whole units; drop removes "
+        "the units, and requests that become empty. Trims never grow.",
     )
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
@@ -182,7 +182,7 @@ class ScaleSpaceConfig(_Transform):
     """
 
     kind: Literal["scale_space"] = "scale_space"
-    factor: int = Field(ge=1, le=1 << 20, description="The old size over the new one.")
+    factor: int = Field(ge=1, le=1 << 20, description="Ratio of the old size to the new size.")
     region_bytes: ByteSize = Field(
         ByteSize(36 << 20),
         ge=1 << 20,
@@ -190,7 +190,7 @@ class ScaleSpaceConfig(_Transform):
         description="Size of a region: a multiple of the device's logical blocks. 36 MiB is one of 2, 4, 9 "
         "and 18 MiB.",
     )
-    seed: NonNegativeInt = Field(0, description="Which regions are kept; no part of the stream's seed.")
+    seed: NonNegativeInt = Field(0, description="Seed that selects kept regions, not the stream's seed.")
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
         """See `_Transform`."""
