@@ -33,10 +33,10 @@ Policies = Annotated[tuple[str, ...], EachOnce]
 class LearnedEntry(Config):
     """Policies that one method has learned from several training seeds; they are scored together."""
 
-    name: str = Field(description="What tables call them.")
-    policies: Policies = Field((), description="One for each seed of the training, inside the engine.")
+    name: str = Field(description="Name in tables.")
+    policies: Policies = Field((), description="Policies in the engine, one per training seed.")
     agents: Policies = Field(
-        (), description="Or names or files of agents that play the suite's environment, one for each seed."
+        (), description="Names or files of agents for the suite's environment, one per training seed."
     )
 
     @model_validator(mode="after")
@@ -56,7 +56,7 @@ class SuiteConfig(BasedConfig):
     folder: ClassVar[str] = "suites"
     description: str = ""
     metric: str = Field(
-        "write_amplification", description="What is scored; less is better. Nested names with /."
+        "write_amplification", description="Metric to score; less is better. Nested names with /."
     )
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
         description="Names in configs/devices, paths of YAML files, or mappings."
@@ -68,38 +68,38 @@ class SuiteConfig(BasedConfig):
         ({},), description="FTL options in place of the device's own."
     )
     splits: dict[Split, Workloads] = Field(
-        description="The workloads to train on, to choose among agents by, and to be judged on."
+        description="Workloads for training, validation (to choose agents) and test."
     )
     baseline: str = Field(description="The policy that scores 0 on every task.")
     ceilings: Policies = Field(
-        (), description="Policies of which the best on a task scores 1 there; (): there are no scores."
+        (), description="Policies; the best of them on a task scores 1 there; (): no scores."
     )
     ceiling_metric: str | None = Field(
         None,
-        description="What the ceilings are scored by in place of the metric, which it bounds from below.",
+        description="Metric of the ceilings in place of the metric, of which it is a lower bound.",
     )
-    policies: Policies = Field((), description="What is evaluated where no policy and no agent is named.")
+    policies: Policies = Field((), description="Policies to evaluate by default.")
     rules: Policies = Field(
-        (), description="Agents by name that learn nothing, such as stump(feature=idle_mean), to evaluate."
+        (), description="Names of agents that do not learn, such as stump(feature=idle_mean), to evaluate."
     )
     environment: EnvironmentConfig | None = Field(
-        None, description="What agents play that bring none; null: ssdgym/EraseVictim-v0."
+        None, description="Environment of agents that have none; null: ssdgym/EraseVictim-v0."
     )
     agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
         (),
-        description="Policies that have learned, evaluated beside those: each a policy, or a name with the"
-        " policies of several seeds of its training.",
+        description="Learned policies to evaluate as well: each a policy, or a name with the policies of "
+        "several training seeds.",
     )
     rivals: Policies = Field(
-        (), description="Policies; leaderboards also compare with the best of them on each task."
+        (), description="Policies whose best one per task is also compared in leaderboards."
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )
-    host_pages: PositiveInt = Field(description="Host pages of a run that are measured.")
-    warmup: NonNegativeInt = Field(0, description="Host pages before them, under the policy itself.")
+    host_pages: PositiveInt = Field(description="Measured host pages per run.")
+    warmup: NonNegativeInt = Field(0, description="Unmeasured host pages before, under the policy.")
     preconditioning: Preconditioning = Field(
-        "workload", description="What a device goes through before, as in experiments."
+        "workload", description="Preconditioning of the device, as in experiments."
     )
 
     @model_validator(mode="after")

@@ -31,13 +31,13 @@ class RangesConfig(Config):
     """Devices and workloads from which training draws, in addition to those of the suite."""
 
     shapes: tuple[dict[str, Scalar], ...] = Field(
-        ({},), min_length=1, description="fields of the device, dotted, that are drawn together"
+        ({},), min_length=1, description="groups of dotted device fields that are drawn together"
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1)]] = Field(
         {}, description="fields of the device and values to draw from; {}: those that the suite varies"
     )
     workloads: Annotated[tuple[Named, ...], EachOnce] = Field(
-        (), description="drawn besides the training split; none may be in another split"
+        (), description="workloads besides the training split; none may be in another split"
     )
 
 
@@ -107,7 +107,7 @@ class SuiteTrainConfig(TrainConfig):
     """A training run; with `suite`, it must not play workloads of the suite's test split."""
 
     suite: str | None = Field(
-        None, description="name or file of a suite, of whose test split no workload is played; null: of none"
+        None, description="name or file of a suite whose test workloads may not be played; null: none"
     )
 
 
@@ -134,8 +134,8 @@ class DrawnRunsConfig(RangesConfig, TasksConfig):
 class SuiteEvolutionConfig(EvolutionConfig):
     """An evolution that trains on a suite's training split and validates on its validation split."""
 
-    suite: str = Field(description="name or file of the suite; its test split is not looked at")
-    baseline: str | None = Field(None, description="null: that of the suite")
+    suite: str = Field(description="name or file of the suite; its test split is not used")
+    baseline: str | None = Field(None, description="baseline policy; null: the suite's")
     tasks: DrawnRunsConfig = DrawnRunsConfig()
 
 

@@ -37,14 +37,14 @@ class ChangeClaim(Claim):
 
     kind: Literal["change"]
     change: float | None = Field(
-        None, description="The change; it holds in magnitude between half and twice that."
+        None, description="Claimed change; it holds from half to twice its magnitude."
     )
     limit: float | None = Field(
-        None, description="The change at its limit: at least so much (a fall) or at most (a rise)."
+        None, description="Limit of the change: at least this fall, or at most this rise."
     )
-    within: float | None = Field(None, gt=0, description="The largest change that counts as none.")
+    within: float | None = Field(None, gt=0, description="Largest change that counts as no change.")
     direction: Direction | None = Field(
-        None, description="falls: lower than that of the others; rises: higher; by how much is not said."
+        None, description="falls: lower than the other bars; rises: higher; the amount is not claimed."
     )
     statistic: Literal["each", "mean", "median", "maximum", "minimum"] = Field(
         "mean",
@@ -52,9 +52,7 @@ class ChangeClaim(Claim):
         "the one that goes farthest or least far to the claimed side, chosen on half of the seeds and tested "
         "on the others.",
     )
-    other_means: bool = Field(
-        False, description="Whether the other means that the paper could have meant stand beside this one."
-    )
+    other_means: bool = Field(False, description="Also report the other means that the paper may refer to.")
 
     @model_validator(mode="after")
     def _claims_one_thing(self) -> ChangeClaim:

@@ -98,8 +98,10 @@ class HoldsBy(Config):
 class NotComparable(Config):
     """The reason why no measurement here can judge a claim."""
 
-    why: str = Field(min_length=1, description="The reason: what it hangs on and no source publishes.")
-    scales: Names = Field((), description="The scales at which that is so; empty: all.")
+    why: str = Field(
+        min_length=1, description="The reason: the unpublished value that the result depends on."
+    )
+    scales: Names = Field((), description="Scales that are not comparable; empty: all.")
     played: Literal["any", "synthetic"] = Field(
         "any", description="synthetic: only where a synthetic trace stands in for one of the claim's."
     )
@@ -110,15 +112,15 @@ class Claim(Config):
 
     said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
     source: str = Field(
-        description="Where it says so: section or figure; of what we add: ours; extends section N."
+        description="Section or figure of the paper; for our own claims: ours; extends section N."
     )
-    series: str = Field(description="The bar it is about.")
+    series: str = Field(description="Bar that the claim is about.")
     against: Names = Field(
-        (), description="The bars it is compared with; of several, the mean of the changes counts."
+        (), description="Bars that it is compared with; for several, the mean change counts."
     )
-    at: str = Field("", description="The variant of those bars; empty: in each variant its own.")
-    workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
-    variants: Names = Field((), description="Of the figure, those it is about; empty: all.")
+    at: str = Field("", description="Variant of those bars; empty: the same variant as the bar.")
+    workloads: Texts = Field((), description="Workloads of the claim; empty: all of the figure.")
+    variants: Names = Field((), description="Variants of the claim; empty: all of the figure.")
     weights: str = Field(
         "",
         description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
@@ -126,11 +128,9 @@ class Claim(Config):
     )
     smallest: float = Field(SMALLEST, ge=0, description="The smallest change that counts: 0.01 is 1 %.")
     not_comparable: NotComparable | None = Field(
-        None, description="Why no verdict is given on it, and where; null: one is given."
+        None, description="Why and where the claim has no verdict; null: it has one."
     )
-    holds_by: HoldsBy | None = Field(
-        None, description="Why it holds without saying much; null: it can fail as any other."
-    )
+    holds_by: HoldsBy | None = Field(None, description="Why the claim holds trivially; null: it can fail.")
 
     @property
     def is_ours(self) -> bool:

@@ -27,52 +27,52 @@ class LengthConfig(Config):
     warmup: NonNegativeInt = Field(0, description="Host pages that are played and not measured.")
     host_pages: PositiveInt = Field(description="Host pages that are measured.")
     day_requests: PositiveInt | None = Field(
-        None, description="Requests after each of which a day passes without any; null: none passes."
+        None, description="Number of requests before each day without requests; null: no such day."
     )
 
 
 class FileConfig(Config):
     """A real trace that replaces a synthetic trace if its file is available."""
 
-    path: Path = Field(description="Of the file, in the folder that --traces or SSDGYM_TRACES names.")
-    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
+    path: Path = Field(description="Path of the file in the folder of --traces or SSDGYM_TRACES.")
+    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are skipped before an error.")
     queue_depth: PositiveInt | None = Field(
-        None, description="Requests outstanding, where the times of the trace are lost; null: by its times."
+        None, description="Outstanding requests if the trace has no times; null: open loop by its times."
     )
 
 
 class ScaleConfig(Config):
     """How much of the experiment is run at a scale."""
 
-    seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
+    seeds: PositiveInt = Field(description="Number of seeds, for synthetic traces and preconditioning.")
     transforms: tuple[AnyTransformConfig, ...] = Field(
         (), description="Changes to the traces, such as a smaller space for a smaller device."
     )
     transforms_of: dict[str, tuple[AnyTransformConfig, ...]] = Field(
-        default_factory=dict, description="Of some traces, in place of transforms: changes to them."
+        default_factory=dict, description="Transforms of single traces, by name; they replace transforms."
     )
-    head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
+    head: PositiveInt | None = Field(None, description="Number of first requests to play; null: all.")
     heads: dict[str, PositiveInt] = Field(
-        default_factory=dict, description="Of some traces, in place of head: the first so many requests."
+        default_factory=dict, description="Heads of single traces, by name; they replace head."
     )
     ftl: dict[str, Any] = Field(
-        default_factory=dict, description="FTL options at this scale, behind those of the figure."
+        default_factory=dict, description="FTL options at this scale, applied after those of the figure."
     )
     loops: dict[str, PositiveInt] = Field(
-        default_factory=dict, description="Of some traces, how often what is played of them is played."
+        default_factory=dict, description="Number of times that single traces are played, by name."
     )
     lengths: dict[str, LengthConfig] = Field(
-        default_factory=dict, description="Of each workload that is generated."
+        default_factory=dict, description="Lengths of generated workloads, by name."
     )
-    workloads: Texts = Field((), description="Only those of the figure that are among these; empty: all.")
+    workloads: Texts = Field((), description="Workloads of the figure to run; empty: all.")
     devices: dict[str, str] = Field(
-        default_factory=dict, description="Devices that are run in the place of those of the figure."
+        default_factory=dict, description="Devices that replace those of the figure, by name."
     )
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Of variants that figures have, fields with other values at this scale.",
+        description="Fields of the figure's variants that differ at this scale, by variant.",
     )
-    departures: Texts = Field((), description="Where this scale is not the paper's, and why.")
+    departures: Texts = Field((), description="Differences of this scale from the paper, with reasons.")
 
 
 #: How many of a metric's own units (ns or bytes) make the unit that is shown.
@@ -83,33 +83,32 @@ class PanelConfig(Config):
     """One diagram of a figure: a metric, its normalisation, and the paper's claims about it."""
 
     name: str = Field("", description="Letter of the panel; empty where the figure has only one.")
-    title: str = Field("", description="What it shows, where that is not all the figure's title says.")
+    title: str = Field("", description="Title of the panel, if it differs from the figure's.")
     metric: str = Field(
         description="Name of the metric, nested names joined by '/'; 'A per B': a metric over another."
     )
-    unit: str = Field("", description="What is shown is counted in, as the axis names it; none of ratios.")
+    unit: str = Field("", description="Unit of the values, as the axis names it; empty for ratios.")
     per_unit: float | None = Field(
         None,
         gt=0,
-        description="Of the metric's own unit; null: 1e6 of ms, 1e9 of s, 1e3 of KB, 2**20 of MiB, 1.",
+        description="Metric's own units (ns, bytes) per unit; null: ms 1e6, s 1e9, KB 1e3, MiB 2**20, else "
+        "1.",
     )
-    normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
+    normalise_to: str | None = Field(None, description="Series whose value is set to 1; null: none.")
     normalise_at: str = Field(
-        "", description="The variant of that series that counts as 1; empty: in each variant its own."
+        "", description="Variant of that series whose value is set to 1; empty: in each variant its own."
     )
-    parts: Texts = Field(
-        (), description="Metrics that add up to it, in order, for a diagram that shows its parts: stacked."
-    )
+    parts: Texts = Field((), description="Metrics that add up to the metric, in order, for stacked diagrams.")
     window: tuple[float, float] = Field(
-        (0.0, 1.0), description="The part of a run that lines show, as shares of its host pages."
+        (0.0, 1.0), description="Part of a run that lines show: start and end as shares of its host pages."
     )
     diagram: str = Field(
-        "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
+        "bars", description="Kind of diagram: a module of ssdgym.experiments.papers.diagrams."
     )
     always_measured: bool = Field(
-        False, description="Whether its claims are judged however little is written."
+        False, description="Judge the panel's claims however few pages are written."
     )
-    claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
+    claims: tuple[AnyClaim, ...] = Field((), description="Statements of the paper about the panel.")
 
     @model_validator(mode="after")
     def _window_is_one(self) -> PanelConfig:
@@ -139,9 +138,9 @@ class PanelConfig(Config):
 class FigureConfig(Config):
     """One figure of a paper: its runs and its panels."""
 
-    paper: str = Field(description="Name of the paper: that of the folder.")
-    figure: str = Field(min_length=1, description="Its number in the paper; a word where it is not there.")
-    title: str = Field(description="What it shows.")
+    paper: str = Field(description="Name of the paper, equal to its folder's.")
+    figure: str = Field(min_length=1, description="Number in the paper; a word for our own figures.")
+    title: str = Field(description="Title of the figure.")
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
     policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
@@ -156,14 +155,14 @@ class FigureConfig(Config):
         "{}", description="Name of the synthetic trace of a workload, whose own name takes the place of {}."
     )
     files: dict[str, FileConfig] = Field(
-        default_factory=dict, description="Of some synthetic traces, the real ones played in their place."
+        default_factory=dict, description="Real traces that replace synthetic ones, by name."
     )
     compact: Texts = Field(
         (),
-        description="Traces whose pages are numbered in order; those of others are taken modulo the space.",
+        description="Traces whose touched pages are renumbered in order; other traces wrap modulo the space.",
     )
     workload_fields: dict[str, Any] = Field(
-        default_factory=dict, description="Fields of generated workloads that have other values here."
+        default_factory=dict, description="Fields of generated workloads with other values in this figure."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
     ftls: dict[str, dict[str, Any]] = Field(
@@ -172,7 +171,7 @@ class FigureConfig(Config):
         "of their own, and dotted fields of the device (device.capacity.over_provisioning): the bars where "
         "series is ftl.",
     )
-    axis: str = Field("", description="What the variants differ in, as the axis names it.")
+    axis: str = Field("", description="Quantity that the variants differ in, as the axis names it.")
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
         description="Names of variants, in order, with dotted fields of the device, of its FTL "
@@ -182,34 +181,34 @@ class FigureConfig(Config):
     )
     also_at: Texts = Field(
         (),
-        description="Variants at which claims that name none are also measured, with the first seed and no "
-        "verdict: what it depends on.",
+        description="Further variants at which claims without variants are measured with the first seed, "
+        "without a verdict, to show what results depend on.",
     )
     fit: Literal["none", "address_space"] = Field(
-        "none", description="address_space: the logical space of every device is that of the trace."
+        "none", description="address_space: each device is sized to the trace's logical space."
     )
     over_provisioning: dict[str, float] = Field(
         default_factory=dict,
-        description="Where a workload's differs from the device's own: (physical - logical) / logical.",
+        description="(physical - logical) / logical, for workloads that differ from the device's own.",
     )
     preconditioning: Literal["repeat", "reads_repeat"] | Preconditioning = Field(
-        "workload", description="What the device goes through before it is measured."
+        "workload", description="Preconditioning of the device before the measurement."
     )
     sample_pages: PositiveInt | None = Field(
-        None, description="Host pages after each of which free pages are noted, for diagrams of lines."
+        None, description="Host pages between records of free pages, for diagrams of lines."
     )
-    series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
-    panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
-    agents: Texts = Field((), description="Of the bars, those whose decisions an agent takes.")
+    series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group differ in.")
+    panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="The panels.")
+    agents: Texts = Field((), description="Bars whose decisions an agent takes.")
     least_writes: float | None = Field(
         None,
         gt=0,
         description="Host pages written for each spare page of the device under which a workload is shown, "
         "but judges no claim; null: every one judges.",
     )
-    departures: Texts = Field((), description="Where this experiment is not the paper's, and why.")
+    departures: Texts = Field((), description="Differences from the paper's experiment, with reasons.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
-        description="How much is run at each scale."
+        description="Amount of work at each scale."
     )
 
     @property

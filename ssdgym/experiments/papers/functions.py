@@ -50,12 +50,12 @@ class FunctionClaim(Claim):
     """A claim, such as a value, that a function of `ssdgym.experiments.papers.functions` judges."""
 
     kind: Literal["function"]
-    function: str = Field(description="Its name.")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="Its keyword arguments.")
+    function: str = Field(description="Name of the function.")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="Keyword arguments of the function.")
     metrics_compared: Texts = Field(
         (),
-        description="Two other metrics: the function is given how much nearer the change of the metric is to "
-        "that of the first than to that of the second.",
+        description="Two other metrics; the function receives by how much the metric's change is nearer to "
+        "the first one's change than to the second one's.",
     )
 
     @model_validator(mode="after")

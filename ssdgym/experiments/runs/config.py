@@ -116,36 +116,36 @@ class ExperimentConfig(BasedConfig):
     )
     environment: EnvironmentConfig | None = Field(
         None,
-        description="What agents that come without an environment play; null: ssdgym/EraseVictim-v0.",
+        description="Environment of agents that have none of their own; null: ssdgym/EraseVictim-v0.",
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
         default_factory=dict,
-        description="Dotted field of the device (capacity.over_provisioning, geometry.pages_per_block) or of"
-        " its FTL (ftl.gc.free_blocks) and the values it takes; of several, every combination.",
+        description="Dotted field of the device (capacity.over_provisioning, geometry.pages_per_block) or "
+        "of its FTL (ftl.gc.free_blocks) with its values; several fields: every combination.",
     )
     host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
-    warmup: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
+    warmup: NonNegativeInt = Field(0, description="Unmeasured host pages at the start of a run.")
     sample_pages: PositiveInt | None = Field(
         None,
-        description="Host pages after each of which free pages are noted, to series.csv; null: never.",
+        description="Host pages between records of free pages in series.csv; null: none.",
     )
     preconditioning: Preconditioning = Field(
         "workload",
-        description="What a device goes through before: nothing, every page written once, or that and"
-        " overwrites (uniform, or shaped like the workload) until collection is steady; reads: what the"
-        " workload reads before it writes it; until_gc: random pages under the policy itself, by the seed of"
-        " the run, until every plane has collected; until_gc_greedy: the same pages under greedy in one"
-        " stream; reads_until_gc_greedy: those of reads, then these.",
+        description="Preconditioning before a run; fill: every page once; uniform, workload: every page "
+        "once, then overwrites (uniform, or like the workload) until collection is steady; reads: pages "
+        "that the workload reads before it writes them; until_gc: random pages under the run's policy and "
+        "seed, until every plane has collected; until_gc_greedy: the same pages under greedy in one stream; "
+        "reads_until_gc_greedy: reads, then until_gc_greedy.",
     )
     queue_depth: int | None = Field(
         None,
         ge=0,
         le=MAX_PAGES,
-        description="Requests outstanding; 0: by arrival times; null: 32 for workloads without a pace.",
+        description="Outstanding requests; 0: by arrival times; null: 32 for workloads without them.",
     )
 
     @model_validator(mode="after")

@@ -23,14 +23,14 @@ Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 class SpaceConfig(Config):
     """The values of one field, in exactly one of the following forms of Ray Tune."""
 
-    grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
-    choice: Values | None = Field(None, description="one of these, drawn")
-    uniform: tuple[float, float] | None = Field(None, description="[low, high]: a number between")
-    loguniform: tuple[float, float] | None = Field(None, description="[low, high], the logarithm uniform")
+    grid: Values | None = Field(None, description="values that are combined with those of all other grids")
+    choice: Values | None = Field(None, description="values to draw one of")
+    uniform: tuple[float, float] | None = Field(None, description="[low, high]: a uniform number")
+    loguniform: tuple[float, float] | None = Field(None, description="[low, high]: a log-uniform number")
     quniform: tuple[float, float, float] | None = Field(
-        None, description="[low, high, step]: a number on a step"
+        None, description="[low, high, step]: a uniform multiple of step"
     )
-    qrandint: tuple[int, int, int] | None = Field(None, description="[low, high, step], whole numbers")
+    qrandint: tuple[int, int, int] | None = Field(None, description="[low, high, step]: a uniform integer")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> SpaceConfig:
@@ -80,7 +80,7 @@ class AgentTrialConfig(Config):
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
     changes: dict[str, Any] = Field(
-        default_factory=dict, description="its dotted fields that all trials change"
+        default_factory=dict, description="dotted fields of it that are changed in all trials"
     )
 
 
@@ -91,7 +91,7 @@ class PolicyTrialConfig(Config):
     """
 
     kind: Literal["policy"]
-    policy: str = Field(description="a policy as it is written, with its placement and parameters")
+    policy: str = Field(description="policy with placement and parameters")
     device: str = "demo"
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
     preconditioning: Preconditioning = "workload"
@@ -104,23 +104,23 @@ class RuleTrialConfig(Config):
     """
 
     kind: Literal["rule"]
-    rule: str = Field(description="an agent by name that learns nothing: `stump`")
+    rule: str = Field(description="name of an agent that does not learn, such as `stump`")
 
 
 class HeldOutConfig(Config):
     """The runs that measure the metric; training uses none of their workloads and seeds."""
 
     suite: str | None = Field(
-        None, description="name or file of a suite, whose device, workloads and lengths are taken; null: none"
+        None, description="name or file of a suite that gives the device, workloads and lengths; null: none"
     )
-    split: Split = Field("validation", description="of the suite")
-    workloads: tuple[Named, ...] = Field(min_length=1, description="names, paths or mappings")
+    split: Split = Field("validation", description="split of the suite")
+    workloads: tuple[Named, ...] = Field(min_length=1, description="workloads: names, paths or mappings")
     first_seed: int = Field(
-        FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="training draws its seeds from below it"
+        FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="first seed; seeds of training are smaller"
     )
-    seeds: int = Field(4, ge=1, le=10_000, description="this many, from first_seed on")
-    host_pages: PositiveInt = Field(description="measured per run")
-    warmup: int = Field(0, ge=0, description="host pages before them, not measured")
+    seeds: int = Field(4, ge=1, le=10_000, description="number of seeds, from first_seed on")
+    host_pages: PositiveInt = Field(description="measured host pages per run")
+    warmup: int = Field(0, ge=0, description="unmeasured host pages at the start of a run")
 
     @model_validator(mode="before")
     @classmethod
@@ -146,8 +146,8 @@ class AshaConfig(Config):
     """
 
     kind: Literal["asha"]
-    grace_percent: int = Field(20, ge=1, le=100, description="of a trial that every one of them gets")
-    reduction_factor: float = Field(3.0, gt=1, description="at every stage the best of so many go on")
+    grace_percent: int = Field(20, ge=1, le=100, description="percentage of a trial that each trial gets")
+    reduction_factor: float = Field(3.0, gt=1, description="one trial in so many continues at each stage")
 
 
 class OptunaConfig(Config):
@@ -157,7 +157,7 @@ class OptunaConfig(Config):
     """
 
     kind: Literal["optuna"]
-    startup_trials: int = Field(10, ge=1, description="drawn at random before it begins to learn from them")
+    startup_trials: int = Field(10, ge=1, description="random trials before the search uses results")
 
 
 class SweepConfig(BasedConfig):
@@ -167,26 +167,26 @@ class SweepConfig(BasedConfig):
     by_field: ClassVar[tuple[str, ...]] = ("trial", "evaluation")
     description: str = Field("", description="heading of the table of trials")
     trial: AgentTrialConfig | PolicyTrialConfig | RuleTrialConfig = Field(
-        discriminator="kind", description="what every trial has"
+        discriminator="kind", description="what a trial runs, and its fixed fields"
     )
-    space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the trials: its values")
-    evaluation: HeldOutConfig = Field(description="the held-out runs that the metric comes from")
-    metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
-    mode: Literal["min", "max"] = Field("min", description="`min` or `max` of the metric is best")
+    space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted fields and their values")
+    evaluation: HeldOutConfig = Field(description="held-out runs that yield the metric")
+    metric: str = Field("write_amplification", description="metric of results; nested names joined by '/'")
+    mode: Literal["min", "max"] = Field("min", description="whether the smallest or largest metric is best")
     search: OptunaConfig | None = Field(
-        None, description="null: every combination of the grids, and independent draws of the rest"
+        None, description="search method; null: all combinations of the grids, independent draws of the rest"
     )
-    scheduler: AshaConfig | None = Field(None, description="null: every trial runs to its end")
+    scheduler: AshaConfig | None = Field(None, description="early stopping; null: no trial stops early")
     trials: PositiveInt = Field(
         1,
         le=100_000,
-        description="draws of what is drawn, for every combination of the grids",
+        description="number of draws for every combination of the grids",
     )
-    seed: int = Field(0, ge=0, le=LAST_SEED, description="of those draws")
-    concurrent: PositiveInt = Field(2, description="trials at a time")
-    cpus_per_trial: PositiveInt = Field(1, description="cores that Ray counts for each")
+    seed: int = Field(0, ge=0, le=LAST_SEED, description="seed of the draws")
+    concurrent: PositiveInt = Field(2, description="number of trials at a time")
+    cpus_per_trial: PositiveInt = Field(1, description="cores that Ray reserves per trial")
     sizes: dict[Size, dict[str, Any]] = Field(
-        default_factory=dict, description="fields that are different in a sweep of that size"
+        default_factory=dict, description="fields that differ in a sweep of a given size"
     )
 
     @model_validator(mode="after")
