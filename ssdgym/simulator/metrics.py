@@ -30,33 +30,33 @@ BY_PAGE = (
 def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = None) -> dict[str, Any]:
     """Return the metrics of a device since their last reset; counts are of pages unless named otherwise.
 
-    `lost` are the lost pages of the map, where they have been counted.
+    `lost`: number of lost pages found in the map, if they are already counted.
 
-    A ratio of nothing is None. Families have more metrics, and define some otherwise.
+    Ratios with denominator 0 are None. Families add metrics and define some differently.
 
     * `write_amplification`: pages programmed, padded ones included, per page written by the host.
     * `lost_pages`: reads that did not find the newest data, and logical pages that an audit of the whole map
       finds wrong now; anything but 0 is a fault.
-    * `mean_victim_valid_pages`: valid pages per block erased. A victim's valid pages count when its round
-      starts and the block when it is erased, so that a round under way at a reset or at the end counts in
+    * `mean_victim_valid_pages`: valid pages per erased block. A victim's valid pages count at the start of
+      its round and the block at its erase, so that a round that a reset or the end interrupts counts in
       part.
-    * `clustered_share`: of the relocated pages, that of those with another one beside them in their block;
-      `mean_relocated_run`: how many of them follow each other there.
-    * `moved_bytes`: data that the FTL has moved by itself.
-    * `rmw_share`: share of the host's page writes that read the page first.
-    * `mean_gc_latency_ns`: die time of rounds, or of merges, waiting for the channel included.
-    * `requests`, `duration_ns`, `requests_per_s`: requests ended, and simulated time.
+    * `clustered_share`: share of the relocated pages that lie beside another one in their block;
+      `mean_relocated_run`: mean number of relocated pages in a row in a block.
+    * `moved_bytes`: bytes that the FTL has relocated.
+    * `rmw_share`: share of the host's page writes that first read the page.
+    * `mean_gc_latency_ns`: mean die time of a GC round or merge, with waiting for the channel.
+    * `requests`, `duration_ns`, `requests_per_s`: finished requests, simulated time, and their ratio.
     * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
-    * `read_parts_ns`, `write_parts_ns`: means of what a latency is made of, `service`, `queue_wait` and
-      `gc_wait`, with the p99 of the last; `met_gc_share`: share of the requests that have waited for GC.
+    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency, `service`, `queue_wait` and
+      `gc_wait`, with the p99 of the last; `met_gc_share`: share of the requests that waited for GC.
     * `tail_latency_ns`: mean of the slowest 0.001 % of all requests.
-    * `energy_uj`, `gc_energy_uj`: None where the device gives no energies.
-    * `wear`: minimum, mean, maximum and spread of the erases of sub-blocks.
-    * `policy_memory_bytes`, `controller_table_bytes`: tables of best sets, groups and hotness and records of
-      rules, as the simulator lays them out for speed, and as a controller needs them: from the geometry, by
-      the widths of the fields.
-    * `end_of_life`, `lifetime`: only where cells wear out, as `docs/lifetime.md` has them.
-    * `overflow_share`: share of the relocated pages that went to another stream's block, as the pool was low.
+    * `energy_uj`, `gc_energy_uj`: energy of all commands and of GC; None if the device gives no energies.
+    * `wear`: minimum, mean, maximum and spread of the erase counts of sub-blocks.
+    * `policy_memory_bytes`, `controller_table_bytes`: size of the tables of best sets, groups and hotness and
+      of the records of rules, in the simulator's layout and in a controller, where each field has only the
+      bits that the geometry requires.
+    * `end_of_life`, `lifetime`: only if cells wear out; `docs/lifetime.md` defines them.
+    * `overflow_share`: share of the relocated pages that a low pool sent to another stream's block.
     """
     family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]

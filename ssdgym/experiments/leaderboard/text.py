@@ -101,9 +101,9 @@ MEANINGS = {
     "each task",
     "× best pair": "the metric relative to that of the best fixed pair, paired by seed, geometric mean over "
     "all tasks; less is better",
-    "× best rival": "relative to the best of the suite's `rivals` on each task, chosen after the fact",
-    "WA × best pair": "where another metric is scored, write amplification, which pays for it",
-    "worst task": "the largest of the ratios of single tasks, each over all of its runs",
+    "× best rival": "the metric relative to the best of the suite's `rivals` on each task, known afterwards",
+    "WA × best pair": "write amplification relative to the best fixed pair, if another metric is scored",
+    "worst task": "the largest ratio of a single task, over all of its runs",
 }
 
 

@@ -33,14 +33,14 @@ VERDICTS: dict[Verdict, str] = {
     "negligible": "a change on the claimed side, under a tenth of the claimed one or of the claimed limit; "
     "without a number, under 1 %",
     "direction holds": "the interval lies on the claimed side of zero",
-    "direction holds, limit missed": "and reaches beyond the claimed limit",
-    "direction holds, but not at every step": "of a trend that turns back",
+    "direction holds, limit missed": "the interval lies on the claimed side, but reaches beyond the limit",
+    "direction holds, but not at every step": "a trend in the claimed direction turns back at some step",
     "carried by one trace": "a mean that is on the claimed side only with that trace",
     "holds": "a limit, range, bound, share or claim of no change: the whole interval keeps it; an extreme or "
     "a likeness: it does not reach zero",
-    "does not hold": "none of these",
-    "one seed: no verdict": "one seed says nothing of chance",
-    "too few seeds: no verdict": "of a largest or smallest change two seeds leave one to test on",
+    "does not hold": "none of the other verdicts",
+    "one seed: no verdict": "one seed cannot show variation by chance",
+    "too few seeds: no verdict": "two seeds leave one to test the largest or smallest change on",
     "not comparable": "hangs on something that no source publishes, or counts what this scale does not play",
     "not measured": "no trace of the claim was run, nothing was collected, or nearly all that was is of no "
     "matter to the claim (`measured_by`)",
