@@ -288,14 +288,14 @@ MOST_LINES = {
     "ssdgym.engine": 12_996,
     "ssdgym.simulator": 3_098,
     "ssdgym.policy": 1_977,
-    "ssdgym.config": 1_838,
+    "ssdgym.config": 1_839,
     "ssdgym.baselines": 4_376,
     "ssdgym.agents": 5_181,
     "ssdgym.experiments": 8_346,
-    "ssdgym.workloads": 8_509,
-    "ssdgym.envs": 6_172,
-    "ssdgym.cli": 1_850,
-    "ssdgym": 993,  # the modules beside the packages
+    "ssdgym.workloads": 8_507,
+    "ssdgym.envs": 6_170,
+    "ssdgym.cli": 1_848,
+    "ssdgym": 994,  # the modules beside the packages
 }
 
 

@@ -158,7 +158,9 @@ class Config(BaseModel):
             parts = {part: getattr(info.annotation, "model_fields", {}) for part, info in known.items()}
             inside = [f"{part}.{name}" for part in parts if name in parts[part]]
             near = f"{_near(str(name), [*inside, *known])}: choose one of {', '.join(known)}"
-            raise PydanticCustomError("unknown_field", "", {"name": f"{name!s:.60}", "near": near})
+            printable = f"{name!s:.60}".encode(errors="backslashreplace").decode()
+            about = {"name": printable, "near": near}
+            raise PydanticCustomError("unknown_field", "field {name} is unknown{near}", about)
         return {name: plain(value) for name, value in data.items()}
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:

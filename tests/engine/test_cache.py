@@ -163,7 +163,7 @@ def test_entry__full_disk__warns_and_works(own_cache: Path, monkeypatch: pytest.
     def refuse(path: Path, data: bytes) -> None:
         raise SsdgymError(f"{path}: cannot be written (No space left on device); free some space")
 
-    monkeypatch.setattr(door, "write_bytes", refuse)
+    monkeypatch.setattr(door, "write_atomically", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be kept: .* free some space"):
         assert entry(doubled)(3) == 6
 

@@ -309,7 +309,10 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
     if any(name.startswith("capacity.") for name in changes):
         data["capacity"] = {}  # there are two ways to give it, and the changes choose one
     for name, value in changes.items():
-        data = with_changes(data, {name: value})
+        try:
+            data = with_changes(data, {name: value})
+        except SsdgymError as error:
+            raise SsdgymError(f"{where}: {error}") from None
     return load_device(data, f"{where}, {label}")
 
 

@@ -159,7 +159,7 @@ def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero()
         (claim("change", limit=0.5), "give one of them"),
         (claim("between", low=0.5), "give low below high"),
         (claim("value", beyond=200), "give beyond below claimed"),
-        (claim("value", least=200), "Extra inputs"),
+        (claim("value", least=200), "field least is unknown"),
         ({**claim("value"), "arguments": {"least": 2}}, "calls value: missing a required argument"),
         ({**claim("value"), "function": "mode"}, "has no function 'mode'; choose one of value, at_most"),
         (claim("change", against=()), "claims a change against nothing"),

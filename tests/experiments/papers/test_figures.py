@@ -287,7 +287,7 @@ def test_panels_of_a_figure_without_a_number_are_named_after_its_word() -> None:
 
 
 def test_a_variant_that_no_device_can_have_is_named(traces: Path) -> None:
-    with pytest.raises(SsdgymError, match="variants.wrong: a device has no field name.x"):
+    with pytest.raises(SsdgymError, match="variants.wrong: field name.x does not exist"):
         points_of(tiny_figure(variants={"wrong": {"name.x": 1}}), SMALL, traces)
 
 
