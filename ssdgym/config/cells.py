@@ -1,4 +1,4 @@
-"""Cells that wear out: how many erases they endure, and what is left of a device."""
+"""Configure the wear of cells: their erase limits, and the effect of lost blocks."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class FtlConfig(Config):
 
         Args:
             geometry: of the device.
-            erase_unit: what one erase may take of a block.
+            erase_unit: the parts of a block that one erase may include.
             multi_plane: commands that planes of a die share.
 
         Raises:

@@ -22,7 +22,7 @@ def wears_out(dev, block, mask):
 
 @inlined
 def strain(dev, sub):
-    """Count an erase beside a sub-block as one of its own; return whether it was the last one."""
+    """Count an erase of a neighbour as wear of a sub-block; return whether its limit is reached."""
     endurance = dev.endurance[sub]
     endurance.first -= 1
     endurance.last -= 1

@@ -245,5 +245,5 @@ def count_lost(state: State, i: int) -> int:
 
 
 def lost_counter(state: State) -> Any:
-    """Return what does as `count_lost` with the address that a device of a batch is bound to."""
+    """Return a version of `count_lost` that takes the address of a bound device."""
     return entry_for(_count_lost, _device_of(state))

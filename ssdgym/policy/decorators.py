@@ -52,7 +52,7 @@ class RuleFunction(Protocol):
 
 
 def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
-    """Make a rule of what it declares, and register it."""
+    """Make a rule from its declarations, and register it."""
     unknown = set(options) - _OPTIONS[kind]
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")

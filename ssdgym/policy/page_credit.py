@@ -74,7 +74,7 @@ def _open(view, page, decision, moves):
 
 @kernel
 def _settle(view, decision, moves, waited, following):
-    """Note what a decision has cost in all, to be fetched after the step."""
+    """Store the costs of a decision; they are read after the step."""
     memory = view.memory[0]
     row = memory.settled
     memory.decision[row] = decision
@@ -103,7 +103,7 @@ def _take_number(view):
 
 @page_credit.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note the end of what was overwritten, and open an account for the new copy."""
+    """Note that the overwritten copy is dead, and open an account for the new copy."""
     if old_page >= 0:
         _end(view, old_page)
     if parameters.host > 0.0:

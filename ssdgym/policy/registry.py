@@ -1,4 +1,4 @@
-"""Registered rules and the names of compositions: ours, and those of installed packages."""
+"""The registry of rules and aliases of ssdgym and of installed packages."""
 
 import importlib
 import inspect
@@ -167,12 +167,12 @@ def registered_policies() -> list[str]:
 
 
 def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
-    """Return a rule of a kind by what it is written as, such as `sep_gc` or `threshold(blocks=4)`.
+    """Return the rule of a kind that a text names, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
-        kind: such as `placement`; or several that it may be of.
+        kind: a kind such as `placement`, or several allowed kinds.
         text: name and parameters.
-        where: what errors start with.
+        where: first words of errors.
 
     Raises:
         SsdgymError: there is no such rule or parameter.

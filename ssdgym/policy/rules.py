@@ -1,4 +1,4 @@
-"""Rules: one function for each kind of decision, with its parameters set and what it needs to run."""
+"""Rules: a function that decides, its parameters, and the device fields that it needs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Rule:
         compiled: whether it runs inside the engine; plain Python, of victim and merge rules alone, is called
             at every decision.
         parameters: values by name, in the order in which they are declared.
-        bounds: the smallest and the largest value allowed, by name; without an entry, any is.
+        bounds: the smallest and largest allowed value by name; without an entry, all are allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
         table: on a device, the words (u4) of `view.table`, zero at the start; `None` for no table.
         controller_bytes: on a device, the bytes that a controller would need for the records and the table;
@@ -155,7 +155,7 @@ class Rule:
 
     @property
     def keeps_memory(self) -> bool:
-        """Whether the rule has to follow what happens on a device."""
+        """Whether the rule must observe the events of a device."""
         return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
 
     @property
@@ -165,7 +165,7 @@ class Rule:
 
     @property
     def proposing(self) -> Rule:
-        """The rule as it proposes where another one decides: by its equivalent, if it has one."""
+        """The rule that proposes candidates for this one: its equivalent, if set, or itself."""
         if self.equivalent is None:
             return self
         return replace(self, function=self.equivalent, memory=Memory(), hooks={}, shares_memory_with=())
@@ -308,7 +308,7 @@ def _compile(
 
 
 def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
-    """Return the error for what was raised while some rules ran: a sentence that names the policy, or itself.
+    """Turn an exception of running rules into an error that names the policy, or return it.
 
     Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
     """

@@ -54,7 +54,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
         kind: which way, as `ssdgym.config.device` describes it.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
             pages on the device, if it is `reads` or begins with it.
-        seed: of what is drawn; for these, that with which the workload is played afterwards.
+        seed: seed of random draws; with `workload` and `reads`, the seed of the measured workload.
 
     Raises:
         SsdgymError: the device is in use, or cannot be preconditioned so.

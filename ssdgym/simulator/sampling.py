@@ -55,7 +55,7 @@ class Sampler:
     def metrics(self) -> dict[str, Any]:
         """Return the means over the samples since the first erase, and the free pages below which GC starts.
 
-        Without an erase there are no means; where free blocks alone start GC, the free pages are 0.
+        Means are missing without an erase; free pages are 0 if only free blocks start GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

@@ -1,4 +1,4 @@
-"""Pages of the host: where they go, how they are carried out without time, and what dies do in time."""
+"""Place and carry out host pages without time, and start the commands of dies in time."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Plans of partial erases, and for each candidate of a decision its costs and whether there is room."""
+"""Plan partial erases; compute costs and room of each candidate of a merge decision."""
 
 import numpy as np
 

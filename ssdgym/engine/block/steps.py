@@ -103,7 +103,7 @@ def _begin_phase(job, phase):
 
 @kernel
 def _erase_in_place(dev, plane, bundle, slot):
-    """Erase the partial block at hand of a block that stays."""
+    """Erase the current partial block (its sub-blocks) in a block that remains in use."""
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
     if is_worn(dev, block):

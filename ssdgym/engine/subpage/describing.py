@@ -144,7 +144,7 @@ def _look_at_way_in(dev, seen, way):
 
 
 def _observe(dev, spec, view, plane):
-    """Describe where data of a region goes as a decision. Pure: the device stays as it is."""
+    """Describe the choice where data of a region goes; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 1
     seen = spec.sector[0]

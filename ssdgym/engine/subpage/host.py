@@ -40,7 +40,7 @@ from ssdgym.requests import FLUSH, SYNC
 
 
 def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
-    """Make the kernels (flush_oldest, write_part) of what comes to the buffer and leaves it.
+    """Make the kernels (flush_oldest, write_part) that fill and empty the buffer.
 
     Both return OK, or the decision that is needed; `write_part` also AGAIN where something has left first.
 
@@ -149,7 +149,7 @@ _WRITE = 0
 
 @inlined
 def _begin_list(dev, group):
-    """Begin to carry out a write of what has come first."""
+    """Start a write of the oldest sectors in the buffer."""
     dev.buffer[0].writing = 1
     dev.buffer[0].write_plane = -1
     writes.begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
@@ -306,7 +306,7 @@ def _queue_list(dev, number):
 
 @inlined
 def _admit_list(dev, group):
-    """Queue a write of what has come first."""
+    """Queue a write of the oldest sectors in the buffer."""
     number = np.int64(queues.new_transaction(dev))
     writes.begin_write(dev, number, LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
     carry_oldest(dev, number)

@@ -102,7 +102,7 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def pages_of_command(self, device: DeviceConfig) -> int:
-        """Return the spare areas that a merge may read at once: those of a data and an update block."""
+        """Return the number of spare areas that a merge may read at once (data and update block)."""
         return _NFTL_BLOCKS * device.geometry.pages_per_block
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class BlockFamily(families.FamilyBuilder):
         return families.PageMap.of(geometry, pages, is_open)
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the fewest blocks that a plane keeps: one in its pool, and one to merge to."""
+        """Return the blocks per plane that hold no data: one in its pool, one as target of merges."""
         return 2
 
 
