@@ -54,7 +54,7 @@ def is_over(dev):
 
 @inlined
 def end_life(dev):
-    """Let the device stop for good."""
+    """End the life of the device: it carries out no more requests."""
     dev.life[0].over = 1
 
 

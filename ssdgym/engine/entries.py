@@ -190,7 +190,7 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @inlined
 def settled(dev, status):
-    """Return the status of a decision; if it is taken, nothing is due any more and what waited goes on."""
+    """Return the status of a decision; if it is taken, clear it, so that the device continues."""
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1

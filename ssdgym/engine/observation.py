@@ -257,6 +257,6 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 
 def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
-    """Return what returns the address of the code that describes a decision; it compiles at first use."""
+    """Return a function that compiles the observer at first use and returns its address."""
     compiled = cache(lambda: compiled_address(observe, observer_type(arrays)))
     return lambda: compiled()[0]

@@ -208,7 +208,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def restore(self, snapshot: Snapshot) -> None:
-        """Make this device the saved one, in place.
+        """Restore the saved state of this device, in place.
 
         Raises:
             SsdgymError: it has been changed since it was saved, or is of another device.

@@ -199,7 +199,7 @@ def do_read(dev, request):
 
 @inlined
 def do_flush(dev):
-    """Begin to carry out a write of what has come first; return whether the flush is over, and a status."""
+    """Start a write of the oldest buffered sectors; return whether the flush is over, and a status."""
     if dev.buffer[0].count == 0:
         return True, np.int64(OK)
     return False, np.int64(_begin_oldest(dev))
@@ -245,7 +245,7 @@ def _write_to_region(dev):
 
 @kernel
 def _drops(dev):
-    """Leave out what the write under way brings of pages given up; return whether that was all."""
+    """Drop sectors of lost pages from the current write; return whether no sector is left."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     if not dev.params[0].shrinks or not buffer.writing:
         return False
@@ -275,7 +275,7 @@ def is_at_horizon(dev):
 
 @inlined
 def do_work(dev):
-    """Carry out the next step of what is under way: a round, a sweep, or a write."""
+    """Carry out the next step of the current GC round, sweep, or write."""
     if not _has_work(dev):
         return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
@@ -316,7 +316,7 @@ def _admit_list(dev, group):
 
 @inlined
 def _new_write(dev, how, group, mask, partial, slot, pages):
-    """Begin a write that brings these sectors of a group."""
+    """Begin a write of the given sectors of a group."""
     number = np.int64(queues.new_transaction(dev))
     writes.begin_write(dev, number, how, group, mask, slot, pages)
     dev.transaction[number].partial = partial

@@ -69,7 +69,7 @@ def settle(dev):
 
 @kernel
 def ensure_page(dev, plane):
-    """Let the main area of a plane have a block open; return whether it has one."""
+    """Open a block in the main area of a plane if none is open; return whether one is open."""
     return writable_sub_block(dev, plane, 0) >= 0
 
 

@@ -1,4 +1,4 @@
-"""Flash pages and their slots: what they hold, which are valid, and pages of the main area being written."""
+"""Flash pages, their slots and valid sectors, and the open pages of the main area."""
 
 import numpy as np
 
