@@ -130,7 +130,7 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
 
 @inlined
 def _begun(dev):
-    """Let rules follow a device that goes on; return OK, or the status of one that cannot by itself."""
+    """Attach rules to a device; return OK, or why it cannot continue (end of life, or a decision)."""
     if is_over(dev):
         return np.int64(END_OF_LIFE)
     if dev.control[0].decision_plane >= 0:

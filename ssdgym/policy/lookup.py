@@ -94,7 +94,7 @@ def policy_for(
 
     Args:
         policy: `"default"` for that of the device; `None` for decisions that are taken outside.
-        device: by name, path, mapping or model.
+        device: name, path, mapping or model of the device.
         ftl: another FTL, or a mapping of the fields to change.
 
     Raises:
@@ -117,7 +117,7 @@ def device_for(
     """Return the device as a policy runs it, with another FTL or some of its fields changed before.
 
     Args:
-        device: by name, path, mapping or model.
+        device: name, path, mapping or model of the device.
         ftl: another FTL, or a mapping of the fields to change.
         policy: text of a policy, as for `policy_for`; `None` if the caller takes the decisions.
 

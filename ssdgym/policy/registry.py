@@ -54,7 +54,7 @@ def policy_alias(
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: names the paper or book it is from.
         erase_unit: what one erase takes, in place of what the rule needs; nothing isolates such erases.
-        multi_plane: which planes of a die take part in one erase, in place of what the rule needs.
+        multi_plane: which planes of a die one erase includes, in place of the rule's setting.
     """
     check_name(name)
     parse_policy(composition)

@@ -51,7 +51,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
     Args:
         sim: the new simulator.
-        kind: which way, as `ssdgym.config.device` describes it.
+        kind: a kind of preconditioning that `ssdgym.config.device` describes.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
             pages on the device, if it is `reads` or begins with it.
         seed: seed of random draws; with `workload` and `reads`, the seed of the measured workload.

@@ -227,7 +227,7 @@ def is_partial(request, offset):
 
 @inlined
 def next_request(control):
-    """Go on behind the request in admission."""
+    """Advance from the request in admission to the next one."""
     control.cursor += 1
     control.offset = 0
     control.slot = -1
