@@ -140,7 +140,7 @@ def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
 
     Args:
         mapping: name of the family.
-        model: the configuration of its FTL; its field `mapping` has no other value.
+        model: class of its FTL configuration; its field `mapping` has only this value.
 
     Raises:
         SsdgymError: another model has that name.

@@ -134,7 +134,7 @@ _IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
 
 
 def modules_of(policy: str) -> list[str]:
-    """Return the modules that a policy names: `my_rules` for `my_rules:half+sep_gc`; of other texts none."""
+    """Return the modules that a policy names: `my_rules` for `my_rules:half+sep_gc`."""
     named = _IN_MODULE.findall(policy) if FORM.fullmatch(policy) else []
     return [module for module in named if module not in FOUND_BY]
 

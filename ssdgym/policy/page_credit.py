@@ -24,7 +24,7 @@ class CreditTracker(Rule):
     """A tracker whose records are as large as a device needs, which its parameters say."""
 
     def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
-        """Return the same tracker with other parameters, and with records of their sizes."""
+        """Return the same tracker with other parameters, and with records of matching sizes."""
         rule = super().with_parameters(given)
         slots, rows = int(rule.parameters["pages_per_block"]), int(rule.parameters["pages"])
         of_block = [
@@ -114,7 +114,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @page_credit.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Note the end of a copy."""
+    """Note that the trimmed copy is dead."""
     _end(view, old_page)
 
 

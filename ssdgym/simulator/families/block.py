@@ -191,7 +191,7 @@ def _layout(device: DeviceConfig) -> dict[str, int]:
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:
-    """Return the nominal time per page written of its own program and of merges, and the share of copies."""
+    """Return nominal times of programs and merges per host page, and the share of copies."""
     service = written * (device.transfer_ns + device.timing.program_ns)
     times = {"service_ns": service, **{name: counted[name] for name in _GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]
