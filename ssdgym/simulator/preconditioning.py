@@ -54,7 +54,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
         kind: a kind of preconditioning that `ssdgym.config.device` describes.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
             pages on the device, if it is `reads` or begins with it.
-        seed: seed of random draws; with `workload` and `reads`, the seed of the measured workload.
+        seed: seed of random draws; if `kind` begins with `reads`, the seed of the measured workload.
 
     Raises:
         SsdgymError: the device is in use, or cannot be preconditioned so.
