@@ -44,9 +44,11 @@ OPTIONS: dict[str, Any] = {
     "device": Option("--device", "-d", help="Name of a device, or path of its YAML file."),
     "vary": Option(metavar="FIELD=VALUE,...", help="Field of the devices and its values."),
     "ftl": Option(metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8."),
-    "ftls": Option(metavar="KEY=VALUE,...", help="Options of one FTL, as in --ftl; repeat for more FTLs."),
+    "ftls": Option(metavar="KEY=VALUE,...", help="Options of one of several FTLs, as in --ftl."),
     "timing": Option(help="none: only count operations; event: simulate time."),
-    "queue_depth": Option(min=0, help="Outstanding requests; 0: by arrival times. Default without them: 32."),
+    "queue_depth": Option(
+        min=0, help="Outstanding requests; 0: by arrival times. Default: 32 without times."
+    ),
     "size_to_trace": Option(help="Size the device to the pages that a compact trace touches."),
     "policy": Option(
         "--policy",
@@ -95,7 +97,7 @@ OPTIONS: dict[str, Any] = {
     "scale": Option(help="Scale of the experiment."),
     "traces": Option(help="Folder of real traces, played in place of synthetic ones of the same name."),
     "volumes": Option(help="Volumes of real traces: one after the other (default), or all from address 0."),
-    "only": Option("--workload", "-w", help="Name of the only trace to play."),
+    "only": Option("--workload", "-w", help="Trace of the paper to play. Default: all."),
     "bar_policy": Option("--policy", help="Additional bar: the paper's design with this policy."),
     "bar_agent": Option("--agent", help="Additional bar: the paper's design with decisions of this agent."),
     "learned": Option(help="Additional bars: the found rule and learned agents of the paper's suite."),
@@ -109,8 +111,8 @@ OPTIONS: dict[str, Any] = {
     "episodes": Option(min=1, help="Number of episodes in the data set."),
     "reference_episodes": Option(min=1, help="Episodes per reference score, with other seeds."),
     # What is repeated and reported.
-    "row": Option(min=1, help="Number of a single result; the first is 1."),
-    "where": Option(metavar="COLUMN=VALUE,...", help="Values in columns that select a single result."),
+    "row": Option(min=1, help="Number of the result to repeat; the first is 1."),
+    "where": Option(metavar="COLUMN=VALUE,...", help="Values that select the result to repeat."),
     "sample": Option(min=1, help="Number of results to draw at random. Default: 10."),
     "figures": Option(help="Folder for all figures (PNG, SVG, PDF) and tables (Markdown, LaTeX)."),
     "plot": Option(metavar="FILE.png", help="Plot addresses, sizes, gaps between arrivals, and skew."),

@@ -1,4 +1,4 @@
-"""Cells that wear out: how many erases they endure, and what is left of a device."""
+"""Configure the wear of cells: their erase limits, and the effect of lost blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CellsConfig(Config):
         False, description="ftl.mapping block: a partial erase also wears the neighbouring parts"
     )
     capacity: Capacity = Field(
-        Capacity.FIXED, description=f"reaction to the loss of blocks; {Capacity.described()}"
+        Capacity.FIXED, description=f"when blocks left cannot hold all data; {Capacity.described()}"
     )
     least_capacity: float = Field(
         0.5,

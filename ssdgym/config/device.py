@@ -20,7 +20,7 @@ from ssdgym.errors import SsdgymError, shown
 
 
 class DeviceFields(Config):
-    """The fields of a device, each checked by itself, not against the others."""
+    """The fields of a device; each field is checked alone, combinations are not."""
 
     name: str
     description: str = ""
@@ -303,7 +303,7 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
 
 
 def load_fields(source: Source) -> DeviceFields:
-    """Load a device; where its fields do not fit each other, return the fields alone.
+    """Load a device; return its fields without that check if they contradict each other.
 
     Args:
         source: as for `load_device`.
@@ -322,7 +322,7 @@ def changed_device(device: DeviceFields, where: str | None = None, **changes: An
 
     Args:
         device: the device to change.
-        where: what errors start with; by default the device's name.
+        where: first words of errors; by default the device's name.
         changes: values by the name of the field.
 
     Raises:

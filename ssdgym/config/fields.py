@@ -22,7 +22,7 @@ def seed_number(value: Any, what: str) -> int:
 
     Args:
         value: the seed.
-        what: it is, for the error.
+        what: name of the value in errors.
 
     Raises:
         SsdgymError: it is no whole number from 0 to `LAST_SEED`.

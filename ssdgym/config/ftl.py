@@ -102,7 +102,7 @@ class FtlConfig(Config):
 
         Args:
             geometry: of the device.
-            erase_unit: what one erase may take of a block.
+            erase_unit: the parts of a block that one erase may include.
             multi_plane: commands that planes of a die share.
 
         Raises:
@@ -140,7 +140,7 @@ def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
 
     Args:
         mapping: name of the family.
-        model: the configuration of its FTL; its field `mapping` has no other value.
+        model: class of its FTL configuration; its field `mapping` has only this value.
 
     Raises:
         SsdgymError: another model has that name.

@@ -61,7 +61,7 @@ class _Loader(_Strict, yaml.SafeLoader):
 
 
 class _TextLoader(_Strict, yaml.BaseLoader):
-    """YAML whose every value is a text: 007 stays 007, and yes is a word."""
+    """A YAML loader that returns every scalar as text, such as `007` and `yes`."""
 
 
 def _problem(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
@@ -87,7 +87,7 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
 
     Args:
         text: the YAML.
-        where: what errors start with.
+        where: first words of errors.
         as_texts: leave every value a text.
 
     Raises:
@@ -116,7 +116,7 @@ def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str,
 
     Args:
         text: the YAML.
-        where: what errors start with.
+        where: first words of errors.
         as_texts: leave every value a text.
 
     Raises:
@@ -210,7 +210,7 @@ class BasedConfig(Config):
         names: Collection[str] | None = None,
         below: tuple[str, ...] = (),
     ) -> dict[str, Any]:
-        """Return the fields over those of the configuration that the field `field` names.
+        """Merge the fields with the configuration that `field` names; the given fields win.
 
         Args:
             data: the fields; returned unchanged without `field`.
@@ -219,7 +219,7 @@ class BasedConfig(Config):
             below: the files that led here.
 
         Raises:
-            ValueError: there is none of that name, or it leads back to itself.
+            ValueError: no configuration has the name, or it refers back to itself.
         """
         if field not in data:
             return data

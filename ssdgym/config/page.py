@@ -27,7 +27,7 @@ class PageFtl(FtlConfig):
     mapping: Literal["page"] = "page"
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
     placement: str = Field(
-        "sep_gc", description="name and parameters of the placement, which chooses write streams"
+        "sep_gc", description="name and parameters of the placement, which decides where pages are written"
     )
     min_streams: int = Field(
         1,

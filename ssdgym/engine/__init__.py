@@ -17,16 +17,16 @@ owns it. Tests hold both.
   Owns `logical`, `in_flight`, `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
   `plane.collecting` and `plane.round_*`.
-* `entries`: the entry points for one device: make, advance, apply; and what a family does for
+* `entries`: the entry points for one device: make, advance, apply; and functions of a family for
   them.
 * `loop`: the two loops, without time and in time, and the operations of a family that they call.
 * `allocation`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
 * `erase`: the ERASE decision: which sets are legal, best sets, candidates, features, helpers of victim rules.
 * `blocks`: records of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
-* `observation`: what of a batch is observed, and where that goes.
+* `observation`: the observed values of a batch, and the arrays for them.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
-* `view`: what rules of all families see.
+* `view`: the arrays that rules of all families can read.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
 * `cells`: when a block and a device are at their end. Owns `life` and

@@ -22,7 +22,7 @@ def wears_out(dev, block, mask):
 
 @inlined
 def strain(dev, sub):
-    """Count an erase beside a sub-block as one of its own; return whether it was the last one."""
+    """Count an erase of a neighbour as wear of a sub-block; return whether its limit is reached."""
     endurance = dev.endurance[sub]
     endurance.first -= 1
     endurance.last -= 1
@@ -54,7 +54,7 @@ def is_over(dev):
 
 @inlined
 def end_life(dev):
-    """Let the device stop for good."""
+    """End the life of the device: it carries out no more requests."""
     dev.life[0].over = 1
 
 

@@ -189,7 +189,7 @@ def request_action(dev, kind, plane, subject):
 
 @inlined
 def store_action(dev, action, answers):
-    """Keep the answer to the decision that is due, from 0 to below `answers`, for what goes on with it."""
+    """Store the action (0 to `answers` - 1) for the decision that is due."""
     if action < 0 or action >= answers:
         return np.int64(ILLEGAL_ANSWER)
     dev.control[0].answer = action

@@ -130,7 +130,7 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
 
 @inlined
 def _begun(dev):
-    """Let rules follow a device that goes on; return OK, or the status of one that cannot by itself."""
+    """Attach rules to a device; return OK, or why it cannot continue (end of life, or a decision)."""
     if is_over(dev):
         return np.int64(END_OF_LIFE)
     if dev.control[0].decision_plane >= 0:
@@ -190,7 +190,7 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @inlined
 def settled(dev, status):
-    """Return the status of a decision; if it is taken, nothing is due any more and what waited goes on."""
+    """Return the status of a decision; if it is taken, clear it, so that the device continues."""
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1
@@ -245,5 +245,5 @@ def count_lost(state: State, i: int) -> int:
 
 
 def lost_counter(state: State) -> Any:
-    """Return what does as `count_lost` with the address that a device of a batch is bound to."""
+    """Return a version of `count_lost` that takes the address of a bound device."""
     return entry_for(_count_lost, _device_of(state))

@@ -37,7 +37,7 @@ def die_of(params, ppn):
 
 @inlined
 def beside(params, mask):
-    """Return the sub-blocks next to those of a mask and not in it."""
+    """Return the neighbours of a mask's sub-blocks that are not in the mask."""
     return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(params.sub_blocks)
 
 

@@ -256,7 +256,7 @@ def _next_arrival(dev, requests):
 
 @inlined
 def _carry_out_event(dev):
-    """Carry out the first event, and finish what its command was for."""
+    """Carry out the first event, and finish the work of its command."""
     params = dev.params[0]
     dev.control[0].now = events.next_event_ns(dev)
     resource = np.int64(events.take_event(dev))

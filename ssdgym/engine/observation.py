@@ -127,7 +127,7 @@ class Shared(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The counters behind the rewards of n devices, and those shown after every step."""
+    """Counters of n devices: inputs of the rewards, and values shown after every step."""
 
     ends: Any  # (terms,) int64: where the counters of each term end
     counters: Any  # (counters, n) int64: addresses, those of the first term first
@@ -236,7 +236,7 @@ def describing_kernel(row: str, about: str) -> Any:
 
 
 def observer_type(arrays: Arrays) -> Any:
-    """Return numba's signature of what describes a decision of a family: (device, spec, view, plane)."""
+    """Return numba's signature of the observer of a family: (device, spec, view, plane)."""
     spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
     view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
     return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)
@@ -257,6 +257,6 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 
 def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
-    """Return what returns the address of the code that describes a decision; it compiles at first use."""
+    """Return a function that compiles the observer at first use and returns its address."""
     compiled = cache(lambda: compiled_address(observe, observer_type(arrays)))
     return lambda: compiled()[0]

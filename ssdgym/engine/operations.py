@@ -20,7 +20,7 @@ def family_format(dev):
 
 @operation
 def family_bind(state, i, rules, external, pairs, address):
-    """Store device `i` of a batch with who takes its decisions, and behind it what its rules see.
+    """Store device `i` of a batch, the takers of its decisions, and the view of its rules.
 
     There is room for `entries.TUPLES` tuples of `STORED_BYTES`.
     """

@@ -121,7 +121,7 @@ def _work(at, shared, spec, thread):
 
 @inlined
 def _finish(shared, count):
-    """Return how many of the devices do not wait for a decision; NOT_DONE if others take long."""
+    """Return how many devices do not wait for a decision; NOT_DONE if other threads take long."""
     for _ in range(_ROUNDS):
         if pointer.read(shared.words, _DONE) == count:
             others = np.int64(0)
@@ -281,7 +281,7 @@ class Stepper:
         ]
 
     def stand_aside(self, aside: bool) -> None:
-        """Let all threads but the first take no devices, or take some again."""
+        """Stop all threads except the first from taking devices, or let them take devices again."""
         self._words[_ALONE] = aside
 
     def count_lost(self, k: int) -> int:

@@ -107,7 +107,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
 
 
 def _lengths(params: np.void) -> dict[str, int]:
-    """Return the items of a device in the arrays that it shares with larger ones of its batch."""
+    """Return the number of items that a device uses in each array of its batch."""
     blocks = int(params["planes"]) * int(params["blocks"])
     return {
         "plane": int(params["planes"]),

@@ -113,8 +113,8 @@ class BackgroundGCEnv(DecisionEnv):
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"demo-idle"` | four dies, with interrupted rounds |
-    | `workload` | as everywhere | `"idle_bursts"` | it must leave idle time, by arrival times or by reads |
-    | `victims` | str | `"greedy"` | policy that chooses what is erased |
+    | `workload` | as everywhere | `"idle_bursts"` | leaves idle time, by arrival times or by reads |
+    | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
 
     Devices must simulate time (`ftl.timing: event`). A device without an idle rule gets
     `threshold(blocks=5)`, or `threshold` with the share `gc.background_fraction` if that is set.

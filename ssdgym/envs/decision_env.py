@@ -101,15 +101,15 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     | `device` | name, path, mapping or model | `"demo"` | a list gives its devices to environments in turn |
     | `size` | str | `None` | in tasks of papers: the device `small` (the default) or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
-    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | episodes draw one of a list |
     | `size_to_trace` | bool | `False` | shrink the device to the pages that the compact traces touch |
     | `at_end` | str | `"wrap"` | when a workload ends: `wrap` repeats it, `truncate` ends the episode |
     | `objective` | mapping | `None` | weight of each reward term; `None`: the environment's default |
-    | `horizon` | int | `8192` | host pages of an episode |
+    | `horizon` | int | `8192` | host pages per episode |
     | `warmup` | int | `0` | host pages at the start of an episode, without rewards and metrics |
     | `preconditioning` | str or mapping | `"workload"` | how devices are preconditioned: see Starting State |
     | `preconditioning_seed` | int | `0` | seed of the random draws of preconditioning |
-    | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
+    | `features` | str or list of names | `"default"` | observed features: see Observation Space |
     | `reward` | str or mapping | `None` | see Rewards; `None`: the environment's default |
     | `invalid` | str | `"error"` | what an action outside the mask does: see Action Space |
 

@@ -132,7 +132,7 @@ class ParallelEraseEnv(DecisionEnv):
     |---|---|
     | the first | the picks of the `proposers`, in that order, without repetitions |
     | half of the others | blocks with most invalid pages: each alone, then with the best, the best 2, ... |
-    | the rest | random numbers of random blocks |
+    | the rest | random blocks, in random numbers |
 
     Sets of the last two kinds have 1 to `most_blocks` blocks of the collecting plane. On devices that can
     erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no

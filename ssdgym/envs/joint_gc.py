@@ -128,7 +128,7 @@ class JointGCEnv(DecisionEnv):
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
-    | `candidates` | int or `"all"` | `8` | erase sets to choose among |
+    | `candidates` | int or `"all"` | `8` | number of erase sets to choose among |
     | `proposers` | list of str | `JOINT_PROPOSERS` | victim policies whose picks are always candidates |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |

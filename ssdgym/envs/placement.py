@@ -246,10 +246,10 @@ class PlacementEnv(DecisionEnv):
     | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
-    | `streams` | int or `None` | `4` | S; `None`: as many as the placement and the proposers have |
-    | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses what is erased |
+    | `streams` | int or `None` | `4` | number of streams S; `None`: that of the placement and the proposers |
+    | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses the blocks to erase |
     | `proposers` | list of str | `()` | further placements (compiled rules) whose choices are shown |
-    | `credit` | mapping or `None` | `None` | show what each decision has cost: see Rewards |
+    | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |
     """
 
     options_type = PlacementOptions

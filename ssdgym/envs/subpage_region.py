@@ -113,7 +113,7 @@ class SubpageRegionEnv(DecisionEnv):
     | question | 0 | 1 |
     |---|---|---|
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
-    | `collected`: a subpage of a region block that is collected is valid | evict its group | keep it there |
+    | `collected`: a valid subpage is in a region block that is collected | evict its group | keep it there |
 
     A collection keeps at most 3/4 of a block; beyond that, subpages are evicted without a decision.
 
@@ -146,7 +146,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `device` | as everywhere | `"demo-region"` | a device of `ftl.mapping: subpage`, `ftl.kind: subftl` |
     | `workload` | as everywhere | `"small_mixed"` | a workload of small writes |
     | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other one |
-    | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |
+    | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
     """
 
     options_type = SubpageRegionOptions

@@ -113,9 +113,9 @@ class WearLevelEnv(DecisionEnv):
     | name | type | default | meaning |
     |---|---|---|---|
     | `workload` | as everywhere | `"cold60"` | a workload with data that is never overwritten |
-    | `horizon` | as everywhere | `32768` | long enough for wear to differ |
+    | `horizon` | as everywhere | `32768` | episodes long enough for wear to differ |
     | `candidates` | int | `8` | number of candidates K |
-    | `victims` | str | `"greedy"` | policy that chooses what is erased |
+    | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
     | `levelling` | str | `"dual_pool(threshold=8)"` | the rule given to devices without a levelling rule |
     """
 

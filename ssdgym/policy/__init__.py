@@ -1,4 +1,4 @@
-"""Policies: what one is, how it is registered, how it is looked up.
+"""Define, register and look up policies.
 
 A policy is a victim rule and, where its name says so, other rules beside it (a placement, rules for idle
 dies, for free blocks and for wear levelling): `greedy` leaves

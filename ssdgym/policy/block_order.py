@@ -13,7 +13,7 @@ from ssdgym.engine.erase.legality import blocks_of, eligible
 
 
 class BlockOrder(NamedTuple):
-    """Kernels for an order, and what a rule declares for it."""
+    """Kernels that keep blocks in order, and the declarations that a rule needs for them."""
 
     block: list[tuple[str, str]]  # fields of its record per block ...
     stream: list[tuple[str, str]]  # ... and per plane and stream
@@ -25,7 +25,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
     """Make an order of blocks.
 
     Args:
-        name: what the fields that it needs begin with.
+        name: prefix of the names of its fields.
         belongs: kernel (view, block), whether a block is in the order.
         before: kernel (view, a, b), whether `a` comes before `b`; both belong. It says so of one of two.
     """

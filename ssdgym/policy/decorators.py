@@ -52,7 +52,7 @@ class RuleFunction(Protocol):
 
 
 def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
-    """Make a rule of what it declares, and register it."""
+    """Make a rule from its declarations, and register it."""
     unknown = set(options) - _OPTIONS[kind]
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
@@ -82,10 +82,10 @@ def rule(
     """Register the decorated function as a rule, with hooks by `function.on`.
 
     Args:
-        kind: of the rule; `victim_policy` and its like fill it in.
-        name: by which it is looked up.
-        source: names the paper or book it is from.
-        options: fields of `Rule`, as far as the kind has them. `parameters` are names and defaults, in the
+        kind: kind of the rule; decorators such as `victim_policy` fill it in.
+        name: name of the rule in policies.
+        source: the paper or book that describes the rule.
+        options: fields of `Rule` that the kind has. `parameters` are names and defaults, in the
             order in which the function finds them; with bounds as `(default, least)` or `(default, least,
             most)`. `page`, `block`, `stream` (each of a plane) and `memory` (one) are the fields of records
             that the rule keeps, zero at the start.

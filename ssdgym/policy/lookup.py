@@ -1,4 +1,4 @@
-"""Look policies up by what they are written as, and prepare devices for them."""
+"""Look up policies by their text, and prepare devices for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def available_rules(kind: Kind) -> dict[str, Rule]:
 
 
 def get_policy(spec: str | Policy) -> Policy:
-    """Return a policy by what it is written as: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
+    """Return the policy of a text: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
 
     The parts may stand in any order: each has the kind under which it is registered.
 
@@ -90,11 +90,11 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
 def policy_for(
     policy: str | Policy | None, device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None
 ) -> Policy | None:
-    """Return the policy that a device is to be run with, by what it is written as.
+    """Return the policy of a text for a run on a device.
 
     Args:
         policy: `"default"` for that of the device; `None` for decisions that are taken outside.
-        device: by name, path, mapping or model.
+        device: name, path, mapping or model of the device.
         ftl: another FTL, or a mapping of the fields to change.
 
     Raises:
@@ -117,9 +117,9 @@ def device_for(
     """Return the device as a policy runs it, with another FTL or some of its fields changed before.
 
     Args:
-        device: by name, path, mapping or model.
+        device: name, path, mapping or model of the device.
         ftl: another FTL, or a mapping of the fields to change.
-        policy: by what it is written as, as for `policy_for`; `None` for decisions that are taken outside.
+        policy: text of a policy, as for `policy_for`; `None` if the caller takes the decisions.
 
     Raises:
         SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.

@@ -65,7 +65,7 @@ def check_name(name: str) -> None:
     """Raise if a policy could not be looked up under this name.
 
     Raises:
-        SsdgymError: it holds other characters than those of names, or is `default`.
+        SsdgymError: the name has a character that names may not have, or is `default`.
     """
     if name == DEFAULT:
         raise SsdgymError(f"policy name {name!r} stands for the policy of a device; choose another name.")
@@ -115,7 +115,7 @@ def _is_near(other: str, name: str) -> bool:
 
 @cache
 def _imported(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the names that a source imports, in full: of modules, and of what is in them."""
+    """Return the full names of all modules and objects that a source file imports."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -134,7 +134,7 @@ _IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
 
 
 def modules_of(policy: str) -> list[str]:
-    """Return the modules that a policy names: `my_rules` for `my_rules:half+sep_gc`; of other texts none."""
+    """Return the modules that a policy names: `my_rules` for `my_rules:half+sep_gc`."""
     named = _IN_MODULE.findall(policy) if FORM.fullmatch(policy) else []
     return [module for module in named if module not in FOUND_BY]
 
@@ -143,11 +143,11 @@ def import_rules(policy: str, *, trust: bool) -> None:
     """Import the modules that a policy names, as Python would or from the present folder.
 
     Args:
-        policy: as it is written.
+        policy: text of the policy.
         trust: whether their code may be executed.
 
     Raises:
-        SsdgymError: it may not, or there is no such module.
+        SsdgymError: imports are not allowed, or the module does not exist.
     """
     for module in modules_of(policy):
         if module not in sys.modules and not trust:

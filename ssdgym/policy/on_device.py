@@ -1,4 +1,4 @@
-"""The rules that the FTL of a device names, what they need of it, and where they keep their records.
+"""Rules that the FTL of a device names, the fields they need, and their records.
 
 The records of a role lie side by side: what one rule notes of a page stands beside what the others note.
 """
@@ -60,7 +60,7 @@ def trackers_of(device: DeviceConfig) -> list[Rule]:
 
 
 def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
-    """Return the rules of a device in one role, as they keep their records side by side.
+    """Return the rules of a device in one role, with a common layout of their records.
 
     With the role `place` the placement is the first, and trackers follow it.
     """
@@ -129,7 +129,7 @@ def with_rules(
         beside: rules by their kind, in place of those that the FTL of the device names; an idle rule also in
             place of `gc.background_fraction`.
         victim: chooses victims; the memory it needs is added, and that of another rule is kept.
-        where: what errors start with, by default the name of the device.
+        where: first words of errors, by default the name of the device.
         changes: values by the name of the field.
 
     Raises:

@@ -24,7 +24,7 @@ class CreditTracker(Rule):
     """A tracker whose records are as large as a device needs, which its parameters say."""
 
     def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
-        """Return the same tracker with other parameters, and with records of their sizes."""
+        """Return the same tracker with other parameters, and with records of matching sizes."""
         rule = super().with_parameters(given)
         slots, rows = int(rule.parameters["pages_per_block"]), int(rule.parameters["pages"])
         of_block = [
@@ -74,7 +74,7 @@ def _open(view, page, decision, moves):
 
 @kernel
 def _settle(view, decision, moves, waited, following):
-    """Note what a decision has cost in all, to be fetched after the step."""
+    """Store the costs of a decision; they are read after the step."""
     memory = view.memory[0]
     row = memory.settled
     memory.decision[row] = decision
@@ -103,7 +103,7 @@ def _take_number(view):
 
 @page_credit.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note the end of what was overwritten, and open an account for the new copy."""
+    """Note that the overwritten copy is dead, and open an account for the new copy."""
     if old_page >= 0:
         _end(view, old_page)
     if parameters.host > 0.0:
@@ -114,7 +114,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @page_credit.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Note the end of a copy."""
+    """Note that the trimmed copy is dead."""
     _end(view, old_page)
 
 

@@ -56,7 +56,7 @@ def log_pages(view, pages):
 
 @kernel
 def _note_interval(view, own):
-    """Add the last interval of a page to what is known of all intervals."""
+    """Add the last write interval of a page to the statistics of all intervals."""
     memory, share = view.memory[0], SLOW / view.params[0].logical_pages
     interval = log_pages(view, own.interval)
     memory.interval += (interval - memory.interval) * share

@@ -1,4 +1,4 @@
-"""Policies: one rule for each kind of decision, and what they need of the device they run on."""
+"""Policies: one rule for each kind of decision, and the device fields that they need."""
 
 from __future__ import annotations
 

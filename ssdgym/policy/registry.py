@@ -1,4 +1,4 @@
-"""Registered rules and the names of compositions: ours, and those of installed packages."""
+"""The registry of rules and aliases of ssdgym and of installed packages."""
 
 import importlib
 import inspect
@@ -54,7 +54,7 @@ def policy_alias(
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: names the paper or book it is from.
         erase_unit: what one erase takes, in place of what the rule needs; nothing isolates such erases.
-        multi_plane: which planes of a die take part in one erase, in place of what the rule needs.
+        multi_plane: which planes of a die one erase includes, in place of the rule's setting.
     """
     check_name(name)
     parse_policy(composition)
@@ -167,12 +167,12 @@ def registered_policies() -> list[str]:
 
 
 def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
-    """Return a rule of a kind by what it is written as, such as `sep_gc` or `threshold(blocks=4)`.
+    """Return the rule of a kind that a text names, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
-        kind: such as `placement`; or several that it may be of.
+        kind: a kind such as `placement`, or several allowed kinds.
         text: name and parameters.
-        where: what errors start with.
+        where: first words of errors.
 
     Raises:
         SsdgymError: there is no such rule or parameter.

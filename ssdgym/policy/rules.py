@@ -1,4 +1,4 @@
-"""Rules: one function for each kind of decision, with its parameters set and what it needs to run."""
+"""Rules: a function that decides, its parameters, and the device fields that it needs."""
 
 from __future__ import annotations
 
@@ -74,28 +74,28 @@ def new_choice() -> np.ndarray:
 class Rule:
     """A function that takes one kind of decision, and its parameters.
 
-    What functions of each kind are called with and return is described in `ssdgym.policy`.
+    `ssdgym.policy` describes the arguments and results of the functions of each kind.
 
     Attributes:
-        kind: of the decision.
-        name: by which it is looked up; unique over all kinds of rules.
+        kind: kind of the decision.
+        name: name of the rule, unique over all kinds of rules.
         function: the rule; `None` for a tracker, and for a placement that is a part of the engine.
-        source: the paper or book it is from.
+        source: the paper or book that describes the rule.
         compiled: whether it runs inside the engine; plain Python, of victim and merge rules alone, is called
             at every decision.
         parameters: values by name, in the order in which they are declared.
-        bounds: the smallest and the largest value allowed, by name; without an entry, any is.
+        bounds: the smallest and largest allowed value by name; without an entry, all are allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
         table: on a device, the words (u4) of `view.table`, zero at the start; `None` for no table.
         controller_bytes: on a device, the bytes that a controller would need for the records and the table;
-            `None`: as many as they have.
-        hooks: functions called for what happens to pages and blocks, by the name of the event.
+            `None`: the bytes that they take here.
+        hooks: functions called at events of pages, blocks and dies, by the name of the event.
         trusted: leave out the checks that rules of other packages are compiled with: an index out of range
             then ends the process, or is not noticed.
         erase_unit: what a victim rule has one erase take; `None`: whole blocks, which every device can. A
             device of another erase unit is run with this one, and with `isolation`.
         isolation: see `erase_unit`.
-        multi_plane: which planes of a die take part in one erase; `None`: those the device says.
+        multi_plane: which planes of a die one erase includes; `None`: as the device sets it.
         shares_memory_with: placements whose memory a victim rule uses where it runs with one of them. It then
             hooks nothing: the placement keeps the records. One without memory of its own runs with no other.
         equivalent: a function that chooses the same, to show its choices where another one decides: without
@@ -104,7 +104,7 @@ class Rule:
         relocation_streams: how many of them relocated pages of a round can go to; with several, a plane keeps
             three free blocks in place of two; 0: they go to sub-blocks of the pool.
         relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
-            `None`: it names it.
+            `None`: the function returns it.
         targets: whether a placement also names sub-blocks of the pool. The data that a host page replaces is
             then invalid before the function is called.
         counted: fields of the one record of a placement that are metrics, cleared by the rule where
@@ -155,7 +155,7 @@ class Rule:
 
     @property
     def keeps_memory(self) -> bool:
-        """Whether the rule has to follow what happens on a device."""
+        """Whether the rule must observe the events of a device."""
         return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
 
     @property
@@ -165,7 +165,7 @@ class Rule:
 
     @property
     def proposing(self) -> Rule:
-        """The rule as it proposes where another one decides: by its equivalent, if it has one."""
+        """The rule that proposes candidates for this one: its equivalent, if set, or itself."""
         if self.equivalent is None:
             return self
         return replace(self, function=self.equivalent, memory=Memory(), hooks={}, shares_memory_with=())
@@ -308,7 +308,7 @@ def _compile(
 
 
 def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
-    """Return the error for what was raised while some rules ran: a sentence that names the policy, or itself.
+    """Turn an exception of running rules into an error that names the policy, or return it.
 
     Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
     """

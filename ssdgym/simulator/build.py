@@ -122,7 +122,7 @@ def _check_times(device: DeviceConfig) -> None:
 
 
 def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
-    """Return the lengths of a device's arrays, shared ones and those of its family."""
+    """Return the lengths of a device's arrays: arrays of all families and of its own family."""
     geometry = device.usable
     return {
         "logical_pages": device.logical_pages,
@@ -187,7 +187,7 @@ _name = functools.cache(str)
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A device and its input as they were.
+    """A saved state of a device and its input.
 
     Its arrays can be looked at. One that has been changed or damaged, also in a file, is refused: the engine
     follows what stands in them without looking.

@@ -73,7 +73,7 @@ def is_over(state: State, i: int) -> bool:
 
 
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-    """Return the metrics of the life of a device whose cells wear out; none for others.
+    """Return the lifetime metrics of a device; none if its cells do not wear out.
 
     `end_of_life`, and `lifetime`, which counts since the life began, whatever has been reset:
 

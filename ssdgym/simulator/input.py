@@ -56,7 +56,7 @@ def _count_writes(requests: Any, logical_pages: Any, timed: Any) -> Any:
 
 
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
-    """Raise if there are requests (m,) REQUEST that the device cannot carry out, naming the first of them.
+    """Raise an error that names the first of the requests (m,) that the device cannot carry out.
 
     Returns how many of them write.
     """
@@ -101,7 +101,7 @@ def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
     """Begin a new chunk of input, and drop the rest of the request in admission.
 
     If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
-    it is no request any more. Without the input `before` all its pages count as under way.
+    it is dropped. Without the input `before`, all pages of the request count as under way.
     """
     control = state.control[i, 0]
     not_admitted = 0

@@ -48,7 +48,7 @@ def memory_sizes(device: DeviceConfig) -> dict[str, int]:
 
 
 def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
-    """Return the bytes of all records that rules keep, and those that a controller would need for them."""
+    """Return the bytes of all records of rules, and the bytes that a controller would need."""
     kept = [sum(own.values()) for own in _kept(device)]
     stated = [own.controller for own in _roles(PageFtl.of(device.ftl))]
     needed = (own if least is None else least for own, least in zip(kept, stated, strict=True))

@@ -51,10 +51,10 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
     Args:
         sim: the new simulator.
-        kind: which way, as `ssdgym.config.device` describes it.
+        kind: a kind of preconditioning that `ssdgym.config.device` describes.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
             pages on the device, if it is `reads` or begins with it.
-        seed: of what is drawn; for these, that with which the workload is played afterwards.
+        seed: seed of random draws; if `kind` begins with `reads`, the seed of the measured workload.
 
     Raises:
         SsdgymError: the device is in use, or cannot be preconditioned so.

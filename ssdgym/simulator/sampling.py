@@ -12,14 +12,14 @@ _COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
 
 
 class Sampler:
-    """Notes of one simulator, taken whenever it is called.
+    """Record a sample of the state of one simulator at each call.
 
     The columns are the host pages written and erases since the metrics were reset, the time since then in ns,
     the free pages of the plane that has fewest, their mean over the planes, those of the first plane, and how
     many planes collect.
 
     Args:
-        simulator: that is looked at and left as it is.
+        simulator: the simulator to sample; it does not change.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -55,7 +55,7 @@ class Sampler:
     def metrics(self) -> dict[str, Any]:
         """Return the means over the samples since the first erase, and the free pages below which GC starts.
 
-        Without an erase there are no means; where free blocks alone start GC, the free pages are 0.
+        Means are missing without an erase; free pages are 0 if only free blocks start GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

@@ -74,9 +74,9 @@ class Simulator(DecidedDevice):
                 `host_pages`. Times of arrays count from the making of the device, others from now.
             host_pages: stop after so many host pages.
             warmup: host pages before them that are not measured, so that the policy's own steady state is.
-            days: that pass behind the warm-up, as by `pass_days`; what is done in them is measured.
-            seed: of the workload's draws.
-            progress: called now and then with the host pages measured so far.
+            days: days that pass after the warm-up, as in `pass_days`; their work is measured.
+            seed: seed of the random draws of the workload.
+            progress: function called regularly with the number of host pages measured so far.
             progress_every: host pages of the workload between calls of `progress`; None: now and then. It
                 does not change what the device does.
 
@@ -119,7 +119,7 @@ class Simulator(DecidedDevice):
 
         Args:
             workload: whose writes overwrite the device; uniform writes by default.
-            seed: of the workload's draws.
+            seed: seed of the random draws of the workload.
             share: of the logical pages, the first ones, which are filled.
             cache: keep the result on disk, and take it from there.
 
@@ -208,7 +208,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def restore(self, snapshot: Snapshot) -> None:
-        """Make this device the saved one, in place.
+        """Restore the saved state of this device, in place.
 
         Raises:
             SsdgymError: it has been changed since it was saved, or is of another device.

@@ -1,4 +1,4 @@
-"""The steady states of devices on disk: what they depend on, and how they are kept and taken from there."""
+"""A cache on disk of preconditioned devices: its keys, and functions to save and load."""
 
 import hashlib
 import json
@@ -117,7 +117,7 @@ def _path(key: str) -> Path:
 
 
 def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
-    """Take over a preconditioned device from disk; return what made it, None for none.
+    """Load a preconditioned device from disk; return its report, None if no valid file exists.
 
     One whose checksum does not fit is removed.
     """
@@ -146,7 +146,7 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
 
 
 def save_preconditioned(state: State, i: int, key: str, report: PreconditioningReport) -> None:
-    """Keep a preconditioned device, and what made it, on disk; where that cannot be done, warn."""
+    """Save a preconditioned device and its report on disk; warn if saving fails."""
     family = family_of_state(state)
     own = {*family.fixed, *family.scratch, *_CLEARED}
     arrays = {name: array[i] for name, array in state._asdict().items() if name not in own}

@@ -38,7 +38,7 @@ def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = Non
 def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
     """Let a device put all pages in stream 0, and start its own placement afterwards.
 
-    Of those that are rules, ones that can be attached to a device with data are not refused.
+    A placement rule is refused if it cannot be attached to a device with data.
     """
     rule, params = beside_on(sim.device).get("placement"), sim.arrays.params[0, 0]
     if rule is not None and rule.function is not None and "attached" not in rule.hooks:

@@ -56,7 +56,7 @@ def block_at(dev, bundle, slot):
 
 @inlined
 def set_block(dev, bundle, slot, block):
-    """Put a block into a slot of a bundle; -1 takes out what is there."""
+    """Put a block into a slot of a bundle; -1 empties the slot."""
     place = bundle * dev.merging[0].slots + slot
     dev.bundle[bundle].held += np.int64(block >= 0) - np.int64(dev.member[place] >= 0)
     dev.member[place] = block
@@ -168,7 +168,7 @@ def may_be_merged(dev, bundle):
 
 @kernel
 def review(dev, bundle):
-    """Enter a bundle among those that could be merged to free a block, or take it out."""
+    """Update whether a bundle is listed as a candidate of merges."""
     record = dev.bundle[bundle]
     wanted = may_be_merged(dev, bundle)
     if wanted == (record.eligible != 0):

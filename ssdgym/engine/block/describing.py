@@ -67,7 +67,7 @@ def _first_like(dev, number):
 
 
 def _observe(dev, spec, view, plane):
-    """Describe how blocks are merged as a decision. Pure: the device stays as it is.
+    """Describe a merge decision for the observation; the device does not change.
 
     At the horizon the decision before is described again; where none has been planned, there is nothing to
     say but that a Merge may be chosen.

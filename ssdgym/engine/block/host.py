@@ -1,4 +1,4 @@
-"""Pages of the host: where they go, how they are carried out without time, and what dies do in time."""
+"""Place and carry out host pages without time, and start the commands of dies in time."""
 
 import numpy as np
 
@@ -137,7 +137,7 @@ def host_read(dev, lpn):
 
 @inlined
 def do_write(dev, request):
-    """Write the next page of a request; AGAIN where a job goes first."""
+    """Write the next page of a request; return AGAIN if a job must run first."""
     control = dev.control[0]
     lpn = lpn_of(dev, request)
     bundle, place = bundles.locate(dev, lpn)

@@ -26,7 +26,7 @@ def has_job(dev, plane):
 
 @inlined
 def goes_on(dev, plane):
-    """Return whether a plane has a job that goes on before any page of the host."""
+    """Return whether a plane has a job that must continue before any host page."""
     job = dev.job[plane]
     return job.bundle >= 0 and (job.urgent or job.phase == UNPLANNED or job.owed > 0)
 
@@ -45,7 +45,7 @@ def begin_job(dev, plane, bundle, cause, urgent):
 
 @kernel
 def demand_job(dev, plane, bundle, cause):
-    """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
+    """Make the job of a plane urgent, or begin a job on a bundle (-1: on the victim).
 
     In a plane that is short of blocks because some are lost, this bundle is the victim. Returns HAS_TO_WAIT,
     or OUT_OF_SPACE where there is nothing to merge.

@@ -1,4 +1,4 @@
-"""Plans of partial erases, and for each candidate of a decision its costs and whether there is room."""
+"""Plan partial erases; compute costs and room of each candidate of a merge decision."""
 
 import numpy as np
 
@@ -222,7 +222,7 @@ def merged_slots(dev, bundle, cause):
 
 @inlined
 def compacted_slots(dev, bundle):
-    """Return the slots of the blocks of a superblock that an M-Merge empties: all but those it needs."""
+    """Return the slots of a superblock whose blocks an M-Merge empties."""
     spare = np.int64(dev.bundle[bundle].held) - np.int64(dev.merging[0].logical_blocks)
     return np.int64(fewest_valid(dev, bundle, spare))
 

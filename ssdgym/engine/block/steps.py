@@ -1,4 +1,4 @@
-"""The steps of a merge, by copies or in place, and what they do to pages and blocks."""
+"""The steps of a merge, by copies or in place, and their changes to pages and blocks."""
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return a page for a copy, in the blocks that are emptied or in the others; -1 for none."""
+    """Return a page for a copy, in the blocks that are emptied or in other blocks; -1 if none."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots
@@ -103,7 +103,7 @@ def _begin_phase(job, phase):
 
 @kernel
 def _erase_in_place(dev, plane, bundle, slot):
-    """Erase the partial block at hand of a block that stays."""
+    """Erase the current partial block (its sub-blocks) in a block that remains in use."""
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
     if is_worn(dev, block):

@@ -339,7 +339,7 @@ def lose_pages(dev, plane, pages):
 
 @kernel
 def retire(dev, block):
-    """Let an erased block never be written again."""
+    """Retire an erased block: it is never written again."""
     record, pages = dev.block[block], np.int64(dev.params[0].pages_per_block)
     record.status |= RETIRED
     dev.plane[record.plane].free_pages -= pages

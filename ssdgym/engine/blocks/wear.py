@@ -85,7 +85,7 @@ def is_closed(view, block):
 
 @inlined
 def mark_worn(dev, block):
-    """Let a block be retired once it is erased."""
+    """Mark a block to be retired after its erase."""
     dev.block[block].status |= WORN
 
 

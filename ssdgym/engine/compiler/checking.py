@@ -114,7 +114,7 @@ class CheckedRecord(types.Record):
         return super().typeof(key)
 
     def can_convert_to(self, typing_context: Any, other: Any) -> None:
-        """Let no code for other records be used for this one."""
+        """Forbid that code compiled for other records is used for this record."""
         return None
 
 

@@ -166,7 +166,7 @@ def scratch_of(items: np.dtype, count: int) -> Any:
 
 @intrinsic
 def number_of(typing_context, handle):
-    """Return the address that a handle is, by which other rules and features are called, int64."""
+    """Return the address (int64) of a handle, by which other rules and features are called."""
 
     def build(context, builder, signature, arguments):
         return builder.ptrtoint(arguments[0], context.get_value_type(types.int64))

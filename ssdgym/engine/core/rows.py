@@ -54,7 +54,7 @@ class Rows:
         return row
 
     def restore(self, i: int, row: np.ndarray) -> None:
-        """Make device `i` that of a row."""
+        """Copy the device of a row to device `i`."""
         self._copy(i, row.ctypes.data, True)
 
     def state_of(self, row: np.ndarray) -> State:

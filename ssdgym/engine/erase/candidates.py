@@ -71,7 +71,7 @@ def _add_legal(dev, plane, sets, keys, count, pairs, length):
 
 @inlined
 def _set_pair(dev, pairs, k, block):
-    """Take a block into a set with others: its best set where parts may be erased."""
+    """Add a block to an erase set; if partial erases are allowed, add its best sub-blocks."""
     params = dev.params[0]
     pairs[k].block = block
     whole = params.erase_unit == WHOLE_BLOCK

@@ -90,7 +90,7 @@ def describe_candidates(dev, spec, count, view):
 
 @inlined
 def observe_plane(dev, plane, spec, view):
-    """Describe the ERASE decision of a plane. Pure: the device stays as it is.
+    """Describe the ERASE decision of a plane; the device does not change.
 
     With `every` set in the spec the candidates are all erase sets at fixed places, otherwise proposals. Where
     nothing may be erased (which only an observation after the horizon can meet), candidate 0 stands in, so

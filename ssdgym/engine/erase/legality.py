@@ -27,7 +27,7 @@ def is_overfull(params, plane):
 
 @inlined
 def gc_unfinished(params, plane):
-    """Return whether foreground GC stays on after a round."""
+    """Return whether foreground GC continues after a round."""
     if is_overfull(params, plane):
         return False
     return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool
@@ -35,7 +35,7 @@ def gc_unfinished(params, plane):
 
 @inlined
 def _wins_enough(dev, leader, block, mask):
-    """Return whether a pair reclaims pages as it has to.
+    """Return whether a pair (block, mask) reclaims enough pages.
 
     One invalid page is enough, except where GC repeats rounds up to a level: there it must reclaim more than
     its neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free

@@ -65,7 +65,7 @@ def background_plane(view, die_number, below_free):
 
 @kernel
 def idle_plane(dev, die_number):
-    """Return the plane that a die goes on to collect that has nothing to do.
+    """Return the plane that an idle die collects next.
 
     It is -1 to stay idle, PENDING for a decision that is due.
     """

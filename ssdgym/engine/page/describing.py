@@ -116,7 +116,7 @@ def _propose_stream(dev, plane, spec, view):
 
 
 def _observe_stream(dev, spec, view, plane):
-    """Describe the stream of a page as a decision. Pure: the device stays as it is."""
+    """Describe the choice of a page's stream; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     control = dev.control[0]
@@ -186,7 +186,7 @@ def _answer_of(commands):
 
 
 def _observe_idle(dev, spec, view, plane):
-    """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
+    """Describe the choice of how far an idle die collects; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     die, control = spec.die[0], dev.control[0]
@@ -255,7 +255,7 @@ def _list_by_wear(dev, plane, sets, count):
 
 
 def _observe_block(dev, spec, view, plane):
-    """Describe a choice of a block to level wear. Pure: the device stays as it is.
+    """Describe the choice of a block to level wear; the device does not change.
 
     Candidate 0 stands for no block; then come the pick of the device's own rule and the other closed blocks.
     """

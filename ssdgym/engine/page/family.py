@@ -40,7 +40,7 @@ def _format(dev):
 
 @inlined
 def _attach_rules(dev):
-    """Let rules begin on a device that they do not follow yet.
+    """Attach rules to a device that they do not observe yet.
 
     A placement that moves pages to the pool alone begins without an open block.
     """

@@ -33,7 +33,7 @@ def levels_next(dev, number):
 
 @kernel
 def start_levelling(dev, number):
-    """Take the decision that is due in a plane and start the round that follows from it.
+    """Decide how a plane levels wear, and start the resulting round.
 
     Returns OK, AGAIN where nothing is to be moved, the decision that is due outside, or an error. Without
     free pages for the moves, and a block for the host, there is none until the next round of collection.

@@ -91,7 +91,7 @@ def settle(dev):
 
 @kernel
 def empty_block(dev, block):
-    """Continue the round of a plane with the rest of a worn block, if there is room.
+    """Continue the GC round of a plane with the rest of a worn block, if there is room.
 
     Else the block stays in the index, and the plane is given up.
     """

@@ -58,7 +58,7 @@ def _read_now(dev, number, lpn):
 
 @kernel
 def _join_reads(dev, die_number, first, ppn):
-    """Let the reads behind the first one join its command, each of another plane; return its pages."""
+    """Add later reads of other planes to the command of the first read; return its pages."""
     params = dev.params[0]
     row = remainder(ppn, params.pages_per_block)
     members = np.uint64(1) << np.uint64(quotient(plane_of(params, ppn), params.dies))

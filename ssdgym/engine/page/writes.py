@@ -1,4 +1,4 @@
-"""Pages of the host: what they do to the maps, and how they are carried out without time.
+"""Host writes: update the maps, and carry out pages without time.
 
 Everything here happens at one instant; time is the business of the scheduler.
 """
@@ -268,7 +268,7 @@ def _joining_plane(dev, die_number, members, lpn, row):
 
 @kernel
 def join_writes(dev, die_number, plane, row, first):
-    """Let the writes behind the first one join its command, each in a plane of its own.
+    """Add later writes to the command of the first one; each write uses another plane.
 
     Returns the pages of the command, or a negative number when out of space.
     """

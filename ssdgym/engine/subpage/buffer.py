@@ -24,13 +24,13 @@ def waiting_of(dev, group):
 
 @inlined
 def is_full(dev):
-    """Return whether no other group finds a place in the buffer."""
+    """Return whether the buffer has no room for another group."""
     return dev.buffer[0].count >= dev.subpage[0].buffer_groups
 
 
 @inlined
 def drop_entry(dev, group):
-    """Take a group out of the buffer, if it is there."""
+    """Remove a group from the buffer, if it has an entry."""
     number = np.int64(dev.entry_of[group])
     if number < 0:
         return
@@ -44,7 +44,7 @@ def drop_entry(dev, group):
 
 @inlined
 def set_waiting(dev, group, mask):
-    """Let these sectors of a group, and no others, wait in the buffer; it has a place for them."""
+    """Set which sectors of a group wait in the buffer, which must have a free entry."""
     if mask == 0:
         drop_entry(dev, group)
         return
@@ -114,7 +114,7 @@ def carry_group(dev, number, group, mask):
 
 @kernel
 def carry_oldest(dev, number):
-    """Let a write carry the sectors that came first, a page of them, one behind the other."""
+    """Assign the oldest buffered sectors, up to one page, to a write, in order of arrival."""
     slots = np.int64(dev.subpage[0].slots)
     buffer = dev.buffer[0]
     k = np.int64(0)

@@ -57,7 +57,7 @@ def _writes_of(dev, group, mask):
 
 @kernel
 def _look_at_group(dev, lpn, collected, seen):
-    """Write what is decided, and what else there is of its group."""
+    """Describe the sectors of the decision and the other sectors of their group."""
     group = np.int64(group_of(dev, lpn))
     decided, mapped = _mask_of(dev, lpn, collected), np.int64(mapped_of(dev, group))
     slot = np.int64(dev.logical[lpn].ppn)
@@ -83,7 +83,7 @@ def _look_at_group(dev, lpn, collected, seen):
 
 @kernel
 def _look_at_region(dev, plane, seen):
-    """Write what the region of a plane holds, and how far its collection is."""
+    """Describe the contents of the region of a plane, and the progress of its collection."""
     subpage, region = dev.subpage[0], dev.region[plane]
     blocks = np.int64(subpage.region_blocks)
     seen.plane = plane
@@ -105,7 +105,7 @@ def _look_at_region(dev, plane, seen):
 
 @inlined
 def _look_at_main(dev, seen, way):
-    """Write what it takes to program the group as a whole; nothing where that is under way."""
+    """Describe the cost of programming the whole group; 0 if that is already under way."""
     params, plane = dev.params[0], dev.plane[seen.plane]
     way.number = _MAIN
     if seen.evicting and seen.collected:
@@ -124,7 +124,7 @@ def _look_at_main(dev, seen, way):
 
 @inlined
 def _look_at_way_in(dev, seen, way):
-    """Write what it takes to program the sectors in the region."""
+    """Describe the cost of programming the sectors in the region."""
     subpage, region = dev.subpage[0], dev.region[seen.plane]
     pages = np.int64(subpage.block_pages)
     way.number = _REGION
@@ -144,7 +144,7 @@ def _look_at_way_in(dev, seen, way):
 
 
 def _observe(dev, spec, view, plane):
-    """Describe where data of a region goes as a decision. Pure: the device stays as it is."""
+    """Describe the choice where data of a region goes; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 1
     seen = spec.sector[0]

@@ -40,7 +40,7 @@ from ssdgym.requests import FLUSH, SYNC
 
 
 def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
-    """Make the kernels (flush_oldest, write_part) of what comes to the buffer and leaves it.
+    """Make the kernels (flush_oldest, write_part) that fill and empty the buffer.
 
     Both return OK, or the decision that is needed; `write_part` also AGAIN where something has left first.
 
@@ -149,7 +149,7 @@ _WRITE = 0
 
 @inlined
 def _begin_list(dev, group):
-    """Begin to carry out a write of what has come first."""
+    """Start a write of the oldest sectors in the buffer."""
     dev.buffer[0].writing = 1
     dev.buffer[0].write_plane = -1
     writes.begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
@@ -199,7 +199,7 @@ def do_read(dev, request):
 
 @inlined
 def do_flush(dev):
-    """Begin to carry out a write of what has come first; return whether the flush is over, and a status."""
+    """Start a write of the oldest buffered sectors; return whether the flush is over, and a status."""
     if dev.buffer[0].count == 0:
         return True, np.int64(OK)
     return False, np.int64(_begin_oldest(dev))
@@ -245,7 +245,7 @@ def _write_to_region(dev):
 
 @kernel
 def _drops(dev):
-    """Leave out what the write under way brings of pages given up; return whether that was all."""
+    """Drop sectors of lost pages from the current write; return whether no sector is left."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     if not dev.params[0].shrinks or not buffer.writing:
         return False
@@ -275,7 +275,7 @@ def is_at_horizon(dev):
 
 @inlined
 def do_work(dev):
-    """Carry out the next step of what is under way: a round, a sweep, or a write."""
+    """Carry out the next step of the current GC round, sweep, or write."""
     if not _has_work(dev):
         return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
@@ -306,7 +306,7 @@ def _queue_list(dev, number):
 
 @inlined
 def _admit_list(dev, group):
-    """Queue a write of what has come first."""
+    """Queue a write of the oldest sectors in the buffer."""
     number = np.int64(queues.new_transaction(dev))
     writes.begin_write(dev, number, LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
     carry_oldest(dev, number)
@@ -316,7 +316,7 @@ def _admit_list(dev, group):
 
 @inlined
 def _new_write(dev, how, group, mask, partial, slot, pages):
-    """Begin a write that brings these sectors of a group."""
+    """Begin a write of the given sectors of a group."""
     number = np.int64(queues.new_transaction(dev))
     writes.begin_write(dev, number, how, group, mask, slot, pages)
     dev.transaction[number].partial = partial

@@ -69,7 +69,7 @@ def settle(dev):
 
 @kernel
 def ensure_page(dev, plane):
-    """Let the main area of a plane have a block open; return whether it has one."""
+    """Open a block in the main area of a plane if none is open; return whether one is open."""
     return writable_sub_block(dev, plane, 0) >= 0
 
 
@@ -78,7 +78,7 @@ def ensure_page(dev, plane):
 
 @inlined
 def _take_place(dev, plane, block, other):
-    """Let an erased block of the main area take the place of a region block, which is in no pool then."""
+    """Replace a region block by an erased block of the main area; the old block is in no pool."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     for k in range(plane * blocks, (plane + 1) * blocks):
         if dev.member[k] == block:
@@ -134,7 +134,7 @@ def _replace(dev, plane, block):
 
 @kernel
 def member_after(dev, plane, block):
-    """Return the block of a region in place of one that it has just erased, or that one."""
+    """Return the replacement of a region block that was just erased, or the block itself."""
     params = dev.params[0]
     if params.endures and (wears_out(dev, block, full_mask(params.sub_blocks)) or is_worn(dev, block)):
         return np.int64(_replace(dev, plane, block))

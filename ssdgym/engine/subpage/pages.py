@@ -1,4 +1,4 @@
-"""Flash pages and their slots: what they hold, which are valid, and pages of the main area being written."""
+"""Flash pages, their slots and valid sectors, and the open pages of the main area."""
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def read_page(dev, group, mask):
 
 @inlined
 def together(dev, group, mask):
-    """Return those sectors of a mask (mapped ones) that are on the page of the lowest."""
+    """Return the mapped sectors of a mask that share the page of the lowest sector."""
     first = group * np.int64(dev.subpage[0].slots)
     page = page_of(dev, np.int64(dev.logical[first + lowest_of(mask)].ppn))
     found = np.int64(0)

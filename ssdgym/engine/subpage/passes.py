@@ -98,7 +98,7 @@ def pass_page(dev, plane, valid):
 
 @kernel
 def prepare(dev, plane):
-    """Bring a region to where it can take a write; return READY, ADVANCE or COLLECT."""
+    """Prepare a region for a write; return READY, ADVANCE or COLLECT."""
     subpage, region = dev.subpage[0], dev.region[plane]
     while region.victim < 0:
         if region.open < 0:

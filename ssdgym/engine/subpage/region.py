@@ -51,7 +51,7 @@ def advance(dev, plane):
 
 @inlined
 def _note_updated(dev, lpn):
-    """Note whether a sector that is written to a region is in one already."""
+    """Store whether a sector written to a region is in a region already."""
     slot = np.int64(dev.logical[lpn].ppn)
     dev.updated[lpn] = slot >= 0 and pages.in_region(dev, pages.page_of(dev, slot))
 
@@ -100,7 +100,7 @@ _EVICTION = 1
 
 @inlined
 def most_kept(dev):
-    """Return how many subpages of a victim stay in the region at most: some always go, so that it ends."""
+    """Return the most subpages of a victim that may stay in the region; some must leave."""
     return 3 * np.int64(dev.subpage[0].block_pages) // 4
 
 
@@ -123,7 +123,7 @@ def _next_valid(dev, plane):
 
 @inlined
 def _stays(dev, plane, lpn):
-    """Decide whether a subpage of a victim stays in the region; PENDING where that is decided outside."""
+    """Decide whether a subpage of a victim stays in the region; PENDING if the caller decides."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)

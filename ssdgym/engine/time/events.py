@@ -93,7 +93,7 @@ def take_ready(dev):
 
 @kernel
 def format_queues(dev):
-    """Let dies and channels wait for nothing, and all places of transactions and requests be free."""
+    """Clear the queues of dies and channels, and free all transactions and requests."""
     params = dev.params[0]
     for number in range(params.dies):
         dev.die[number].read_head = dev.die[number].write_head = -1
@@ -124,7 +124,7 @@ ARRAY, TRANSFER, ARRIVAL, PROGRAM = range(4)
 
 @inlined
 def charge(dev, die_number, phases):
-    """Add a command to the estimate of when the die will be idle, which dynamic allocation goes by."""
+    """Add a command to the estimate of the time when a die is idle, used by dynamic allocation."""
     if dev.params[0].allocation == DYNAMIC:
         die = dev.die[die_number]
         die.estimate_ns = max(die.estimate_ns, dev.control[0].now) + duration_of(phases)
@@ -132,7 +132,7 @@ def charge(dev, die_number, phases):
 
 @inlined
 def _grant_channel(dev, die_number):
-    """Let the die's data move from now on; its next event is the end of its command."""
+    """Start the data transfer of a die; its next event is the end of its command."""
     params, die = dev.params[0], dev.die[die_number]
     free_at = dev.control[0].now + die.transfer_ns
     dev.channel[remainder(die_number, params.channels)].free_at = free_at
@@ -185,7 +185,7 @@ def start_gc_command(dev, die_number, command, pages, phases):
 
 @inlined
 def start_timer(dev, die_number, wait_ns):
-    """Let an idle die, which has no other event, become ready again after a time that can be counted."""
+    """Schedule an idle die, which has no other event, to become ready after `wait_ns`."""
     params = dev.params[0]
     at = dev.control[0].now + min(max(wait_ns, 1), latest_ns(params))
     if at < latest_ns(params):

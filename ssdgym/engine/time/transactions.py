@@ -85,7 +85,7 @@ _push_write, _pop_write = queue_kernels("write_head", "write_tail", "next")
 
 @inlined
 def mark_queued(dev, die_number, number):
-    """Note how much time a die has spent on commands of GC when a page is queued to it."""
+    """Store the time that a die has spent on GC commands when a page is queued to it."""
     die = dev.die[die_number]
     gc_ns = np.int64(die.gc_ns)
     if die.command in (MOVE_PAGE, ERASE_SET):
@@ -103,7 +103,7 @@ def note_parts(dev, die_number, number, slot_number):
 
 @inlined
 def link_pages(dev, number, following):
-    """Let the page of a transaction come behind that of another in their command."""
+    """Append the page of a transaction to the command of another transaction."""
     dev.transaction[number].next = following
 
 
@@ -145,7 +145,7 @@ def pop_write(dev, queue):
 
 @inlined
 def name_stream(dev, slot_number, stream):
-    """Note the stream that has been named outside for all pages of a request."""
+    """Store the stream that the caller has chosen for all pages of a request."""
     dev.slot[slot_number].stream = stream + 1
 
 
@@ -227,7 +227,7 @@ def is_partial(request, offset):
 
 @inlined
 def next_request(control):
-    """Go on behind the request in admission."""
+    """Advance from the request in admission to the next one."""
     control.cursor += 1
     control.offset = 0
     control.slot = -1

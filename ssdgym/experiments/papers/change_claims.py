@@ -48,9 +48,9 @@ class ChangeClaim(Claim):
     )
     statistic: Literal["each", "mean", "median", "maximum", "minimum"] = Field(
         "mean",
-        description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
-        "the one that goes farthest or least far to the claimed side, chosen on half of the seeds and tested "
-        "on the others.",
+        description="Statistic over the workloads' changes: each of them, their mean, their median (of "
+        "most), or the one that goes farthest or least far to the claimed side, chosen on half of the seeds "
+        "and tested on the others.",
     )
     other_means: bool = Field(False, description="Also report the other means that the paper may refer to.")
 

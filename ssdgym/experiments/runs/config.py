@@ -145,7 +145,7 @@ class ExperimentConfig(BasedConfig):
         None,
         ge=0,
         le=MAX_PAGES,
-        description="Outstanding requests; 0: by arrival times; null: 32 for workloads without them.",
+        description="Outstanding requests; 0: by arrival times; null: 32 for workloads without times.",
     )
 
     @model_validator(mode="after")

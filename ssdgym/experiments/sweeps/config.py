@@ -147,7 +147,7 @@ class AshaConfig(Config):
 
     kind: Literal["asha"]
     grace_percent: int = Field(20, ge=1, le=100, description="percentage of a trial that each trial gets")
-    reduction_factor: float = Field(3.0, gt=1, description="one trial in so many continues at each stage")
+    reduction_factor: float = Field(3.0, gt=1, description="trials of a stage divided by those that go on")
 
 
 class OptunaConfig(Config):

@@ -45,7 +45,7 @@ class PageMap:
 
 
 class FamilyBuilder(ABC):
-    """The base of what builds, checks and measures the devices of one family.
+    """Base class: a subclass builds, checks and measures the devices of one FTL family.
 
     Attributes:
         engine: the family in the engine; its name is the mapping.
@@ -57,7 +57,7 @@ class FamilyBuilder(ABC):
         agent_decisions: numbers of the kinds of decisions that are described to agents.
         wins_by_erases: whether room is won by erases alone, so that collection has won the pages erased less
             those relocated.
-        counts_causes: whether pages programmed for the host and for collection are counted apart.
+        counts_causes: whether pages programmed for the host and for GC have separate counters.
         counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
             are logical pages.
     """
@@ -86,14 +86,14 @@ class FamilyBuilder(ABC):
 
     @abstractmethod
     def sizes(self, device: DeviceConfig) -> Sizes:
-        """Return the lengths of the family's own arrays for one device, by name."""
+        """Return a mapping from names of the family's arrays to their lengths for one device."""
 
     def pages_of_command(self, device: DeviceConfig) -> int:
         """Return how many pages a command may read beside the one that it programs, at most."""
         return device.units_per_page
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the family's own metrics by name; they follow those of all families."""
+        """Return the metrics of this family by name; they follow the metrics of all families."""
         return {}
 
     def pages_programmed(self, state: State, i: int) -> int:

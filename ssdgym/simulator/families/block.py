@@ -102,7 +102,7 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def pages_of_command(self, device: DeviceConfig) -> int:
-        """Return the spare areas that a merge may read at once: those of a data and an update block."""
+        """Return the number of spare areas that a merge may read at once (data and update block)."""
         return _NFTL_BLOCKS * device.geometry.pages_per_block
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class BlockFamily(families.FamilyBuilder):
         return families.PageMap.of(geometry, pages, is_open)
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the fewest blocks that a plane keeps: one in its pool, and one to merge to."""
+        """Return the blocks per plane that hold no data: one in its pool, one as target of merges."""
         return 2
 
 
@@ -191,7 +191,7 @@ def _layout(device: DeviceConfig) -> dict[str, int]:
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:
-    """Return the nominal time per page written of its own program and of merges, and the share of copies."""
+    """Return nominal times of programs and merges per host page, and the share of copies."""
     service = written * (device.transfer_ns + device.timing.program_ns)
     times = {"service_ns": service, **{name: counted[name] for name in _GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]

@@ -36,7 +36,7 @@ def _shares_open_blocks(device: DeviceConfig) -> bool:
 
 
 def _floor_blocks(device: DeviceConfig) -> int:
-    """Return the blocks that a plane keeps in its pool between rounds at least.
+    """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
     One for the host and one for relocated pages; one more where these share open blocks, and where cells wear
     out.

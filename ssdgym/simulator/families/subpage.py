@@ -238,7 +238,7 @@ def _units_per_block(device: DeviceConfig) -> int:
 
 
 def _floor_blocks(device: DeviceConfig) -> int:
-    """Return the blocks that a plane keeps in its pool between rounds at least.
+    """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
     One for the host, one for relocated pages, and one more where cells wear out.
     """

@@ -52,8 +52,8 @@ class PlayedConfig(WorkloadConfig):
     )
     loops: PositiveInt | None = Field(
         1,
-        description="How often the window is played; null: for ever. The first time begins at the start,"
-        " every other time at the first request of the window.",
+        description="Number of times the window is played; null: no end. The first time begins at `start`, "
+        "every other time at the first request of the window.",
     )
     addresses: Literal["compact", "fold"] = Field(
         "compact",
