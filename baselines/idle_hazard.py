@@ -45,11 +45,11 @@ def _share_of(view, number, first_ns, last_ns):
 def idle_hazard(view, die, gap_ns, parameters):
     """Start a command only if the host is unlikely to return before it ends.
 
-    The rule counts idle times of all dies by their lengths. Among those at least as long as the present one
-    so far, it finds the share that ended before the command would end. If this share is above `risk`, the die
-    waits until the next class of lengths begins. If less than one of some 2,000 counted idle times is as
-    long, the die collects to the end of the round. Times of commands are those of `oracle_gap`, `blocks` and
-    `share` those of `threshold`.
+    The rule keeps one histogram of the lengths of idle times, of all dies together. Among those at least as
+    long as the present one so far, it finds the share that ended before the command would end. If this share
+    is above `risk`, the die waits until the next class of lengths begins. If less than one of some 2,000
+    counted idle times is as long, the die collects to the end of the round. Times of commands are those of
+    `oracle_gap`, `blocks` and `share` those of `threshold`.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0:

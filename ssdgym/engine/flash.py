@@ -156,7 +156,7 @@ def level_of(node):
 
 @inlined
 def leaves_of(levels, node):
-    """Return the first sub-block, within the block, of a partial block, and their number."""
+    """Return which sub-block of its block a partial block begins with, and how many sub-blocks it has."""
     level = level_of(node)
     count = np.int64(1) << (levels - level)
     return (node - (np.int64(1) << level)) * count, count

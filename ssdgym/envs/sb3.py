@@ -187,7 +187,7 @@ def _row_of_observation(final: Any, i: int) -> AnyObservation:
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return environment i's entries of Gymnasium's batched info (`_key` is the mask of `key`).
+    """Return the entries of environment `i` in Gymnasium's batched info, whose `_key` masks `key`.
 
     Numbers are converted to Python's types, as in the info of a single environment.
     """

@@ -205,7 +205,7 @@ def move_command(dev, leader):
 
 @kernel
 def finish_round(dev, leader):
-    """Erase the set of a round without valid pages; GC of its planes ends where it has done enough."""
+    """Erase the erase set of a round, which has no valid pages left; stop GC in planes that need no more."""
     params = dev.params[0]
     count = np.int64(dev.plane[leader].round_count)
     for k in range(count):

@@ -83,7 +83,7 @@ class ChangeClaim(Claim):
         return float(np.sign(self.change or self.limit or 1))
 
     def find(self, compared: Compared) -> Found:
-        """Return the statistic of the changes over all comparisons, and the verdict on it."""
+        """Return the claimed statistic of the relative changes in all comparisons, and its verdict."""
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:

@@ -106,7 +106,7 @@ class FunctionClaim(Claim):
         return {seed: abs(own[seed] - one[seed]) - abs(own[seed] - other[seed]) for seed in common}
 
     def find(self, compared: Compared) -> Found | None:
-        """Return the result of the function."""
+        """Call the function that the claim names, and return its result."""
         return FUNCTIONS[self.function][0](self, compared, **self.arguments)
 
     def describe(self) -> str:
