@@ -143,7 +143,7 @@ def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int)
     """Return the training with some settings."""
     ppo = {**COMMON, **settings}
     rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
-    teacher = rule if rule == REGION_STUMP else FIRST_PROPOSER
+    teacher = rule if rule.startswith("stump(") else FIRST_PROPOSER
     prior = {"policy": teacher, "clone_decisions": CLONED} if cloned else {}
     kwargs = {**TASKS[name].rules[rule], "horizon": 4 * TASKS[name].horizon}
     return TrainConfig.model_validate(
@@ -180,9 +180,9 @@ def environment_of(name: str, rule: str, number: int) -> SB3VecEnv:
 def returns(name: str, rule: str, agent: AnyAgent | None, seeds: range) -> tuple[float, ...]:
     """Return what episodes return by an agent; without one by the rule."""
     with closing(environment_of(name, rule, len(seeds))) as env:
-        player = agent or (
-            source_of(rule).build(env.vector_env) if rule == REGION_STUMP else Proposed(env, ALWAYS.get(rule))
-        )
+        if agent is None and rule.startswith("stump("):
+            agent = source_of(rule).build(env.vector_env)
+        player = agent or Proposed(env, ALWAYS.get(rule))
         return tuple(float(episode["episode"]["r"]) for episode in play(player, env, seeds[0]))
 
 

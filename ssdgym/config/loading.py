@@ -154,12 +154,12 @@ class Config(BaseModel):
         if not isinstance(data, dict):
             return data
         known = cls.model_fields
-        for name in (name for name in data if name not in known):
+        if unknown := [name for name in data if name not in known]:
+            name = unknown[0]
             parts = {part: getattr(info.annotation, "model_fields", {}) for part, info in known.items()}
             inside = [f"{part}.{name}" for part in parts if name in parts[part]]
             near = f"{_near(str(name), [*inside, *known])}: choose one of {', '.join(known)}"
-            printable = f"{name!s:.60}".encode(errors="backslashreplace").decode()
-            about = {"name": printable, "near": near}
+            about = {"name": f"{name!s:.60}".encode(errors="backslashreplace").decode(), "near": near}
             raise PydanticCustomError("unknown_field", "field {name} is unknown{near}", about)
         return {name: plain(value) for name, value in data.items()}
 

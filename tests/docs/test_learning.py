@@ -236,6 +236,7 @@ def test_search_settings__does_what_the_file_lacks__and_draws_it(
     assert len({row.name for row in tried}) == 2
     rule, main_area, region, stump, random = (row.returns for row in rows[:5])
     assert len({rule, main_area, region, stump, random}) == 5
+    assert all(small < large for small, large in zip(main_area, region, strict=True))
     assert {path.name for path in tmp_path.glob("*.svg")} == {"settings-light.svg", "settings-dark.svg"}
 
 
