@@ -1,10 +1,10 @@
 """The engine: a device and its FTL as arrays, advanced by kernels that numba compiles.
 
-An import may only point down this map, and each array, or field of its records, is assigned in the room that
-owns it. Tests hold both.
+The engine consists of *rooms*, modules or folders, listed here from top to bottom. A room imports only from
+itself and from rooms below it, and only the room that owns an array, or a field of its records, assigns it.
 
-* `stepping`: the step of many devices: apply, advance, observe, reward, shared out to threads.
-* `block`: the family of FTLs that map blocks, or bundles of them, and merge them: where pages go, jobs, the
+* `stepping`: one step of many devices, divided among threads: apply actions, advance, observe, reward.
+* `block`: the family of FTLs that map logical blocks, or bundles of them: placement of pages, merge jobs,
   plans of partial erases. Owns `merging`, `logical`, `in_flight`, `bundle`,
   `member`, `frontier`, `job`, `job_plan`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.
 * `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds.
@@ -13,44 +13,42 @@ owns it. Tests hold both.
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages, GC rounds.
+* `page`: the family of FTLs that map pages: its arrays, host pages, GC rounds.
   Owns `logical`, `in_flight`, `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
-* `rounds`: how GC rounds of all families begin, and which planes have none any more. Owns `round_pairs`,
+* `rounds`: how GC rounds begin in all families, and which planes GC gives up. Owns `round_pairs`,
   `plane.collecting` and `plane.round_*`.
-* `entries`: the entry points for one device: make, advance, apply; and functions of a family for
-  them.
-* `loop`: the two loops, without time and in time, and the operations of a family that they call.
-* `allocation`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
+* `entries`: the functions that Python calls for one device (create, advance, apply a decision), and how a
+  family is added.
+* `loop`: the untimed and the event-driven loop, and the operations of a family that they call.
+* `allocation`: the choice of die and plane for a page of the host. Owns `die.plane_cursor`.
 * `erase`: the ERASE decision: which sets are legal, best sets, candidates, features, helpers of victim rules.
 * `blocks`: records of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
-* `observation`: the observed values of a batch, and the arrays for them.
-* `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
+* `observation`: the observations of a batch of devices, and the arrays that hold them.
+* `decisions`: kinds of decisions, who takes them, calls of rules by address, hooks.
 * `view`: the arrays that rules of all families can read.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `gc_histogram`, `tail`.
-* `cells`: when a block and a device are at their end. Owns `life` and
-  `endurance`.
-* `operations`: the stubs of what each family carries out in its own way, in the order of a write.
-* `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
+* `cells`: when blocks wear out and the life of a device ends. Owns `life` and `endurance`.
+* `operations`: stubs of the functions that each family defines for itself, in the order of a write.
+* `flash`: contents of pages, wear, physical addresses, durations of commands. Owns `physical`,
   `sub_block`, `disturbed`.
 * `core`: numba's decorators, records, status codes, lists, bits, random numbers, families.
-* `compiler`: what is added to numba: a cache, the linking of entries, checked rules, reasons.
+* `compiler`: extensions of numba: a cache, the linking of entries, checked rules, readable error messages.
 
-`control` and `counters` belong to all rooms, `params` to the simulator, and the memory of rules to the rules.
+All rooms assign `control` and `counters`; the simulator assigns `params`; rules assign their own memory.
 
 Arguments that kernels share:
 
-* `dev`: one device of a batch: a pointer to its arrays and to who takes its decisions (`dev.decider`).
-* `view`: the part of a device that rules work on.
-* `params`: the device's constants (PARAMS); `control`: where it is and what it waits for (CONTROL);
-  `dev.counters[0]`: what it has counted (COUNTERS).
-* `plane`, `block`, `sub`: numbers through the whole device of a plane, a block, a sub-block (`s` is the
-  number of a sub-block within its block, a bit of a mask).
-* `lpn`: number of a logical page; `ppn`: of a physical one; `version`: of the data of a logical page.
-* `target`: where a page goes, a stream or a sub-block of the pool (`ssdgym.engine.decisions`).
-* `stream`: number of a write stream; each plane has an open block for each that is used (`dev.stream`: their
-  books).
-* `die_number`, `transaction` (a page of a request under way), `slot` (a request under way).
-* `rules`, `external`: who takes which decisions (`ssdgym.engine.decisions`).
+* `dev`: pointer to one device of a batch: its arrays, and its rules in `dev.decider`.
+* `view`: the arrays of a device that rules read.
+* `params`: constants of the device (PARAMS); `control`: its clock, its progress in the input, the decision
+  that is due (CONTROL); `dev.counters[0]`: its counters (COUNTERS).
+* `plane`, `block`, `sub`: number of a plane, block or sub-block, counted over the whole device; `s`: number
+  of a sub-block within its block, and its bit in a mask.
+* `lpn`, `ppn`: number of a logical page, of a physical page; `version`: number of a logical page's version.
+* `target`: where a page is programmed: a stream, or a sub-block of a block in the pool.
+* `stream`: number of a write stream; a plane has at most one open block for each stream.
+* `die_number`: number of a die; `transaction`, `slot`: place of a page transaction, of a request under way.
+* `rules`: rule of each kind of decision; `external`: set of the kinds that are decided outside the engine.
 """

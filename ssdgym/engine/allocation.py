@@ -10,13 +10,13 @@ from ssdgym.engine.time.transactions import pop_write, queue_write
 
 @inlined
 def _room(dev, plane):
-    """Return how many valid pages more a plane takes; below 0 where it has lost too many blocks."""
+    """Return how many more valid pages a plane can hold; below 0 if it has lost too many blocks."""
     return dev.params[0].valid_limit - dev.plane[plane].gone_pages - dev.plane[plane].valid
 
 
 @inlined
 def has_room(dev, plane):
-    """Return whether a plane takes one more valid page (dynamic and late allocation)."""
+    """Return whether a plane can hold one more valid page (dynamic and late allocation)."""
     return _room(dev, plane) > 0
 
 
@@ -40,7 +40,7 @@ def allocate_plane(dev, die_number):
 
 @inlined
 def pass_plane(dev, plane):
-    """Move the plane cursor of a die behind the plane that has been bound."""
+    """Move the plane cursor of the die behind `plane`, to which a write has been bound."""
     params = dev.params[0]
     die = dev.die[remainder(plane, params.dies)]
     die.plane_cursor = remainder(quotient(plane, params.dies) + 1, params.planes_per_die)
@@ -48,7 +48,7 @@ def pass_plane(dev, plane):
 
 @kernel
 def allocate_die(dev):
-    """Return the die that should be idle first: dynamic allocation (and late, where no time passes)."""
+    """Return the die whose estimated end of work is earliest (dynamic allocation; untimed also late)."""
     params, control = dev.params[0], dev.control[0]
     best = np.int64(control.die_cursor)
     best_time = max(dev.die[best].estimate_ns, control.now)
@@ -62,13 +62,13 @@ def allocate_die(dev):
 
 @inlined
 def pass_die(dev, die_number):
-    """Move the die cursor behind the die that has been bound."""
+    """Move the die cursor behind the die to which a write has been bound."""
     dev.control[0].die_cursor = remainder(die_number + 1, dev.params[0].dies)
 
 
 @kernel
 def emptiest_plane(dev):
-    """Return the plane that takes most valid pages more."""
+    """Return the plane that can hold most additional valid pages."""
     best = 0
     for plane in range(1, dev.params[0].planes):
         if _room(dev, plane) > _room(dev, best):
@@ -78,7 +78,7 @@ def emptiest_plane(dev):
 
 @inlined
 def redirect_write(dev, die_number):
-    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
+    """Move a write from a die without room in its planes to the die of the plane with most room."""
     params = dev.params[0]
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)

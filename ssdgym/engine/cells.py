@@ -1,4 +1,4 @@
-"""Cells that wear out: when a block and a device are at their end."""
+"""Wear of cells: when a block is worn out, and when the life of a device ends."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ssdgym.engine.operations import family_forget_page
 
 @kernel
 def wears_out(dev, block, mask):
-    """Return whether the erase of these sub-blocks that has just been done is the last one of the block."""
+    """Return whether a block is worn out after an erase of these sub-blocks, which is already counted."""
     params = dev.params[0]
     ends = False
     for s in range(params.sub_blocks):
@@ -22,7 +22,7 @@ def wears_out(dev, block, mask):
 
 @inlined
 def strain(dev, sub):
-    """Count an erase of a neighbour as wear of a sub-block; return whether its limit is reached."""
+    """Count an erase of a neighbour as wear of a sub-block; return whether the sub-block is worn out."""
     endurance = dev.endurance[sub]
     endurance.first -= 1
     endurance.last -= 1
@@ -42,13 +42,13 @@ def count_retired(dev):
 
 @inlined
 def has_lost(dev):
-    """Return whether a block is worn, or retired already."""
+    """Return whether any block of the device is worn, or has been retired."""
     return dev.life[0].has_worn != 0
 
 
 @inlined
 def is_over(dev):
-    """Return whether the device is at the end of its life."""
+    """Return whether the life of the device is over."""
     return dev.params[0].endures != 0 and dev.life[0].over != 0
 
 
@@ -60,7 +60,7 @@ def end_life(dev):
 
 @kernel
 def settle_for(dev, pages):
-    """Reduce the logical pages to the first so many, or end the life of the device."""
+    """Give up all logical pages but the first `pages`; end the device's life if it cannot shrink so far."""
     params, life = dev.params[0], dev.life[0]
     before = np.int64(life.capacity)
     if pages >= before:

@@ -1,9 +1,9 @@
-"""Decisions: their kinds, who takes them, and the rules that are called by address.
+"""Decisions: their kinds, who takes them, and calls of rules by address.
 
-A decision is due before anything has moved. It is taken outside where its kind is in the bit set
-`external`, otherwise by a rule. Choosing is pure: the same question always has the same answer.
-What a rule learns it learns in hooks, which are called for what happens to pages and blocks and write to the
-rule's memory.
+A decision is due before the state changes. If its kind is in the bit set `external`, it is taken outside the
+engine, by an environment or Python code; otherwise a rule takes it. Choosing is pure: in the same state a
+rule always chooses the same. A rule learns only in hooks, which the engine calls at events of pages, blocks
+and dies, and which write to the rule's memory.
 """
 
 from functools import cache
@@ -20,74 +20,74 @@ from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import CASE, ERASE_PAIR, MAX_PAIRS, MAX_STREAMS, PLAN, POOLED
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
-#: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
-#: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take; the
-#: free block that a stream goes on in; the block that is emptied to level wear.
+#: Kinds of decisions: the erase set of a plane; the target of a host page; the target of a relocated page;
+#: whether flushed or collected data goes to the region; the plan of a merge; how many commands of GC an idle
+#: die runs; the free block to open for a stream; the block to empty in order to level wear.
 ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE, ALLOCATE, LEVEL = range(8)
 KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE", "ALLOCATE", "LEVEL")
-#: Number of the first tracker: trackers stand behind the rules of the kinds.
+#: Number of the first tracker: trackers follow the rules of all kinds.
 TRACKERS = len(KINDS)
-#: Kinds between PLACE and IDLE, whose rules hook no events.
+#: Number of the kinds between PLACE and IDLE, whose rules hook no events.
 _SKIPPED = IDLE - PLACE - 1
-#: The bit beside the kinds taken outside: a stream named for the first page of a request is for all of it.
+#: Bit of `external`: the stream chosen for the first page of a request holds for all its pages.
 WHOLE_REQUESTS = 1 << 16
-#: And those that say which REGION decisions are taken outside: where groups that leave the write buffer in
-#: part go to, and which subpages stay in a region when it is collected.
+#: Bits of `external`: which REGION decisions are taken outside the engine, those about parts of groups that
+#: leave the write buffer, and those about subpages of a region that is collected.
 ASK_FLUSHES, ASK_COLLECTED = 1 << 17, 1 << 18
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
-#: Answer of `request_action` where the decision has to be taken outside first.
+#: Result of `request_action` while the decision has not been taken outside the engine.
 PENDING = -1000
 
-#: What a rule can hook: what happens to a page, to a block, and to an idle die.
+#: Events that a rule can hook: events of a page, of a block, and of an idle die.
 PAGE_EVENTS = (
-    "written",  # it has been programmed for the host
-    "relocated",  # it has been moved by garbage collection
+    "written",  # the page has been programmed for the host
+    "relocated",  # garbage collection has moved the page
     "trimmed",
-    "invalidated",  # its data is no longer valid: overwritten ("written" follows) or trimmed
+    "invalidated",  # its data is overwritten (then "written" follows) or trimmed
 )
 BLOCK_EVENTS = (
-    "opened",  # for a stream
-    "closed",  # it was open and is full
-    "scattered",  # a page has been programmed in it; it was in the pool, and may be full now
-    "collected",  # it has become a victim, before its pages are moved
-    "erased",  # it is about to be erased
-    "recycled",  # it was erased, all of it or a part, and is in the pool or retired
-    "attached",  # none: the rule begins on a plane, which may hold data
+    "opened",  # the block has been opened for a stream
+    "closed",  # the block was open and is full
+    "scattered",  # a page of a block in the pool has been programmed; the block may be full now
+    "collected",  # the block has become a victim; no page of it has been moved
+    "erased",  # the block is about to be erased
+    "recycled",  # the block, or a part, has been erased; it is in the pool, or retired
+    "attached",  # no block: the rule is attached to a plane, which may hold data
 )
 DIE_EVENTS = (
-    "answered",  # a decision about it has been taken
-    "resumed",  # it has work of the host again
+    "answered",  # a decision about the die has been taken
+    "resumed",  # the host has work for the die again
 )
-#: Their bits.
+#: Bit of each event.
 EVENTS = {name: 1 << k for k, name in enumerate((*PAGE_EVENTS, *BLOCK_EVENTS, *DIE_EVENTS))}
 WRITTEN, RELOCATED, TRIMMED, INVALIDATED = (EVENTS[name] for name in PAGE_EVENTS)
 OPENED, CLOSED, SCATTERED, COLLECTED, ERASED, RECYCLED, ATTACHED = (EVENTS[name] for name in BLOCK_EVENTS)
 ANSWERED, RESUMED = (EVENTS[name] for name in DIE_EVENTS)
-#: The bits behind them: of a placement that has a function for periods, plain Python called between two
-#: steps; of devices where a rule or an agent decides about idle dies, where that rule has an oracle, and
-#: where a rule chooses the free block that is opened.
+#: Further bits of `hooks`: the placement has a `period` function (plain Python, called between two steps); a
+#: rule or an agent decides about idle dies; the rule for idle dies has an oracle; a rule chooses the free
+#: block that is opened.
 PERIOD, IDLES, ORACLE, ALLOCATES = (1 << len(EVENTS) + k for k in range(4))
 
-#: A *target* says where a page goes. Below MAX_STREAMS it is a stream: the page goes to its open block. Else
-#: it is MAX_STREAMS + a sub-block (its number through the device) of a block in the pool of the plane: the
-#: page goes there, and the block stays in the pool. With OPENS added that block is first opened for stream 0,
-#: which has none open, and is written until it is full.
+#: A *target* says where a page is programmed. A target below MAX_STREAMS is a stream: the page goes to the
+#: open block of the stream. Any other target is MAX_STREAMS + the number of a sub-block of a block in the
+#: plane's pool: the page goes to the sub-block, and the block stays in the pool. If OPENS is added, the block
+#: is first opened for stream 0, which must have no open block, and written until it is full.
 OPENS = 1 << 30
 
-#: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
-#: A round's erase also ends them; the last answer stands for all commands up to it.
+#: Answers to an IDLE decision taken outside the engine: most commands of background GC before the next
+#: decision. The erase of a round ends them; the last answer means all commands up to the erase.
 TO_THE_END = 1 << 30
 IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 
-#: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters and more.
+#: A rule: addresses of its function and hooks (0: none), the bits of the events it hooks, its parameters.
 RULE = np.dtype(
     [
         ("choose", "i8"),
         ("hook", "i8", (len(EVENTS),)),  # by event
         ("hooks", "i8"),
         ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("constants", "i8"),  # address of what its function reads besides; 0: nothing
+        ("constants", "i8"),  # address of the constants that its function reads; 0: none
     ]
 )
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
@@ -97,7 +97,7 @@ _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int6
 ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
 #: (view, plane, logical page, page it is relocated from or -1, parameters) -> target.
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
-#: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none; decided again after so long.
+#: (view, die, ns to the next arrival or -1, parameters) -> commands; or -ns: decide again after these ns.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
 #: (view, plane, stream, parameters) -> block of the pool.
 ALLOCATE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, PARAMETERS)
@@ -111,7 +111,7 @@ PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
 BLOCK_EVENT = types.void(_VIEW, _PLANE, _BLOCK, PARAMETERS)
 #: Hook (view, die, its commands or ns, parameters).
 DIE_EVENT = types.void(_VIEW, types.int64, types.int64, PARAMETERS)
-#: What a rule's function, and each of its hooks, is called with.
+#: Signatures of a rule's function, by kind of decision, and of its hooks, by event.
 SHAPES = {
     "erase": ERASE_SHAPE,
     "place": PLACE_SHAPE,
@@ -136,46 +136,46 @@ _die_event_at = function_at(types.FunctionType(DIE_EVENT))
 
 
 class Decider(NamedTuple):
-    """Who takes the decisions of a device, for as long as a call of the engine lasts."""
+    """Who takes the decisions of a device during a call of the engine."""
 
-    external: Any  # int64: bit 1 << kind for every kind that is taken outside
+    external: Any  # int64: bit 1 << kind for every kind that is decided outside the engine
     rules: Any  # (kinds + trackers,) RULE
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
-    hooks: Any  # int64: events that some rule hooks, and what else the bits beside those say
-    victim_view: Any  # int64: handle of what the victim rule sees
-    place_view: Any  # int64: handle of what the placement rule sees, and the trackers
-    idle_view: Any  # int64: handle of what the rule for idle dies sees
-    wear_view: Any  # int64: handle of what the rules for allocation and levelling see
+    hooks: Any  # int64: bits of the events that rules hook; PERIOD, IDLES, ORACLE, ALLOCATES
+    victim_view: Any  # int64: handle of the view of the victim rule
+    place_view: Any  # int64: handle of the view of the placement and the trackers
+    idle_view: Any  # int64: handle of the view of the rule for idle dies
+    wear_view: Any  # int64: handle of the view of the rules for allocation and levelling
 
 
 @cache
 def device_type(arrays: Arrays) -> Any:
-    """Return numba's type of a pointer to a device of a family, with who takes its decisions."""
+    """Return numba's type of a pointer to a device of a family, `Decider` included."""
     device: Any = arrays.device
     decider = Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0, 0)
     return pointer_type(device(*(array[0] for array in arrays.sample()), decider))
 
 
 def no_rules() -> np.ndarray:
-    """Make the rules of a device whose decisions are all taken outside, shape (kinds,) RULE."""
+    """Make empty rules, (kinds,) RULE, for a device whose decisions are all taken outside the engine."""
     return np.zeros(len(KINDS), RULE)
 
 
 def constants_at(items: np.dtype) -> Any:
-    """Return an intrinsic that finds the constants of a rule by its parameters: one record of these items."""
+    """Return an intrinsic that takes a rule's parameters and returns its constants, one record of `items`."""
     places: Any = RULE.fields
     return record_behind(items, places["constants"][1] - places["parameters"][1])
 
 
 @inlined
 def is_external(dev, kind):
-    """Return whether decisions of a kind are taken outside."""
+    """Return whether decisions of a kind are taken outside the engine."""
     return dev.decider.external & (1 << kind) != 0
 
 
 @inlined
 def request_action(dev, kind, plane, subject):
-    """Return the answer given from outside, or note the decision as due and return PENDING."""
+    """Return the answer given outside the engine or, without one, make the decision due: return PENDING."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1
@@ -189,7 +189,7 @@ def request_action(dev, kind, plane, subject):
 
 @inlined
 def store_action(dev, action, answers):
-    """Store the action (0 to `answers` - 1) for the decision that is due."""
+    """Store the action (0 to `answers` - 1) for the decision that is due; return OK or ILLEGAL_ANSWER."""
     if action < 0 or action >= answers:
         return np.int64(ILLEGAL_ANSWER)
     dev.control[0].answer = action
@@ -198,7 +198,7 @@ def store_action(dev, action, answers):
 
 @inlined
 def erase_set_by(rule, view, plane, pairs):
-    """Let a victim rule write an erase set; return the number of its pairs."""
+    """Call a victim rule, which writes an erase set to `pairs`; return its number of pairs."""
     return _erase_rule_at(rule.choose)(view, plane, pointer_to(rule.parameters, 0), pairs)
 
 
@@ -210,7 +210,7 @@ def sub_block_at(target):
 
 @inlined
 def _is_target(dev, plane, target):
-    """Return whether a target names a sub-block of the pool of a plane with unwritten pages."""
+    """Return whether a target is a sub-block with unwritten pages of a block in a plane's pool."""
     params, sub = dev.params[0], sub_block_at(target)
     first, count = plane * np.int64(params.blocks) * params.sub_blocks, params.blocks * params.sub_blocks
     if sub < first or sub >= first + count or dev.sub_block[sub].written == params.pages_per_sub_block:
@@ -221,7 +221,7 @@ def _is_target(dev, plane, target):
 
 @inlined
 def target_by(dev, number, plane, lpn, source):
-    """Return the target a rule (its number) has for a page, ILLEGAL_ANSWER if there is no such target."""
+    """Return the target that rule `number` chooses for a page; ILLEGAL_ANSWER if there is no such target."""
     rule = dev.decider.rules[number]
     target = _place_rule_at(rule.choose)(
         dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)
@@ -235,7 +235,7 @@ def target_by(dev, number, plane, lpn, source):
 
 @inlined
 def idle_by_rule(dev, die_number, gap_ns):
-    """Return how many commands of background GC the rule gives an idle die, or -ns to call it again after."""
+    """Return how many commands of GC the rule grants an idle die, or -ns: call the rule again after these."""
     rule = dev.decider.rules[IDLE]
     view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
     return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
@@ -243,7 +243,7 @@ def idle_by_rule(dev, die_number, gap_ns):
 
 @inlined
 def block_by(dev, plane, stream):
-    """Return the free block that the rule has for a stream of a plane."""
+    """Return the free block that the allocation rule chooses for a stream of a plane."""
     rule = dev.decider.rules[ALLOCATE]
     parameters = pointer_to(rule.parameters, 0)
     return np.int64(_allocate_rule_at(rule.choose)(dev.decider.wear_view, plane, stream, parameters))
@@ -251,14 +251,14 @@ def block_by(dev, plane, stream):
 
 @inlined
 def level_by(dev, plane):
-    """Return the block of a plane that the rule empties to level wear, or -1."""
+    """Return the block of a plane that the levelling rule chooses to empty, or -1."""
     rule = dev.decider.rules[LEVEL]
     return np.int64(_level_rule_at(rule.choose)(dev.decider.wear_view, plane, pointer_to(rule.parameters, 0)))
 
 
 @inlined
 def merge_by(rule, plans, case):
-    """Return the candidate that a rule has for a merge."""
+    """Return the candidate that a merge rule chooses."""
     return _merge_rule_at(rule.choose)(plans, case, pointer_to(rule.parameters, 0))
 
 
@@ -270,7 +270,7 @@ def decision_code(dev):
 
 @inlined
 def status_of(dev, code):
-    """Return the status of a value that is no answer: PENDING or an error."""
+    """Return the status for an answer below 0: that of the decision due for PENDING, otherwise the error."""
     return decision_code(dev) if code == PENDING else np.int64(code)
 
 
@@ -298,7 +298,7 @@ def listener(k):
 
 @inlined
 def hooked_by(rules):
-    """Return the events that some rule hooks."""
+    """Return the bits of all events that any rule hooks."""
     events = np.int64(0)
     for k in range(listeners(rules)):
         events |= rules[listener(k)].hooks
@@ -307,7 +307,7 @@ def hooked_by(rules):
 
 @inlined
 def _follows(attached, kind):
-    """Return whether the rule of a kind follows a device: a victim rule or placement once it is attached."""
+    """Return whether events reach a rule: a victim rule or placement only if it is attached to the device."""
     return kind > PLACE or attached & (1 << kind) != 0
 
 
@@ -325,7 +325,7 @@ def _page_event(decider, attached, event, plane, lpn, old_page, page):
 
 @inlined
 def page_event(dev, event, plane, lpn, old_page, page):
-    """Call the hooks of a page's event: WRITTEN, RELOCATED, TRIMMED or INVALIDATED."""
+    """Call the hooks of an event of a page: WRITTEN, RELOCATED, TRIMMED or INVALIDATED."""
     if dev.decider.hooks & event:
         _page_event(dev.decider, dev.control[0].attached, event, plane, lpn, old_page, page)
 
@@ -342,14 +342,14 @@ def _block_event(decider, attached, event, plane, block):
 
 @inlined
 def block_event(dev, event, plane, block):
-    """Call the hooks of what happens to a block: OPENED, CLOSED, SCATTERED, COLLECTED, ERASED, RECYCLED."""
+    """Call the hooks of an event of a block: OPENED, CLOSED, SCATTERED, COLLECTED, ERASED or RECYCLED."""
     if dev.decider.hooks & event:
         _block_event(dev.decider, dev.control[0].attached, event, plane, block)
 
 
 @kernel
 def attach(dev, kind):
-    """Call the hook of the rule of a kind for every plane of a device that it begins on, once."""
+    """Attach the rule of a kind to a device, unless it is: call its hook ATTACHED for every plane."""
     control, rule = dev.control[0], dev.decider.rules[kind]
     if control.attached & (1 << kind):
         return
@@ -374,6 +374,6 @@ def _die_event(decider, event, die_number, number):
 
 @inlined
 def die_event(dev, event, die_number, number):
-    """Call the hooks of what happens to an idle die: ANSWERED with its commands, or RESUMED with the ns."""
+    """Call the hooks of an event of an idle die: ANSWERED with the answer, or RESUMED with its idle ns."""
     if dev.decider.hooks & event:
         _die_event(dev.decider, event, die_number, number)

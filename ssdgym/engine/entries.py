@@ -1,8 +1,8 @@
 """The entry points for one device: create, advance, apply a decision, count lost pages.
 
-An entry takes the device as an address, where `bind` has stored it; so it is described to compiled code once
-for any number of calls, and an entry is quick to compile and to call. The two loops, in time and without, are
-compiled apart, each when it is first needed.
+An entry takes the address at which `bind_device` has stored the device. So a device is unpacked once for any
+number of calls, and entries are quick to compile and to call. The untimed and the event-driven loop are
+compiled separately, each at its first use.
 """
 
 from functools import cache
@@ -37,23 +37,23 @@ def count_lost_pages(dev):
     return lost
 
 
-#: A device is stored as so many tuples at most: itself, and what its rules see.
+#: Most tuples stored for a device: the device itself, and the views of its rules.
 TUPLES = 5
 
 
 @entry
 def bind_device(state, i, rules, external, pairs, address):
-    """Store a device with who takes its decisions at an address, for entries to find.
+    """Store device `i` of a batch, and who takes its decisions, at an address that entries are called with.
 
-    `rules` (kinds + trackers,) RULE and the bit set `external` say who takes them; `pairs` (MAX_PAIRS,) is
-    scratch. There is room for `TUPLES` tuples. It stays good as long as the arrays and until the parameters
-    of the device change.
+    `rules` (kinds + trackers,) RULE decide, except for the kinds in the bit set `external`; `pairs`
+    (MAX_PAIRS,) is scratch. The address has room for `TUPLES` tuples. They are valid while the arrays exist
+    and the parameters of the device do not change.
     """
     operations.family_bind(state, i, rules, external, pairs, address)
 
 
 def call_on(function: Any, state: State, i: int, *others: Any, rules: np.ndarray | None = None) -> Any:
-    """Call an entry, whose first argument is a device, for one of a batch; without rules none decides."""
+    """Call an entry for device `i` of a batch, with `others` as further arguments; return its result."""
     memory, pairs = _room(), np.zeros(MAX_PAIRS, ERASE_PAIR)
     bind_device(state, i, no_rules() if rules is None else rules, 0, pairs, memory.ctypes.data)
     return entry_for(function, _device_of(state), *map(typeof, others))(memory.ctypes.data, *others)
@@ -76,15 +76,16 @@ def advance(
     external: int,
     pairs: np.ndarray,
 ) -> int:
-    """Run a device until a decision taken outside is due, its input ends, or its horizon is reached.
+    """Run a device until a decision is due outside the engine, its input ends, or its horizon is reached.
 
     Args:
         state: the batch.
-        i: number of the device in it.
-        requests: (m,) REQUEST, the present chunk of input, of which `control.cursor` requests are done.
+        i: number of the device in the batch.
+        requests: (m,) REQUEST, the present chunk of input, of which `control.cursor` requests are already
+        done.
         last: whether no more input follows.
-        rules: (kinds + trackers,) RULE, who takes the decisions that are not taken outside.
-        external: the set of kinds taken outside, bit `1 << kind`.
+        rules: (kinds + trackers,) RULE, the rules that take all other decisions than `external`.
+        external: set of the kinds that are decided outside the engine, bit `1 << kind`.
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
@@ -109,10 +110,10 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     """Make an FTL family.
 
     Args:
-        name: the value of `ftl.mapping` in a device.
-        arrays: of a batch of its devices.
-        versions: the family's versions of [`operations`][ssdgym.engine.operations], and of those in
-            [`loop`][ssdgym.engine.loop] and here that differ.
+        name: value of `ftl.mapping` in the configuration of a device.
+        arrays: arrays of a batch of the family's devices.
+        versions: the family's versions of [`operations`][ssdgym.engine.operations], and of those operations
+            of [`loop`][ssdgym.engine.loop] and of this module whose default it replaces.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 
@@ -122,7 +123,7 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
 
     operations.family_bind.of(arrays.state)(
         versions[operations.family_bind]
-    )  # the only one that is called with a batch
+    )  # the only operation that is called with a batch
     for declared, version in {**versions, operations.family_run_loop: call_loop}.items():
         declared.of(arrays.device)(version)
     return Family(name, arrays)
@@ -130,7 +131,7 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
 
 @inlined
 def _begun(dev):
-    """Attach rules to a device; return OK, or why it cannot continue (end of life, or a decision)."""
+    """Attach the rules of a device; return OK, or why it cannot run (end of life, or a decision is due)."""
     if is_over(dev):
         return np.int64(END_OF_LIFE)
     if dev.control[0].decision_plane >= 0:
@@ -153,7 +154,7 @@ def _timed_loop(dev, requests, last):
 
 @inlined
 def _ended(dev, status):
-    """Return the status of a device, which is at its end without room for lost blocks."""
+    """Return a status; if lost blocks leave no space or no victim, the life of the device ends."""
     if status in (OUT_OF_SPACE, NO_VICTIM) and has_lost(dev):
         end_life(dev)
         status = np.int64(END_OF_LIFE)
@@ -166,11 +167,11 @@ def _attach(dev):
 
 
 def attach(state: State, i: int, rules: np.ndarray) -> None:
-    """Let rules that do not follow device `i` yet begin on it, as its next advance would."""
+    """Attach rules that are not attached to device `i` yet, as the next `advance` would do."""
     call_on(_attach, state, i, rules=rules)
 
 
-#: Without time and in time.
+#: The loops by `params.timed`: untimed, event-driven.
 LOOPS = (_untimed_loop, _timed_loop)
 
 
@@ -180,7 +181,7 @@ def _loop_address(family: Family, timed: int) -> int:
 
 
 def loop_addresses(state: State) -> np.ndarray:
-    """Return the addresses, (2,) int64, of the loops a batch needs, untimed and in time; 0 for none."""
+    """Return the addresses, (2,) int64, of the untimed and the event-driven loop; 0 for an unused loop."""
     family = family_of(state)
     addresses = np.zeros(2, np.int64)
     for timed in np.unique(state.params["timed"]):
@@ -190,7 +191,7 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @inlined
 def settled(dev, status):
-    """Return the status of a decision; if it is taken, clear it, so that the device continues."""
+    """Return `status`; if it is OK, the decision is no longer due, and the device can continue."""
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1
@@ -210,10 +211,10 @@ _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 
 
 def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
-    """Carry out the decision that is due; return OK, or a negative error with the device as it was.
+    """Carry out the decision that is due; return OK, or a negative error, which leaves the device unchanged.
 
-    The erase set is in `chosen` (MAX_PAIRS,) where one is due, otherwise `action` is the number of the
-    choice.
+    For ERASE and LEVEL the answer is the erase set `chosen` (MAX_PAIRS,), for other kinds the number
+    `action`.
     """
     memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)
     bind_device(state, i, rules, 0, chosen, memory.ctypes.data)

@@ -1,4 +1,4 @@
-"""What pages hold, wear, physical addresses and durations: the only writer of pages."""
+"""Contents of pages, wear, physical addresses, durations of commands. Only this module writes pages."""
 
 from typing import Any, NamedTuple
 
@@ -37,13 +37,13 @@ def die_of(params, ppn):
 
 @inlined
 def beside(params, mask):
-    """Return the neighbours of a mask's sub-blocks that are not in the mask."""
+    """Return the mask of the sub-blocks outside `mask` that are next to one of its sub-blocks."""
     return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(params.sub_blocks)
 
 
 @inlined
 def neighbours_of(params, mask):
-    """Return the sub-blocks that are not erased and have to be emptied: those beside (software isolation)."""
+    """Return the mask of sub-blocks that are emptied but not erased with `mask` (software isolation)."""
     if params.isolation == SOFTWARE:
         return beside(params, mask)
     return NONE
@@ -74,23 +74,22 @@ def valid_in(dev, block, mask):
     return valid
 
 
-# What flash holds: the only writer of pages, of the pages counted in a sub-block, and of wear.
+# Only the following functions write pages, the counts of pages of a sub-block, and wear.
 #
-# Pages are programmed in order within a sub-block: the pages below its `written` hold data or are invalid.
-# This is the program order of the page family; `erase_cells`, the audit and the moves of a GC round rely on
-# it.
+# In the page family, the pages of a sub-block are programmed in order: page k is written iff k is below
+# `written`. `erase_cells`, the audit and the moves of a GC round rely on this order.
 
 
 @inlined
 def is_valid(dev, ppn):
-    """Return whether a logical page is mapped to a page, or a sector to a slot of one."""
+    """Return whether a logical page is mapped to a page (in the sub-page family: a sector to a slot)."""
     lpn = np.int64(dev.physical[ppn].lpn)
     return lpn >= 0 and dev.logical[lpn].ppn == ppn
 
 
 @inlined
 def check_page(dev, lpn, ppn):
-    """Read a page: does it hold the newest version of the logical page, or is that lost."""
+    """Read a page; count it as lost unless it holds the newest version of the logical page."""
     dev.counters[0].flash_reads += 1
     page = dev.physical[ppn]
     if page.lpn != lpn or page.version != dev.logical[lpn].version:
@@ -107,7 +106,7 @@ def program_page(dev, ppn, lpn, version):
 
 @inlined
 def count_written(dev, sub, pages):
-    """Count pages that have been programmed in a sub-block; returns how many are written now."""
+    """Count `pages` pages as programmed in a sub-block; return how many of its pages are written now."""
     record = dev.sub_block[sub]
     record.written += pages
     return record.written
@@ -115,13 +114,13 @@ def count_written(dev, sub, pages):
 
 @inlined
 def invalidate_pages(dev, sub, pages):
-    """Count pages of a sub-block that no logical page is mapped to any more."""
+    """Count `pages` pages of a sub-block as invalid."""
     dev.sub_block[sub].invalid += pages
 
 
 @inlined
 def erase_cells(dev, block, mask):
-    """Erase the sub-blocks of `mask`; returns how many of their pages were written, and how many invalid."""
+    """Erase the sub-blocks of `mask`; return how many of their pages were written, and how many invalid."""
     params = dev.params[0]
     written, invalid = 0, 0
     for s in range(params.sub_blocks):
@@ -136,12 +135,12 @@ def erase_cells(dev, block, mask):
     return written, invalid
 
 
-# Blocks whose pages are programmed in any order, and of which partial blocks are erased.
+# The block family: the pages of a block are programmed in any order, and partial blocks can be erased.
 #
 # The smallest partial blocks are the sub-blocks. Partial blocks are numbered as a heap: 1 is the block, `k`
-# has the halves `2 k` and `2 k + 1`. A page is erased iff it holds no logical page (-1).
+# has the halves `2 k` and `2 k + 1`. A page is erased iff its `lpn` is -1.
 
-#: More disturbances than any tolerance.
+#: Disturbances are counted up to this number, which is above any tolerance.
 _MOST_DISTURBED = 255
 
 
@@ -156,7 +155,7 @@ def level_of(node):
 
 @inlined
 def leaves_of(levels, node):
-    """Return which sub-block of its block a partial block begins with, and how many sub-blocks it has."""
+    """Return the first sub-block of a partial block, numbered within the block, and how many it has."""
     level = level_of(node)
     count = np.int64(1) << (levels - level)
     return (node - (np.int64(1) << level)) * count, count
@@ -164,7 +163,7 @@ def leaves_of(levels, node):
 
 @kernel
 def _disturb(dev, sub, tolerance):
-    """Count an erase next to a sub-block; return its valid pages if that destroys what it holds."""
+    """Count an erase next to a sub-block; return how many valid pages of the sub-block this destroys."""
     params = dev.params[0]
     if dev.disturbed[sub] < _MOST_DISTURBED:
         dev.disturbed[sub] += 1
@@ -179,10 +178,10 @@ def _disturb(dev, sub, tolerance):
 
 @kernel
 def erase_part(dev, block, first, count, tolerance):
-    """Erase `count` sub-blocks of a block from its `first` on, and disturb those next to them.
+    """Erase `count` sub-blocks of a block, from number `first` on, and disturb the sub-blocks next to them.
 
-    Data survives `tolerance` disturbances, -1 for any number. Returned are the programmed pages, the invalid
-    ones of these, and valid neighbouring pages destroyed.
+    Data survives `tolerance` disturbances; with -1, any number. Returns how many of the erased pages were
+    programmed and how many invalid, and how many valid pages next to them were destroyed.
     """
     params = dev.params[0]
     base, pages = block * np.int64(params.sub_blocks), np.int64(params.pages_per_sub_block)
@@ -206,7 +205,7 @@ def erase_part(dev, block, first, count, tolerance):
     return written, invalid, spoiled
 
 
-#: A phase that a command does not have (one of no duration is still an event).
+#: Duration of a phase that a command does not have (a phase of 0 ns still has an event).
 NO_PHASE = -1
 
 
@@ -214,7 +213,7 @@ class Phases(NamedTuple):
     """Durations of the phases of a command, ns."""
 
     array_ns: Any  # before the transfer
-    transfer_ns: Any  # on the channel; without it the command ends after its first phase
+    transfer_ns: Any  # on the channel; if NO_PHASE, the command ends after its first phase
     after_ns: Any  # after the transfer
 
 
@@ -226,13 +225,13 @@ def read_phases(params):
 
 @inlined
 def write_phases(params, pages):
-    """Return the phases of a write of pages of as many planes."""
+    """Return the phases of a command that writes one page in each of `pages` planes."""
     return Phases(np.int64(NO_PHASE), np.int64(params.transfer_ns * pages), np.int64(params.program_ns))
 
 
 @inlined
 def move_phases(params, pages):
-    """Return the phases of a relocation of pages of as many planes."""
+    """Return the phases of a command that relocates one page in each of `pages` planes."""
     if params.copyback:
         return Phases(np.int64(params.read_ns + params.program_ns), np.int64(NO_PHASE), np.int64(0))
     return Phases(

@@ -1,7 +1,8 @@
-"""The two loops of every FTL family, without time and in time, and the operations of a family they call.
+"""The two loops of every FTL family, untimed and event-driven, and operations of a family that they call.
 
-Without time, one page after the other is carried out, and GC whenever it is due. In time, a page becomes a
-transaction, an idle die takes the next command, and the clock goes on to the next event or arrival.
+The untimed loop carries out one page after the other, and GC whenever it is due. In the event-driven loop a
+page becomes a transaction, an idle die starts the next command, and time advances to the next event or
+arrival.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 @inlined
 def lpn_of(dev, request):
-    """Return the next logical page of a request, modulo the pages left on a device that shrinks."""
+    """Return the next logical page of a request; if the device shrinks, modulo its remaining pages."""
     lpn = np.int64(request.lpn) + dev.control[0].offset
     return remainder(lpn, dev.life[0].capacity) if dev.params[0].shrinks else lpn
 
@@ -38,12 +39,12 @@ def trim(dev, request):
     dev.counters[0].host_pages_trimmed += 1
 
 
-# -- without time
+# -- the untimed loop
 
 
 @operation(optional=True)
 def is_at_horizon(dev):
-    """Return whether the run ends here, as enough pages are written."""
+    """Return whether the run ends here: as many host pages as the horizon allows have been written."""
     return dev.control[0].admitted_pages >= dev.control[0].horizon
 
 
@@ -60,7 +61,7 @@ def do_read(dev, request):
 
 @operation(optional=True)
 def do_flush(dev):
-    """Write back some pages of a write buffer; return whether the flush is over, and a status."""
+    """Write some pages of the write buffer to flash; return whether the flush is over, and a status."""
     return True, np.int64(OK)
 
 
@@ -92,7 +93,7 @@ def do_next(dev, requests):
 
 @inlined
 def run_untimed(dev, requests):
-    """Run until input or horizon ends, or until a decision is due outside; return the status."""
+    """Run until input or horizon ends, or a decision is due outside the engine; return the status."""
     control = dev.control[0]
     periodic = dev.decider.hooks & PERIOD != 0
     while True:
@@ -109,20 +110,20 @@ def run_untimed(dev, requests):
             return status
 
 
-# -- in time
+# -- the event-driven loop
 
 
 @operation(optional=True)
 def has_window(dev):
-    """Return whether the transactions that are free suffice for the next page of a request."""
+    """Return whether enough transactions are free for the next page of a request."""
     return dev.control[0].free_transactions > 0
 
 
 @operation(optional=True)
 def start_next(dev, requests):
-    """Start the next request if it may have arrived.
+    """Start the next request, if it has arrived and may start.
 
-    Returns OK where something was done, AGAIN where nothing was, a decision that is due, or an error.
+    Returns OK if the state has changed, AGAIN if it has not, a decision that is due, or an error.
     """
     control = dev.control[0]
     if not transactions.arrived(dev.params[0], control, requests[control.cursor]):
@@ -136,7 +137,7 @@ def start_next(dev, requests):
 def admit_write(dev, request):
     """Admit the next page of a write; return OK, AGAIN, a decision that is due, or an error.
 
-    One in part of a page that is mapped, and of which no version is on its way, is read first.
+    A partial write reads the page first if it is mapped and no newer version waits to be programmed.
     """
     control, lpn = dev.control[0], lpn_of(dev, request)
     control.admitted_pages += 1
@@ -189,7 +190,7 @@ def admit_page(dev, request):
 
 @inlined
 def read_ended(dev, number):
-    """Finish a read: complete its request, or queue the write it belongs to (read-modify-write)."""
+    """Finish a read: mark its page of the request as done or, in a read-modify-write, queue the write."""
     if dev.transaction[number].rmw:
         operations.family_queue_write(dev, number)
     else:
@@ -208,14 +209,14 @@ def page_ended(dev, die_number, number, command):
 
 @inlined
 def _has_input(dev, requests):
-    """Return whether there is a page to admit: the run ends neither with the input nor at the horizon."""
+    """Return whether a page is left to admit: input is left, and the horizon is not reached."""
     control = dev.control[0]
     return control.cursor < requests.shape[0] and control.admitted_pages < control.horizon
 
 
 @inlined
 def _offer_write(dev):
-    """Wake an idle die that can take the head of the common queue (late allocation); say if one can."""
+    """Make an idle die ready that can take a write of the device's queue (late); return whether one can."""
     params, control = dev.params[0], dev.control[0]
     if params.allocation != LATE or control.write_head < 0:
         return False
@@ -231,7 +232,7 @@ def _offer_write(dev):
 
 @inlined
 def _known_arrival(dev, requests):
-    """Return when the next request arrives, for rules that need it: -1 in a closed loop, NEVER for none."""
+    """Return the next request's arrival, for rules with an oracle: -1 in a closed loop, NEVER for none."""
     control = dev.control[0]
     if dev.params[0].queue_depth > 0:
         return np.int64(-1)
@@ -244,7 +245,7 @@ def _known_arrival(dev, requests):
 
 @inlined
 def _next_arrival(dev, requests):
-    """Return when the next request arrives, if it waits for time alone; otherwise NEVER."""
+    """Return the next request's arrival if its admission waits for nothing else; otherwise NEVER."""
     control = dev.control[0]
     if control.slot >= 0 or dev.params[0].queue_depth > 0:
         return NEVER
@@ -256,7 +257,7 @@ def _next_arrival(dev, requests):
 
 @inlined
 def _carry_out_event(dev):
-    """Carry out the first event, and finish the work of its command."""
+    """Advance to the first event and carry it out; if a command ends, finish its pages."""
     params = dev.params[0]
     dev.control[0].now = events.next_event_ns(dev)
     resource = np.int64(events.take_event(dev))
@@ -276,7 +277,7 @@ def _carry_out_event(dev):
 
 @inlined
 def _pass_time(dev, requests, last_ns):
-    """Go on to the next event or arrival, whichever is first, up to `last_ns`; return OK or why not."""
+    """Advance to the next event or arrival, whichever is earlier; return OK, STUCK or OUT_OF_TIME."""
     arrival_ns = _next_arrival(dev, requests)
     event_ns = events.next_event_ns(dev)
     if min(event_ns, arrival_ns) > last_ns:
@@ -290,9 +291,9 @@ def _pass_time(dev, requests, last_ns):
 
 @inlined
 def run_timed(dev, requests, last):
-    """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
+    """Run until input or horizon ends and nothing is outstanding, or a decision is due outside the engine.
 
-    With `last` false, the end of `requests` stops the device at once: more input is to come.
+    If `last` is false, more input will follow, and the end of `requests` stops the device at once.
     """
     control = dev.control[0]
     periodic, oracle = dev.decider.hooks & PERIOD != 0, dev.decider.hooks & ORACLE != 0
@@ -312,7 +313,7 @@ def run_timed(dev, requests, last):
             if control.free_transactions == dev.params[0].window_pages:
                 return np.int64(HORIZON if at_horizon else INPUT_ENDED)
         may_admit = has_input and has_window(dev)
-        # The pages of a request come together: only then can those of several planes be written together.
+        # Admit all pages of a request before dispatching: only then can several planes write together.
         if may_admit and control.slot >= 0 and goes_on != DISPATCH:
             status = np.int64(admit_page(dev, requests[control.cursor]))
             if status != OK and status != AGAIN:

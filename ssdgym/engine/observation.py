@@ -1,4 +1,4 @@
-"""What of devices is observed, and the arrays of their steps: requests, actions, observations, rewards."""
+"""Specifications of observations, and the arrays of a step: requests, actions, observations, rewards."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from ssdgym.requests import REQUEST
 
 
 class ObservationSpec(NamedTuple):
-    """Observation request of a batch: features, proposers, and the rules for internal decisions."""
+    """What is observed of a batch: features and proposers; and the rules of decisions not taken outside."""
 
-    rules: Any  # (kinds + trackers,) RULE of the decisions that are not taken outside
-    external: Any  # int64: set of the kinds taken outside
+    rules: Any  # (kinds + trackers,) RULE: rules of the decisions not taken outside the engine
+    external: Any  # int64: set of the kinds that are decided outside the engine
     proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates; or merge rules
     every: Any  # bool: list all erase sets at fixed places
-    most_blocks: Any  # int64: most blocks of the sets that fill the table up
+    most_blocks: Any  # int64: most blocks of the erase sets that no proposer has picked
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
-    # How an ERASE decision is described ...
+    # The description of an ERASE decision.
     candidate_features: Any = np.zeros(0, observed.FEATURE)
     context_features: Any = np.zeros(0, observed.FEATURE)
-    proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks its pick, or -1
-    sampled_pages: Any = 0  # int64: pages of a block that are looked at to count updates
+    proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks each pick, or -1
+    sampled_pages: Any = 0  # int64: pages of a block that are sampled to count updates
     tallies: Any = np.zeros(0, observed.CANDIDATE)  # (K,): scratch
     decision: Any = np.zeros(1, observed.DECISION)  # scratch
     keys: Any = np.zeros(0, np.int64)  # (K,): scratch
-    outside: Any = np.zeros(1, observed.OUTSIDE)  # to write to: the first value outside its bounds
-    # ... and those of other kinds: by code that is compiled where one is used.
-    observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
-    stream_features: Any = np.zeros(0, observed.FEATURE)  # their columns stand behind those of erase sets
-    page_features: Any = np.zeros(0, observed.FEATURE)  # they stand behind those of the decision
-    stream_columns: Any = np.zeros(0, np.int64)  # as `proposed_columns`, of the device's placement first
+    outside: Any = np.zeros(1, observed.OUTSIDE)  # output: the first value out of its bounds
+    # The descriptions of other kinds of decisions, by observers that are compiled when they are used.
+    observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: described as ERASE
+    stream_features: Any = np.zeros(0, observed.FEATURE)  # their columns follow those of `candidate_features`
+    page_features: Any = np.zeros(0, observed.FEATURE)  # in the context they follow `context_features`
+    stream_columns: Any = np.zeros(0, np.int64)  # columns of picks of the placement and the trackers, or -1
     streams: Any = np.zeros(0, observed.STREAM_SEEN)  # (K,): scratch
     page: Any = np.zeros(1, observed.PAGE_SEEN)  # scratch
-    answer_features: Any = np.zeros(0, observed.FEATURE)  # their columns stand behind those of streams
-    die_features: Any = np.zeros(0, observed.FEATURE)  # they stand behind those of pages
-    answer_columns: Any = np.zeros(0, np.int64)  # of the device's idle rule
+    answer_features: Any = np.zeros(0, observed.FEATURE)  # their columns follow those of `stream_features`
+    die_features: Any = np.zeros(0, observed.FEATURE)  # in the context they follow `page_features`
+    answer_columns: Any = np.zeros(0, np.int64)  # column of the pick of the device's idle rule, or -1
     answers: Any = np.zeros(0, observed.ANSWER_SEEN)  # (K,): scratch
     die: Any = np.zeros(1, observed.DIE_SEEN)  # scratch
-    # Of the following only those of the decision have a length.
+    # Of the following arrays, only those for the observed kind of decision are not empty.
     way_features: Any = np.zeros(0, observed.FEATURE)
     sector_features: Any = np.zeros(0, observed.FEATURE)
-    way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
+    way_columns: Any = np.zeros(0, np.int64)  # column of the pick of the FTL's own rule, or -1
     ways: Any = np.zeros(0, observed.WAY_SEEN)  # (K,): scratch
     sector: Any = np.zeros(1, observed.SECTOR_SEEN)  # scratch
     plan_features: Any = np.zeros(0, observed.FEATURE)
@@ -68,7 +68,7 @@ class ObservationBuffers(NamedTuple):
     mask: Any  # (K,) int8
     context: Any  # (columns,) float32
     proposed: Any  # (proposers,) int32: index of each proposer's pick
-    taken: Any  # () TAKEN: where the device was when its last decision was taken
+    taken: Any  # () TAKEN: clock and time of the device's last decision
 
     @classmethod
     def allocate(
@@ -86,22 +86,22 @@ class ObservationBuffers(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What a step of n devices reads and writes, without the devices and the specs of their observations."""
+    """Arrays of a step of n devices, besides the devices and the specifications of their observations."""
 
-    devices: Any  # (n,) int64: addresses that devices are bound to
-    views: Any  # (n,) int64: addresses of their `ObservationBuffers`s
-    visit: Any  # int64: address of what is called for each device
+    devices: Any  # (n,) int64: addresses at which the devices are stored
+    views: Any  # (n,) int64: addresses of the `ObservationBuffers` of the devices
+    visit: Any  # int64: address of the function that is called for each device
     tally: Any  # int64: address of the `Tally`
     loops: Any  # (2,) int64, of `loop_addresses`
-    which: Any  # (n,) int64: the devices that take part, in front
-    actions: Any  # (n,) int64: a candidate for each; -1 leaves the decision due
+    which: Any  # (n,) int64: the devices of this step come first
+    actions: Any  # (n,) int64: a candidate for each device; -1 leaves the decision due
     mask: Any  # (n, K) int8: the candidates that may be chosen
     requests: Any  # (n, m) REQUEST
-    counts: Any  # (n,) int64: how many of each device's are there
-    status: Any  # (n,) int64, to write to: what `advance` or `apply` would have returned
-    outside: Any  # (threads,) OUTSIDE, to write to
-    words: Any  # int64: how the step is shared out over threads
-    portion: Any  # int64: how many devices are claimed at once
+    counts: Any  # (n,) int64: number of requests of each device
+    status: Any  # (n,) int64, output: status as `advance` or `apply` returns it
+    outside: Any  # (threads,) OUTSIDE, output
+    words: Any  # int64: how the step is divided among threads
+    portion: Any  # int64: how many devices a thread claims at once
 
     @classmethod
     def allocate(cls, views: ObservationBuffers, requests: int) -> Shared:
@@ -129,26 +129,26 @@ class Shared(NamedTuple):
 class Tally(NamedTuple):
     """Counters of n devices: inputs of the rewards, and values shown after every step."""
 
-    ends: Any  # (terms,) int64: where the counters of each term end
-    counters: Any  # (counters, n) int64: addresses, those of the first term first
-    costs: Any  # (counters, n) float64: what one count costs
+    ends: Any  # (terms,) int64: row of `counters` behind the last one of each term
+    counters: Any  # (counters, n) int64: addresses, sorted by term
+    costs: Any  # (counters, n) float64: cost of one count
     weights: Any  # (terms,) float64
-    totals: Any  # (terms, n) float64: what devices have cost up to now
-    terms: Any  # (terms, n) float64, to write to
-    reward: Any  # (n,) float64, to write to
-    reclaimed: Any  # (n,) int64: pages reclaimed up to now
-    reclaiming: Any  # (2, n) int64: addresses of the counters added and subtracted
-    reclaimed_pages: Any  # (n,) int64: pages for one count of the first
+    totals: Any  # (terms, n) float64: cost of each device up to its last reward
+    terms: Any  # (terms, n) float64, output
+    reward: Any  # (n,) float64, output
+    reclaimed: Any  # (n,) int64: pages reclaimed up to the last reward
+    reclaiming: Any  # (2, n) int64: addresses of the counter that is added and the one subtracted
+    reclaimed_pages: Any  # (n,) int64: pages for one count of the added counter
     price: Any  # (n,) float64
     unit: Any  # (n,) float64
     pays: Any  # (1,) int64: whether reclaimed pages have a price
-    shown: Any  # (1 + shown, n) int64, to write to: host pages since the last decision, and counters
+    shown: Any  # (1 + shown, n) int64, output: host pages since the last decision; counters
     shown_counters: Any  # (shown, n) int64: addresses
 
 
 @inlined
 def clear_view(dev, view):
-    """Empty what observations of all kinds hold; return the plane of the decision, or that written last."""
+    """Clear picks and context; return the plane of the decision due or, if none is, of the last host page."""
     control = dev.control[0]
     view.proposed[:] = -1
     view.context[:] = np.float32(0.0)
@@ -157,7 +157,7 @@ def clear_view(dev, view):
 
 @inlined
 def note_decision(dev, kind, plane, candidates, taken, decision):
-    """Write the context of a decision; `taken` is the TAKEN of the device's last one."""
+    """Fill in the record DECISION; `taken` is the record TAKEN of the device's last decision."""
     control = dev.control[0]
     decision.kind = kind
     decision.plane = plane
@@ -169,7 +169,7 @@ def note_decision(dev, kind, plane, candidates, taken, decision):
 
 @inlined
 def mark_pick(view, j, pick, column):
-    """Note the candidate that proposer `j` has picked, below 0 for none, and mark it in its column."""
+    """Store the candidate that proposer `j` has picked (below 0: none), and mark it in feature `column`."""
     view.proposed[j] = max(pick, -1)
     if pick >= 0 and column >= 0:
         view.features[pick, column] = np.float32(1.0)
@@ -177,7 +177,7 @@ def mark_pick(view, j, pick, column):
 
 @inlined
 def checked(spec, column, feature, value):
-    """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
+    """Return the value of a feature, 0 if it is out of bounds or NaN; store the first such value."""
     if not feature.low <= value <= feature.high:
         outside = spec.outside[0]
         if outside.column == 0:
@@ -189,7 +189,7 @@ def checked(spec, column, feature, value):
 
 @inlined
 def describe_decision(dev, spec, context):
-    """Fill in the features of the decision and of the device, the first entries of the context."""
+    """Fill in the first entries of the context: the features of the decision and of the device."""
     handle = dev.decider.victim_view
     behind = spec.candidate_features.shape[0]
     for place in range(spec.context_features.shape[0]):
@@ -202,16 +202,16 @@ def describe_decision(dev, spec, context):
 
 
 def describing_kernel(row: str, about: str) -> Any:
-    """Make the kernel that describes a kind of decision, which chooses among fixed answers.
+    """Make the kernel that describes one kind of decision, with a row of features for each answer.
 
     Args:
-        row: kind of the features of an answer, of `FEATURE_SHAPES`.
-        about: kind of the features of what the decision is about.
+        row: kind of the features of an answer, in `FEATURE_SHAPES`.
+        about: kind of the features of the decision's subject, in `FEATURE_SHAPES`.
 
     Returns:
-        A kernel called with (device, spec, view of the rules, features of an answer and their first column,
-        answers, how many, features of what it is about and their first entry of the context, what it is
-        about, view to write to).
+        A kernel with the arguments (device, spec, handle of the rules' view, features of an answer, their
+        first column, records of the answers, number of answers, features of the subject, their first entry in
+        the context, record of the subject, buffers to write to).
     """
     row_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[row]))
     about_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[about]))
@@ -243,7 +243,7 @@ def observer_type(arrays: Arrays) -> Any:
 
 
 def observer_by_kind(arrays: Arrays) -> Any:
-    """Make the `observe` of a family with an observer for each of its kinds of decisions."""
+    """Make `family_observe` for a family that has an observer for each of its kinds of decisions."""
     observer_at = function_at(types.FunctionType(observer_type(arrays)))
 
     @inlined
@@ -257,6 +257,6 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 
 def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
-    """Return a function that compiles the observer at first use and returns its address."""
+    """Return a function that returns the address of an observer, which its first call compiles."""
     compiled = cache(lambda: compiled_address(observe, observer_type(arrays)))
     return lambda: compiled()[0]

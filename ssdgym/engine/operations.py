@@ -1,8 +1,8 @@
-"""Operations that FTL families carry out in ways of their own: the stubs that the engine calls.
+"""Operations that each FTL family defines for itself: the stubs that the engine calls.
 
-`family_do_write(dev, request)` calls the function that the family of the device has given for it, in the
-dictionary of its `family.py`, chosen at compile time. They stand here in the order of a write; what families
-replace only in part stands with its usual body where it is called, in `loop` and `entries`.
+For example, `family_do_write(dev, request)` calls the function that the dictionary in the `family.py` of the
+device's family names for it; the choice is made at compile time. The stubs are in the order of a write.
+Operations with a body for most families are in `loop` and `entries`.
 """
 
 import numpy as np
@@ -10,47 +10,47 @@ import numpy as np
 from ssdgym.engine.core.kernel import operation
 from ssdgym.engine.core.status import NO_WORK
 
-# -- a device: made, bound, and run by one of its two loops
+# -- making a device, binding it to an address, running one of its two loops
 
 
 @operation
 def family_format(dev):
-    """Turn zeroed arrays of the family, with parameters, into those of an empty device."""
+    """Turn zeroed arrays, with parameters, into an empty device."""
 
 
 @operation
 def family_bind(state, i, rules, external, pairs, address):
-    """Store device `i` of a batch, the takers of its decisions, and the view of its rules.
+    """Store device `i` of a batch, with who takes its decisions, and the views of its rules at an address.
 
-    There is room for `entries.TUPLES` tuples of `STORED_BYTES`.
+    The address has room for `entries.TUPLES` tuples of `STORED_BYTES` bytes.
     """
 
 
 @operation(optional=True)
 def family_attach_rules(dev):
-    """Initialise rules that do not follow the device yet from its present state."""
+    """Attach rules that are not attached to the device yet: they initialise their memory from its state."""
 
 
 @operation
 def family_run_loop(dev, address, requests, last):
-    """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""
+    """Call a loop by its address, from [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""
 
 
-# -- a page of the host, without time
+# -- a page of the host, untimed
 
 
 @operation(optional=True)
 def family_do_work(dev):
-    """Carry out a step of what goes before the next page, such as GC.
+    """Carry out a step of the work that comes before the next page of the host, such as a GC round.
 
-    Returns OK, AGAIN, NO_WORK where there is none, a decision that is due, or an error.
+    Returns OK, AGAIN, NO_WORK if there is no such work, a decision that is due, or an error.
     """
     return np.int64(NO_WORK)
 
 
 @operation(optional=True)
 def family_prefetch(dev, requests):
-    """Prefetch the memory of requests that are still to come."""
+    """Prefetch the memory that coming requests need."""
 
 
 @operation
@@ -65,32 +65,31 @@ def family_host_read(dev, lpn):
 
 @operation
 def family_forget_page(dev, lpn):
-    """Forget a logical page that is trimmed, or that the device gives up."""
+    """Unmap a logical page that the host trims or the device gives up, and drop its versions under way."""
 
 
-# -- and in time
+# -- a page of the host, event-driven
 
 
 @operation
 def family_queue_read(dev, number):
-    """Queue the read of a transaction, of a mapped page, to its die."""
+    """Queue the read of a transaction, whose page is mapped, to the die of the page."""
 
 
 @operation
 def family_queue_write(dev, number):
-    """Queue the write of a transaction to its die, if it is bound to one."""
+    """Queue the write of a transaction to its die or, under late allocation, to the device's write queue."""
 
 
 @operation
 def family_dispatch(dev, die_number):
     """Start the next command of an idle die, if any.
 
-    Returns OK, AGAIN where nothing was started but the die's queues have changed, a decision that is due, or
-    an error.
+    Returns OK, AGAIN if the state has changed without a command, a decision that is due, or an error.
     """
 
 
-# -- collection
+# -- garbage collection
 
 
 @operation(optional=True)
@@ -101,25 +100,25 @@ def family_can_move(dev, leader, pairs, count):
 
 @operation
 def family_run_round(dev, leader):
-    """Carry the round that a plane leads to its end in zero time; return OK, an error or a due decision."""
+    """Finish the round that a plane leads in zero time; return OK, a decision that is due, or an error."""
 
 
 @operation(optional=True)
 def family_settle(dev):
-    """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
+    """React to lost blocks: give up logical pages, or end the life of the device."""
 
 
-# -- decisions taken outside
+# -- decisions taken outside the engine
 
 
 @operation
 def family_apply_action(dev, chosen, action):
-    """Carry out a decision: candidate `action`, an erase set in `chosen` where it is of that kind."""
+    """Carry out the decision that is due: the set `chosen` for ERASE and LEVEL, otherwise answer `action`."""
 
 
 @operation
 def family_observe(dev, spec, view):
-    """Write the candidates, the mask and the context of the decision that is due, or as if one were."""
+    """Write candidates, mask and context of the decision that is due; at the horizon, as if one was due."""
 
 
 # -- the check
@@ -127,5 +126,5 @@ def family_observe(dev, spec, view):
 
 @operation(optional=True)
 def family_is_written(dev, ppn):
-    """Return whether a page has been written since its erase, in families whose page records do not say."""
+    """Return whether a page has been written since its erase; true where erased pages have no `lpn`."""
     return True

@@ -1,4 +1,4 @@
-"""GC rounds: when a plane needs one, how its victims are chosen, and how it starts."""
+"""GC rounds: when a plane needs a round, how its victims are chosen, and how the round starts."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ssdgym.engine.operations import family_can_move, family_run_round, family_s
 
 @inlined
 def gc_needed(params, plane):
-    """Return whether a host program that has just ended in this plane switches foreground GC on."""
+    """Return whether foreground GC has to be switched on in a plane after a program of a host page."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
 
 
@@ -36,7 +36,7 @@ def is_short(dev, number):
 
 @inlined
 def set_pair(dev, leader, k, block, mask):
-    """Note pair `k` of the round of a plane."""
+    """Store pair `k` of the round that a plane leads."""
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     pair.block = block
     pair.mask = mask
@@ -44,7 +44,7 @@ def set_pair(dev, leader, k, block, mask):
 
 @kernel
 def give_up(dev, plane_number):
-    """Close a plane that has lost too many blocks for collection: it takes no more pages."""
+    """Give up a plane that has lost too many blocks to be collected: it takes no more pages."""
     plane = dev.plane[plane_number]
     lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
     plane.collecting = 0
@@ -53,7 +53,7 @@ def give_up(dev, plane_number):
 
 @inlined
 def begin_round(dev, leader, pairs, count):
-    """Make an erase set the running round of its planes."""
+    """Start the round of an erase set in all planes of its blocks."""
     dev.plane[leader].round_count = count
     dev.plane[leader].round_planes = 0
     for k in range(count):
@@ -75,10 +75,10 @@ def begin_round(dev, leader, pairs, count):
 
 @kernel
 def start_round(dev, leader, pairs, count):
-    """Check an erase set and make it the running round of its planes; return OK or the reason against it.
+    """Check an erase set and start its round; return OK, or the reason why the set is illegal.
 
-    Where there is no room for its moves since blocks are lost, the block with most invalid pages stands for
-    it.
+    If lost blocks leave no room for the moves of the set, the block with most invalid pages is collected
+    instead.
     """
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
@@ -94,9 +94,9 @@ def start_round(dev, leader, pairs, count):
 
 @inlined
 def choose_victim(dev, plane_number):
-    """Take the decision a plane needs, outside or by the victim rule, and start the round.
+    """Choose the erase set of a plane, outside the engine or by the victim rule, and start its round.
 
-    None is started where no block can be collected since too many are lost.
+    If too many blocks are lost to collect any block, the plane is given up, and no round starts.
     """
     decider = dev.decider
     if dev.params[0].endures:
@@ -115,7 +115,7 @@ def choose_victim(dev, plane_number):
 
 @inlined
 def ensure_round(dev, plane_number):
-    """Start a round on a plane unless one runs there; return OK, the decision that it needs, or an error."""
+    """Start a round on a plane unless one runs there; return OK, a decision that is due, or an error."""
     if dev.plane[plane_number].round_leader >= 0:
         return np.int64(OK)
     return np.int64(choose_victim(dev, plane_number))
@@ -123,14 +123,14 @@ def ensure_round(dev, plane_number):
 
 @inlined
 def has_round(dev, plane_number):
-    """Return whether a round runs on a plane: `ensure_round` starts none in one that is given up."""
+    """Return whether a round runs on a plane; `ensure_round` starts none on a plane that is given up."""
     return dev.plane[plane_number].round_leader >= 0
 
 
 @inlined
 def unfinished_plane(dev):
-    """Return the lowest plane in which a round goes on to empty a worn block; -1 for none."""
-    if dev.params[0].endures and dev.params[0].sub_blocks > 1:  # else nothing is left of one that is erased
+    """Return the lowest plane whose round still has to empty a worn block; -1 for none."""
+    if dev.params[0].endures and dev.params[0].sub_blocks > 1:  # else an erase leaves nothing to empty
         for plane in range(np.int64(dev.params[0].planes)):
             if has_round(dev, plane):
                 return plane
@@ -139,7 +139,7 @@ def unfinished_plane(dev):
 
 @kernel
 def collect(dev):
-    """Carry out one round of foreground GC in zero time, if one is due, or return the decision it needs."""
+    """Carry out a round in plane `control.gc_plane`, untimed; return OK, a due decision, or an error."""
     control = dev.control[0]
     number = np.int64(control.gc_plane)
     status, unfinished = ensure_round(dev, number), False

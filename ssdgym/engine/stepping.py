@@ -1,8 +1,8 @@
-"""The step of many devices in one call: apply actions, advance to the next decision, observe, reward.
+"""One step of many devices in one call: apply actions, advance to the next decision, observe, reward.
 
-All that a step reads and writes lies in arrays that stay and is stored for compiled code once; a step is then
-called with addresses. Several threads may work on one step: each claims devices until none is left. Devices
-share nothing that is written to, so which thread takes which device makes no difference.
+The arrays of a step are stored for compiled code once, and a step is called with their addresses. Several
+threads may work on one step: each claims devices until none is left. Devices share no state, so it makes no
+difference which thread steps which device.
 """
 
 from collections.abc import Sequence
@@ -24,33 +24,33 @@ from ssdgym.engine.entries import TUPLES, bind_device, loop_addresses, lost_coun
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 from ssdgym.engine.operations import family_apply_action, family_observe, family_run_loop
 
-#: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
-#: decision or the horizon; reward it, and show its counters, after going on only at a decision.
+#: Tasks for a device: carry out its action and advance; describe it (after ADVANCE, only at a decision, the
+#: horizon or the end of its life); reward it; show its counters (both after ADVANCE only at a decision).
 ADVANCE, DESCRIBE, REWARD, INFO = 1, 2, 4, 8
-#: What `Stepper.run` returns where other threads are not done, and adds where a feature was out of bounds.
+#: `Stepper.run` returns NOT_DONE while other threads work, and adds OUT_OF_BOUNDS if a feature was.
 NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
 
-#: Words of `Shared.words`, each in a line of the cache of its own: how many devices are not claimed, how
-#: many are done, what is done with them, and whether threads but the first stand aside; from `_CLAIMED` on,
-#: how many each thread has claimed last.
+#: Indices in `Shared.words`, whose items are in cache lines of their own: the number of devices not claimed;
+#: of devices done; their tasks; whether only the first thread works; from `_CLAIMED` on, for each thread, the
+#: number of devices that it has claimed and not done.
 _LEFT, _DONE, _TASKS, _ALONE, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 32, 8
-#: Rounds of a loop that waits for other threads to end, a quarter of a millisecond or so, and for a step, a
-#: fifth of that.
+#: Iterations of the loop that waits for other threads to end (a quarter of a millisecond or so), and of the
+#: loop that waits for a step (a fifth of that).
 _ROUNDS, _IDLE_ROUNDS = 10_000, 2_000
-#: A thread claims a part of this many of its share of the devices.
+#: A thread's share of the devices is claimed in so many parts.
 _PARTS = 8
 _LINE = 64
 
 
 @inlined
 def _is_decision(status):
-    """Return whether a device has stopped because a decision is due outside."""
+    """Return whether a device has stopped because a decision is due outside the engine."""
     return FIRST_DECISION <= status < PERIOD_DUE
 
 
 @inlined
 def _reward(tally, i):
-    """Write the reward of a device since the last one, and the terms that make it up."""
+    """Write the reward of a device since its last reward, and the terms of the sum."""
     reward, k = 0.0, 0
     for t in range(tally.ends.shape[0]):
         total = 0.0
@@ -73,7 +73,7 @@ def _reward(tally, i):
 def _visit(dev, view, spec, shared, tally, i, tasks):
     """Carry out the tasks for one device."""
     if tasks & ADVANCE:
-        # Carry out what was chosen, and go on to the next decision.
+        # Carry out the chosen action, and advance to the next decision.
         control, action = dev.control[0], shared.actions[i]
         status = np.int64(OK)
         if action >= 0 and control.decision_plane >= 0:
@@ -104,7 +104,7 @@ _visit_at = function_at(types.FunctionType(_VISIT))
 
 @inlined
 def _work(at, shared, spec, thread):
-    """Visit devices until all are claimed."""
+    """Claim devices and visit them, until all are claimed."""
     words, portion = shared.words, shared.portion
     left = pointer.add_to(words, _LEFT, -portion)
     while left > 0:
@@ -121,7 +121,7 @@ def _work(at, shared, spec, thread):
 
 @inlined
 def _finish(shared, count):
-    """Return how many devices do not wait for a decision; NOT_DONE if other threads take long."""
+    """Return how many devices wait for no decision; NOT_DONE if other threads take too long."""
     for _ in range(_ROUNDS):
         if pointer.read(shared.words, _DONE) == count:
             others = np.int64(0)
@@ -149,7 +149,7 @@ def _run(shared, at, spec, which, tasks):
 
 @entry
 def _help(shared, at, spec, thread):
-    """Work on steps until there has been none for a while."""
+    """Work on steps until there has been no step for a while."""
     idle = 0
     while idle < _IDLE_ROUNDS:
         idle += 1
@@ -164,7 +164,7 @@ _wait = entry(_finish.py_func)
 
 @entry
 def _give_up(shared, thread):
-    """Count claimed devices as done and leave none to claim; return how many were left."""
+    """Count as done the devices that a thread has claimed and those that no thread has claimed."""
     left = max(pointer.exchange(shared.words, _LEFT, 0), 0)
     pointer.add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
 
@@ -192,7 +192,7 @@ def _store_view(views, i, address):
 
 
 class _Memory:
-    """Bytes that tuples are stored in for compiled code, good as long as this object; has their addresses."""
+    """Memory for tuples that compiled code reads, valid as long as this object, and their addresses."""
 
     def __init__(self, tuples: int) -> None:
         self._bytes = np.zeros(tuples * STORED_BYTES + _LINE, np.uint8)
@@ -214,19 +214,21 @@ class Stepper:
     Args:
         state: the devices.
         numbers: indices of the devices in `views`, `shared` and `tally`, int64.
-        questions: the request for observations, one for each thread with its own scratch arrays.
-        views: where observations go, a `ObservationBuffers` whose arrays have the device as a first axis.
-        shared: what other steppers share; `devices` and `views` are filled in.
-        tally: what rewards are made of; also shared.
+        questions: the specification of observations, one for each thread, with scratch arrays of its own.
+        views: buffers for the observations; their arrays have the device as first axis.
+        shared: arrays that other steppers share; `devices` and `views` are filled in.
+        tally: inputs and outputs of the rewards, which other steppers share.
 
     Attributes:
-        outside: (threads,) OUTSIDE, what threads have noted of values out of bounds.
-        run: (which, tasks), int64 (m,) and a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO`: does that
-            with devices. Returns how many wait for no decision, with `OUT_OF_BOUNDS` added; or `NOT_DONE`.
-        wait: (m,), to be called until it returns another value than `NOT_DONE`.
-        helpers: for each thread but the first what works on steps in it, until there is none for a while.
-        give_up: (thread), takes what a thread has left undone, where code of a user failed, as done.
-        first_invalid: (which), returns the first device whose action may not be chosen, or -1.
+        outside: (threads,) OUTSIDE, the first value out of bounds that each thread has found.
+        run: function (which, tasks): carry out a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO` for
+            devices, int64 (m,). Returns how many of them wait for no decision, plus `OUT_OF_BOUNDS`; or
+            `NOT_DONE`.
+        wait: function (m): wait for a step of m devices; to be called again while it returns `NOT_DONE`.
+        helpers: for each thread except the first, a function that works on steps until none comes for a
+            while.
+        give_up: function (thread): count a thread's unfinished devices as done, after code of a user fails.
+        first_invalid: function (which): return the first device whose action may not be chosen, or -1.
     """
 
     def __init__(
@@ -269,7 +271,7 @@ class Stepper:
         self._count_lost = lost_counter(state)
 
     def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
-        """Compile for the type of the shared arrays, and keep the addresses for all calls."""
+        """Compile the functions among the attributes for the type of `shared`, and bind the addresses."""
         one, two = types.int64, (types.int64, types.int64)
         self.run = partial(entry_for(_run, shared, *two, _NUMBERS, one), at, at, questions[0])
         self.first_invalid = partial(entry_for(_first_invalid, shared, _NUMBERS), at)
@@ -285,10 +287,10 @@ class Stepper:
         self._words[_ALONE] = aside
 
     def count_lost(self, k: int) -> int:
-        """Count the lost pages of a device, the `k`-th of the state, as `count_lost` of entries."""
+        """Count the lost pages of the `k`-th device of the state."""
         return int(self._count_lost(self._devices.addresses[k * TUPLES]))
 
     def bind(self, k: int) -> None:
-        """Store a device again, the `k`-th of the state: its parameters have changed."""
+        """Store the `k`-th device of the state again, after its parameters have changed."""
         bound, address = self._question, self._devices.addresses[k * TUPLES]
         bind_device(self._state, k, bound.rules, bound.external, self._pairs[k], address)

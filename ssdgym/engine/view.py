@@ -1,6 +1,6 @@
 """The view that rules have of a device: the same arrays and names in every family.
 
-A family with such rules has all of these arrays; the unused ones have length 1 or 0.
+Every family whose rules have this view has all of its arrays; unused ones have length 1 or 0.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ssdgym.engine.core.kernel import inlined
 
 
 class PolicyView(NamedTuple):
-    """The part of a device that a rule sees; the memory is its own."""
+    """The arrays of a device that a rule reads, and the rule's own memory."""
 
     params: Any  # (1,) PARAMS
     control: Any  # (1,) CONTROL
@@ -25,20 +25,20 @@ class PolicyView(NamedTuple):
     block: Any
     sub_block: Any
     endurance: Any  # by sub-block; only oracles read it, and only where cells wear out
-    stream: Any  # number plane * MAX_STREAMS + stream
-    open_sub_block: Any  # of each stream, by the same number; -1 where none is open
+    stream: Any  # index: plane * MAX_STREAMS + stream
+    open_sub_block: Any  # of each stream, by the same index; -1 if none is open
     bucket: Any
     logical: Any
     physical: Any
     page_memory: Any  # a record per logical page, as the rule declares it; bytes to the engine
     block_memory: Any  # a record per block
-    stream_memory: Any  # a record per plane and stream: number plane * streams + stream
+    stream_memory: Any  # a record per plane and stream; index: plane * streams + stream
     memory: Any  # one record
-    table: Any  # words, as many as the rule declares for the device
+    table: Any  # as many items as the rule declares for the device
 
 
-#: Whose memory and view there are: that of the victim rule, the placement (and trackers), the rule for idle
-#: dies, the rules for allocation and levelling.
+#: Roles of rules, each with a view and memory of its own: the victim rule; the placement and trackers; the
+#: rule for idle dies; the rules for allocation and levelling.
 ROLES = ("victim", "place", "idle", "wear")
 VICTIM, PLACEMENT, IDLE_RULE, WEAR_RULES = range(4)
 #: numba's type of the view, for compiling rules.
@@ -74,18 +74,18 @@ def view_of(state, i, role):
 
 
 def memory_start(state: State, i: int, array: str, role: str) -> int:
-    """Return the byte of an array at which the memory of a rule begins."""
+    """Return the offset, in bytes, at which the memory of a rule begins in an array."""
     return int(state.params["memory_at"][i, 0, ROLES.index(role), [*MEMORY_FIELDS].index(array)])
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
-    """Return the view of device `i` for a rule in plain Python; its records have attributes.
+    """Return the view of device `i` for a rule in plain Python; fields of its records are attributes.
 
     Args:
         state: the batch.
-        i: number of the device in it.
-        memory: records the rule keeps.
-        role: whose memory it is, one of ROLES.
+        i: number of the device in the batch.
+        memory: records that the rule keeps.
+        role: role of the rule, one of ROLES.
 
     Returns:
         Record arrays that share memory with the device, read-only except the rule's own records.

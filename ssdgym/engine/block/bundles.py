@@ -1,4 +1,4 @@
-"""Bundles: which logical pages are mapped together, which blocks hold them, and which are merged first."""
+"""Bundles: their logical pages, their blocks, and which bundle is merged first."""
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def take_block(dev, plane):
 
 @inlined
 def is_erased(dev, ppn):
-    """Return whether a page holds nothing."""
+    """Return whether a page is erased."""
     return dev.physical[ppn].lpn < 0
 
 
@@ -112,7 +112,7 @@ def first_erased(dev, block):
 
 @inlined
 def first_room(dev, bundle, slots):
-    """Return the block in the lowest of some slots (a bit each) that has an erased page, -1 for none."""
+    """Return the first block with an erased page in the slots of the mask `slots`, -1 for none."""
     for slot in range(dev.merging[0].slots):
         block = block_at(dev, bundle, slot)
         if slots >> slot & 1 and block >= 0 and erased_pages(dev, block) > 0:
@@ -120,7 +120,7 @@ def first_room(dev, bundle, slots):
     return np.int64(-1)
 
 
-# -- which could be merged
+# -- bundles that could be merged
 
 
 @inlined
@@ -138,7 +138,7 @@ def _enter(dev, bundle):
 
 @inlined
 def count_invalid(dev, bundle, pages):
-    """Count pages of a bundle's blocks that have become invalid, or, below 0, have been erased."""
+    """Add `pages` to the invalid pages of a bundle; a negative number means erased invalid pages."""
     record = dev.bundle[bundle]
     if record.eligible:
         _remove_from_bucket(dev.bundle, _bucket_of(dev, bundle), bundle)
@@ -150,7 +150,7 @@ def count_invalid(dev, bundle, pages):
 
 @inlined
 def is_given_up(dev, bundle):
-    """Return whether a bundle has no logical pages any more, since too many blocks are lost."""
+    """Return whether the device has given up all logical pages of a bundle because blocks are lost."""
     return dev.params[0].shrinks != 0 and page_at(dev, bundle, np.int64(0)) >= dev.life[0].capacity
 
 
@@ -168,7 +168,7 @@ def may_be_merged(dev, bundle):
 
 @kernel
 def review(dev, bundle):
-    """Update whether a bundle is listed as a candidate of merges."""
+    """Enter a bundle into the buckets of bundles that could be merged, or remove it, as its state demands."""
     record = dev.bundle[bundle]
     wanted = may_be_merged(dev, bundle)
     if wanted == (record.eligible != 0):
@@ -186,9 +186,9 @@ def review(dev, bundle):
 
 @kernel
 def victim_of(dev, plane):
-    """Return the bundle of a plane to be merged for a free block: the most invalid pages; -1 for none.
+    """Return the bundle with most invalid pages, which a plane merges for a free block; -1 for none.
 
-    One that has been given up goes first.
+    A bundle that has been given up comes first.
     """
     first = plane * np.int64(dev.merging[0].buckets)
     record = dev.plane[plane]
@@ -208,7 +208,7 @@ def victim_of(dev, plane):
 
 @inlined
 def forget(dev, bundle, ppn):
-    """Count a page of a bundle that no logical page is mapped to any more."""
+    """Count a page of a bundle as invalid."""
     invalidate_pages(dev, ppn // np.int64(dev.params[0].pages_per_sub_block), 1)
     dev.block[ppn // np.int64(dev.params[0].pages_per_block)].invalid += 1
     count_invalid(dev, bundle, 1)
@@ -216,7 +216,7 @@ def forget(dev, bundle, ppn):
 
 @inlined
 def forget_page(dev, lpn):
-    """Forget a logical page and all versions of it under way."""
+    """Unmap a logical page, and drop its versions under way."""
     logical = dev.logical[lpn]
     if logical.ppn >= 0:
         bundle, _ = locate(dev, lpn)
@@ -240,7 +240,7 @@ def program(dev, ppn, lpn, version):
 
 @kernel
 def wears_out_by(dev, block, first, count):
-    """Return whether an erase of `count` sub-blocks of a block from its `first` on is its last one."""
+    """Return whether a block is worn out after an erase of `count` of its sub-blocks from `first` on."""
     ends = wears_out(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))
     if dev.merging[0].strains:
         sub_blocks = np.int64(dev.params[0].sub_blocks)
@@ -254,7 +254,7 @@ def wears_out_by(dev, block, first, count):
 
 @kernel
 def erase(dev, bundle, block, node):
-    """Erase a partial block of a block of a bundle, which may be worn then."""
+    """Erase a partial block of a bundle's block; mark the block as worn if it is worn out."""
     merging, params = dev.merging[0], dev.params[0]
     first, count = leaves_of(np.int64(merging.levels), node)
     written, invalid, spoiled = erase_part(dev, block, first, count, np.int64(merging.tolerance))

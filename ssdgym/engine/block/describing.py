@@ -1,7 +1,7 @@
-"""What the MERGE decision looks like to a learner: ways to merge as candidates, and the blocks of the bundle.
+"""Observations of MERGE decisions: the candidates, and the blocks of the bundle.
 
-The numbers are features: functions of the records filled here, called by address. This is compiled only where
-such a decision is described.
+Features are functions of the records that are filled here, and are called by address. This is compiled when a
+MERGE decision is first observed.
 """
 
 from math import sqrt
@@ -20,7 +20,7 @@ _describe = describing_kernel("plan", "bundle")
 
 @kernel
 def _look_at_bundle(dev, seen):
-    """Write the bundle of the last decision."""
+    """Describe the bundle of the last decision."""
     case, merge = dev.case[0], dev.figure[MERGE_BLOCKS]
     seen.plane = case.plane
     seen.number = case.bundle
@@ -56,7 +56,7 @@ def _look_at_bundle(dev, seen):
 
 @kernel
 def _first_like(dev, number):
-    """Return the first candidate that does the same as one: erases the same parts at the same figures."""
+    """Return the first M-Merge with the same parts, cost and restored leaves as candidate `number`."""
     figure = dev.figure[number]
     for other in range(AT_DEPTH, number):
         seen = dev.figure[other]
@@ -67,10 +67,10 @@ def _first_like(dev, number):
 
 
 def _observe(dev, spec, view, plane):
-    """Describe a merge decision for the observation; the device does not change.
+    """Describe a MERGE decision; the device does not change.
 
-    At the horizon the decision before is described again; where none has been planned, there is nothing to
-    say but that a Merge may be chosen.
+    At the horizon the last decision is described again. If there has been no decision, only the mask is set:
+    a Merge may be chosen.
     """
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
@@ -102,7 +102,7 @@ def _observe(dev, spec, view, plane):
     for k in range(count):
         if not view.mask[k]:
             view.features[k] = np.float32(0.0)
-    # Note the picks of the proposers, and mark them.
+    # Store the picks of the proposers, and mark them.
     candidates = np.int64(dev.case[0].candidates)
     for j in range(spec.proposers.shape[0]):
         pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
@@ -111,5 +111,5 @@ def _observe(dev, spec, view, plane):
             mark_pick(view, j, pick, spec.proposed_columns[j])
 
 
-#: Returns the address of what describes MERGE decisions; compiles at first use.
+#: Returns the address of the observer of MERGE decisions, which the first call compiles.
 merge_describer = describer(_observe, ARRAYS)

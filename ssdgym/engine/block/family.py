@@ -1,4 +1,4 @@
-"""The block family: its empty devices, its loops, and how its decisions are described and carried out."""
+"""The block family: its operations, its empty devices, and how its decisions are carried out."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def _format(dev):
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    """Store a device; its rules see figures and hook nothing, and the view is for features."""
+    """Store a device; merge rules get the candidates and hook no events, so only features use the view."""
     view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view, view), address)
 

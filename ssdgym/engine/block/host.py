@@ -1,4 +1,4 @@
-"""Place and carry out host pages without time, and start the commands of dies in time."""
+"""Host pages: where they are programmed, untimed reads and writes, and commands of event-driven dies."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def _add_block(dev, plane, bundle, slot):
 
 @kernel
 def find_place(dev, plane, bundle, place, lpn):
-    """Return the page that a page of the host goes to, taking a block if needed; HAS_TO_WAIT, or an error."""
+    """Return the page for a page of the host, after taking a block if needed; HAS_TO_WAIT, or an error."""
     job = dev.job[plane]
     if job.bundle == bundle:
         job.urgent = 1
@@ -68,7 +68,7 @@ def find_place(dev, plane, bundle, place, lpn):
 
 @inlined
 def count_host_page(dev, plane):
-    """Count a page of the host that is written, or that a newer one has overtaken."""
+    """Count a page of the host that is programmed, or that a newer version has overtaken."""
     control = dev.control[0]
     control.clock += 1
     dev.counters[0].host_pages_written += 1
@@ -77,7 +77,7 @@ def count_host_page(dev, plane):
 
 @kernel
 def host_program(dev, plane, bundle, ppn, lpn, version):
-    """Program a page of the host to the place that has been found for it."""
+    """Program a page of the host to page `ppn`, which `find_place` has returned."""
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
@@ -93,7 +93,7 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
 
 @inlined
 def _searched_pages(dev, lpn, ppn):
-    """Return how many pages of the update block are looked at before a page is found (NFTL)."""
+    """Return how many pages of the update block NFTL searches before it finds a page."""
     merging = dev.merging[0]
     if merging.kind != NFTL or not merging.search_timed:
         return np.int64(0)
@@ -105,7 +105,7 @@ def _searched_pages(dev, lpn, ppn):
     if not first <= ppn < first + dev.params[0].pages_per_block:
         return np.int64(dev.block[update].written)
     if dev.job[bundles.plane_of_bundle(dev, bundle)].bundle == bundle:
-        # Jobs have erased some of those above: count what is still programmed.
+        # The job has erased some of the later pages: count those that are still programmed.
         size = np.int64(dev.params[0].pages_per_block)
         count = np.int64(0)
         for above in range(ppn + 1, (ppn // size + 1) * size):
@@ -126,7 +126,7 @@ def read_page(dev, lpn):
     return Phases((pages + 1) * np.int64(params.read_ns), transfer_ns, np.int64(0))
 
 
-# -- without time
+# -- untimed
 
 
 @inlined
@@ -169,7 +169,7 @@ def do_work(dev):
     return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
-# -- in time: the die of a logical page is the same wherever the page is written
+# -- event-driven: the die of a logical page never changes
 
 
 @inlined

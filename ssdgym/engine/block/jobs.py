@@ -1,4 +1,4 @@
-"""Jobs: when the blocks of a bundle are merged, how, and how far a job goes on before the host does."""
+"""Jobs: when the blocks of a bundle are merged, how, and when a job comes before pages of the host."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import MERGE, PENDING, is_external, merge_by, request_action, status_of
 from ssdgym.engine.flash import NO_PHASE, Phases, duration_of, move_phases
 
-#: There is no page for a page of the host before a job has ended; it goes on now.
+#: A page of the host has no place before a job has ended; the job continues now.
 HAS_TO_WAIT = -100
 
 
@@ -33,7 +33,7 @@ def goes_on(dev, plane):
 
 @kernel
 def begin_job(dev, plane, bundle, cause, urgent):
-    """Begin a job of a plane that has none; how it is done is decided later."""
+    """Begin a job on a bundle, in a plane without a job; the job is planned later."""
     job = dev.job[plane]
     job.bundle = bundle
     job.cause = cause
@@ -45,10 +45,10 @@ def begin_job(dev, plane, bundle, cause, urgent):
 
 @kernel
 def demand_job(dev, plane, bundle, cause):
-    """Make the job of a plane urgent, or begin a job on a bundle (-1: on the victim).
+    """Make the job of a plane urgent, or begin an urgent job on a bundle (-1: on the plane's victim).
 
-    In a plane that is short of blocks because some are lost, this bundle is the victim. Returns HAS_TO_WAIT,
-    or OUT_OF_SPACE where there is nothing to merge.
+    If the plane is short of blocks because some are lost, the job is on the victim. Returns HAS_TO_WAIT, or
+    OUT_OF_SPACE if there is nothing to merge.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1
@@ -65,7 +65,7 @@ def demand_job(dev, plane, bundle, cause):
 
 @kernel
 def host_pays(dev, plane, bundle):
-    """Let a page of the host that has been programmed pay for a share of a job, or begin one in advance."""
+    """After the program of a host page, make some commands of a job due, or begin a job in advance."""
     job = dev.job[plane]
     if has_job(dev, plane):
         job.owed += job.step
@@ -102,7 +102,7 @@ def _count_plan(dev, plane, answer):
 
 @kernel
 def _plan(dev, plane):
-    """Take the decision how a job is done; return OK, the decision that is due, or ILLEGAL_ANSWER."""
+    """Plan a job by the decision MERGE; return OK, a decision that is due, or ILLEGAL_ANSWER."""
     plans.fill_figures(dev, plane)
     if is_external(dev, MERGE):
         answer = np.int64(request_action(dev, MERGE, plane, np.int64(dev.job[plane].bundle)))
@@ -118,13 +118,13 @@ def _plan(dev, plane):
     job.answer = answer
     job.phase = SCAN
     _count_plan(dev, plane, answer)
-    # Each page of the host pays for so many commands, if jobs are spread, until the pool is empty.
+    # With spread merges, each host page makes so many commands due that the job ends before the pool does.
     copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
     commands = (np.int64(dev.figure[answer].cost_ns) + copy_ns - 1) // copy_ns
     pages = max(np.int64(dev.plane[plane].pool_count) - 1, 1)
     job.step = max((commands + pages - 1) // pages, 1)
     job.owed = job.step
-    # Which blocks of the bundle are emptied, and in which partial blocks are erased.
+    # Choose which blocks of the bundle are emptied, and in which blocks partial blocks are erased.
     bundle = np.int64(job.bundle)
     held = plans.held_slots(dev, bundle)
     if dev.merging[0].kind == NFTL:
@@ -136,7 +136,7 @@ def _plan(dev, plane):
         emptied = plans.compacted_slots(dev, bundle)
     job.emptied = emptied
     job.left = held & ~emptied
-    # Keep the plans for all blocks in which partial blocks are erased.
+    # Store the plans for all blocks in which partial blocks are erased.
     for slot in range(dev.merging[0].slots):
         if answer != MERGE_BLOCKS and np.int64(job.left) >> slot & 1:
             block = block_at(dev, bundle, np.int64(slot))
@@ -144,7 +144,7 @@ def _plan(dev, plane):
             plans.make_draft(dev, block, answer)
             dev.job_plan[plane, slot, 0] = dev.draft[0].plan[0]
             dev.job_plan[plane, slot, 1] = dev.draft[0].plan[1]
-    # A part of the update block is erased first, if what leaves the data block needs it.
+    # Erase a part of the update block first, if pages that leave the data block need the room.
     job.node = 0
     if dev.merging[0].kind == NFTL and answer != MERGE_BLOCKS:
         update = block_at(dev, np.int64(job.bundle), UPDATE)
@@ -164,7 +164,7 @@ def is_allowed(dev, answer):
 
 @inlined
 def _phases_of(dev, plane, done):
-    """Return the phases of a step, and count its nominal time by cause."""
+    """Return the phases of a step, and count its nominal time."""
     params, tally = dev.params[0], dev.tally[0]
     if done == SCANNED:
         pages = np.int64(dev.job[plane].amount)
@@ -186,7 +186,7 @@ def _phases_of(dev, plane, done):
 def job_command(dev, plane):
     """Plan a job, or begin its next command; return a status, the kind of command, and its phases.
 
-    The status is OK, a decision that is due, or an error; the command is -1 where it has only been planned.
+    The status is OK, a decision that is due, or an error; the kind is -1 if the job was only planned.
     """
     nothing = Phases(np.int64(0), np.int64(NO_PHASE), np.int64(0))
     if dev.job[plane].phase == UNPLANNED:

@@ -1,4 +1,4 @@
-"""What becomes of a device of this family whose cells wear out: retired blocks, fewer bundles.
+"""Wear in the block family: worn blocks are retired, and bundles are given up.
 
 See `docs/lifetime.md`.
 """
@@ -26,7 +26,7 @@ def release(dev, block):
 
 @inlined
 def is_short(dev, plane):
-    """Return whether a plane has fewer free blocks than the host leaves, as some are lost, and a victim."""
+    """Return whether a plane that loses blocks has a victim and fewer free blocks than the host leaves."""
     if not dev.params[0].endures or dev.plane[plane].pool_count >= dev.merging[0].least_free:
         return False
     return victim_of(dev, plane) >= 0
@@ -34,9 +34,9 @@ def is_short(dev, plane):
 
 @kernel
 def _held(dev, plane):
-    """Return how many bundles a plane can hold and still merge.
+    """Return how many bundles a plane can hold so that it can still merge.
 
-    In a device that shrinks no more than leave it the share of spare blocks that it had.
+    If the device shrinks, they are also so few that the plane keeps its original share of spare blocks.
     """
     params, merging = dev.params[0], dev.merging[0]
     blocks = np.int64(params.blocks)
@@ -50,11 +50,11 @@ def _held(dev, plane):
 
 @kernel
 def _supported(dev):
-    """Return how many logical pages, of the first bundles, the planes can hold and still merge."""
+    """Return how many logical pages all planes can hold so that they can still merge."""
     planes, merging = np.int64(dev.params[0].planes), dev.merging[0]
     bundles = np.int64(merging.bundles)
     for plane in range(planes):
-        # Of the bundles below it, each `planes`-th one is in this plane.
+        # Of the bundles below `bundles`, every `planes`-th one is in this plane.
         bundles = min(bundles, np.int64(_held(dev, plane)) * planes + plane)
     if merging.by_pages:
         bundles = quotient(bundles, planes) * planes
@@ -63,7 +63,7 @@ def _supported(dev):
 
 @inlined
 def settle(dev, block):
-    """Draw the consequence of a block that may have been retired."""
+    """If a block has been retired, give up logical pages and bundles, or end the life of the device."""
     if dev.block[block].status & RETIRED:
         settle_for(dev, np.int64(_supported(dev)))
         for bundle in range(dev.merging[0].bundles):

@@ -1,4 +1,4 @@
-"""Plan partial erases; compute costs and room of each candidate of a merge decision."""
+"""Plans of partial erases, and costs and room of each candidate of a merge decision."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel
 from ssdgym.engine.core.records import FULL
 from ssdgym.engine.flash import is_valid, leaves_of, level_of
 
-#: Candidates: Merge; from this one on M-Merge at a depth; the last one is the plan of least cost.
+#: Numbers of candidates: Merge; the M-Merge at depth 0 (others follow; the last is the plan of least cost).
 MERGE_BLOCKS, AT_DEPTH = 0, 1
 
 
-# Plans: which partial blocks of a block to erase in place, and what that costs.
+# A plan lists the partial blocks of a block that are erased in place, and their costs.
 #
-# A plan frees all invalid pages of a block. The pages that are still valid in a partial block leave it
-# before the erase, and come back after it.
+# It frees all invalid pages of the block. Valid pages leave a partial block before its erase, and return
+# after it.
 
 
 @inlined
@@ -28,14 +28,14 @@ def candidates_of(dev):
 
 @kernel
 def look_at(dev, bundle, block):
-    """Count the pages of each partial block of a block that a plan is made for."""
+    """Count the pages of each partial block of a block, for the plans of the block."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
     for s in range(leaves):
         held, node = dev.sub_block[block * leaves + s], dev.node[leaves + s]
         node.valid = held.written - held.invalid
         node.invalid = held.invalid
         node.back = 0
-    # Those of the update block go back to the data block.
+    # The valid pages of the update block go back to the data block.
     params, update = dev.params[0], block_at(dev, bundle, UPDATE)
     if dev.merging[0].kind == NFTL and update >= 0:
         first = update * np.int64(params.pages_per_block)
@@ -52,7 +52,7 @@ def look_at(dev, bundle, block):
 
 @inlined
 def _is_needed(dev, number, level, corrupted):
-    """Return whether a partial block has to be erased: for its invalid pages, or since it would lose data."""
+    """Return whether a partial block has to be erased: it has invalid pages, or would lose data."""
     if dev.node[number].invalid > 0:
         return True
     count = np.int64(1) << (np.int64(dev.merging[0].levels) - level)
@@ -90,7 +90,7 @@ def _least_cost(dev, corrupted):
                     node.cost_ns = halves
                     node.halved = 1
     k = np.int64(1)
-    while True:  # from the left to the right, as deep as the cover goes
+    while True:  # visit the partial blocks of the plan from left to right
         if dev.node[k].halved:
             k = 2 * k
             continue
@@ -106,7 +106,7 @@ def _least_cost(dev, corrupted):
 
 @kernel
 def _corrupted_by(dev, block, margin):
-    """Return the sub-blocks with data that a plan leaves, disturbed `margin` more often than tolerated."""
+    """Return the mask of sub-blocks with valid pages that a plan disturbs `margin` times too often."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
     found, cover = NONE, dev.draft[0].cover
     for s in range(leaves):
@@ -122,10 +122,10 @@ def _corrupted_by(dev, block, margin):
 
 @kernel
 def make_draft(dev, block, candidate):
-    """Make the plan of a candidate for a block that has been looked at.
+    """Make the plan of a candidate for a block, after `look_at`.
 
-    A plan disturbs the pages next to the partial blocks that it erases. With disturbance care, pages that
-    would be lost are also restored, until a plan destroys nothing (PEN, Algorithm 2).
+    A plan disturbs the sub-blocks next to the partial blocks that it erases. With disturbance care,
+    sub-blocks that would lose data join the plan, until the plan destroys nothing (PEN, Algorithm 2).
     """
     merging, draft = dev.merging[0], dev.draft[0]
     cares = merging.care and merging.tolerance >= 0
@@ -150,7 +150,7 @@ def make_draft(dev, block, candidate):
         draft.at_tolerance = count_bits(np.uint64(_corrupted_by(dev, block, np.int64(0))))
 
 
-#: An odd number whose bits are mixed (the golden ratio), to make marks of bits with.
+#: Factor of the hash of a plan: an odd number of mixed bits (from the golden ratio).
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 # -- the blocks that are emptied
@@ -158,7 +158,7 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def fewest_valid(dev, bundle, count):
-    """Return the slots (a bit each) of so many blocks of a bundle: worn ones, then the fewest valid pages."""
+    """Return the mask of the slots of a bundle's `count` blocks with fewest valid pages, worn ones first."""
     chosen = np.int64(0)
     for _ in range(count):
         best, least = np.int64(-1), np.int64(0)
@@ -175,7 +175,7 @@ def fewest_valid(dev, bundle, count):
 
 @inlined
 def held_slots(dev, bundle):
-    """Return the slots (a bit each) in which a bundle has a block."""
+    """Return the mask of the slots in which a bundle has a block."""
     held = np.int64(0)
     for slot in range(dev.merging[0].slots):
         if block_at(dev, bundle, slot) >= 0:
@@ -185,7 +185,7 @@ def held_slots(dev, bundle):
 
 @inlined
 def pages_in(dev, bundle, slots):
-    """Count the valid and the erased pages of the blocks in some slots of a bundle."""
+    """Count the valid and the erased pages of the blocks in the slots (a mask) of a bundle."""
     valid, erased = np.int64(0), np.int64(0)
     for slot in range(dev.merging[0].slots):
         if slots >> slot & 1:
@@ -197,14 +197,14 @@ def pages_in(dev, bundle, slots):
 
 @inlined
 def blocks_for(dev, pages):
-    """Return how many blocks pages fill; none for a number below 0."""
+    """Return how many blocks `pages` pages need; 0 for a number below 0."""
     size = np.int64(dev.params[0].pages_per_block)
     return (max(pages, 0) + size - 1) // size
 
 
 @kernel
 def merged_slots(dev, bundle, cause):
-    """Return the slots of the blocks of a superblock that a Merge empties."""
+    """Return the mask of the slots whose blocks a Merge of a superblock empties."""
     merging = dev.merging[0]
     held = np.int64(dev.bundle[bundle].held)
     every = held_slots(dev, bundle)
@@ -222,17 +222,17 @@ def merged_slots(dev, bundle, cause):
 
 @inlined
 def compacted_slots(dev, bundle):
-    """Return the slots of a superblock whose blocks an M-Merge empties."""
+    """Return the mask of the slots whose blocks an M-Merge of a superblock empties."""
     spare = np.int64(dev.bundle[bundle].held) - np.int64(dev.merging[0].logical_blocks)
     return np.int64(fewest_valid(dev, bundle, spare))
 
 
-# -- NFTL: room for what leaves the data block
+# -- NFTL: room for the pages that leave the data block
 
 
 @inlined
 def _valid_beside(dev, block, s):
-    """Return whether erasing next to a sub-block would destroy valid pages of it."""
+    """Return whether an erase next to sub-block `s` of a block would destroy valid pages there."""
     params, tolerance = dev.params[0], np.int64(dev.merging[0].tolerance)
     if s < 0 or s >= params.sub_blocks or tolerance < 0 or not dev.merging[0].care:
         return False
@@ -242,7 +242,7 @@ def _valid_beside(dev, block, s):
 
 @kernel
 def largest_invalid(dev, block):
-    """Return the largest partial block with invalid pages only, and their number; 0 for none."""
+    """Return the largest partial block to erase without loss or copies, and its invalid pages; 0 for none."""
     levels = np.int64(dev.merging[0].levels)
     for node in range(1, np.int64(2) << levels):
         first, count = leaves_of(levels, np.int64(node))
@@ -258,7 +258,7 @@ def largest_invalid(dev, block):
     return np.int64(0), np.int64(0)
 
 
-# -- the figures
+# -- costs of the candidates
 
 
 @inlined
@@ -276,7 +276,7 @@ def _add_copies(dev, figure, pages):
 
 @kernel
 def _figure_block(dev, bundle, block):
-    """Add the plans for a block to the figures of all M-Merges."""
+    """Add the costs of the plans for a block to the candidates that are M-Merges."""
     look_at(dev, bundle, block)
     for candidate in range(AT_DEPTH, candidates_of(dev)):
         make_draft(dev, block, np.int64(candidate))
@@ -294,7 +294,7 @@ def _figure_block(dev, bundle, block):
 
 @kernel
 def may_m_merge(dev, bundle):
-    """Return whether a bundle may be merged in place once more before a Merge: no block of it is worn."""
+    """Return whether a bundle may have one more M-Merge before a Merge; not if a block of it is worn."""
     if dev.bundle[bundle].since_merge >= dev.merging[0].most_m_merges:
         return False
     for slot in range(dev.merging[0].slots):
@@ -349,7 +349,7 @@ def _figure_superblock(dev, bundle, plane, cause):
 
 @kernel
 def fill_figures(dev, plane):
-    """Write the costs of all candidates for the job of a plane, and the bundle that is merged."""
+    """Compute all candidates for the job of a plane, and describe the job in `case`."""
     job = dev.job[plane]
     bundle, cause = np.int64(job.bundle), np.int64(job.cause)
     for candidate in range(candidates_of(dev)):

@@ -11,9 +11,9 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
 from ssdgym.engine.flash import check_page, is_valid, leaves_of, level_of
 
-#: What a step was: a scan of spare areas; a page copied; an erase.
+#: Kinds of steps: a scan of spare areas; the copy of a page; an erase.
 SCANNED, COPIED, ERASED = range(3)
-#: The phase has nothing left to do; look at the next one.
+#: The phase has nothing left to do; the next phase follows.
 GO_ON = 10
 
 
@@ -30,7 +30,7 @@ def copy_page(dev, bundle, source, target):
 
 @inlined
 def erase_now(dev, plane, bundle, block, node):
-    """Erase a partial block; `amount` is its level then."""
+    """Erase a partial block, and store its level in the job's `amount`."""
     bundles.erase(dev, bundle, block, node)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
@@ -59,7 +59,7 @@ def erase_emptied(dev, plane, bundle, slot):
 
 @inlined
 def next_valid(dev, plane, block):
-    """Return the next valid page of a block from the job's place in it on, -1 for none."""
+    """Return the next valid page of a block, from page `job.page` on; -1 for none."""
     job, size = dev.job[plane], np.int64(dev.params[0].pages_per_block)
     while job.page < size:
         ppn = block * size + job.page
@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return a page for a copy, in the blocks that are emptied or in other blocks; -1 if none."""
+    """Return an erased page for a copy, in the blocks that the job empties or in the others; -1 for none."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots
@@ -89,9 +89,9 @@ def room_of_job(dev, plane, bundle, emptied):
     return np.int64(bundles.first_erased(dev, block))
 
 
-# M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
+# M-Merge: partial blocks are erased in place; their valid pages leave before and return (PEN, section 5).
 #
-# All pages leave before the first erase, since a partial erase disturbs what is beside it.
+# All pages leave before the first erase, since a partial erase disturbs the sub-blocks beside it.
 
 
 @inlined
@@ -103,11 +103,11 @@ def _begin_phase(job, phase):
 
 @kernel
 def _erase_in_place(dev, plane, bundle, slot):
-    """Erase the current partial block (its sub-blocks) in a block that remains in use."""
+    """Erase the job's current partial block, in a block that remains in use."""
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(dev.job[plane].node))
     if is_worn(dev, block):
-        # Go on as a Merge: with NFTL all blocks are emptied, otherwise also the block at hand.
+        # Continue as a Merge: NFTL empties all blocks of the bundle, a superblock also the current block.
         job = dev.job[plane]
         if dev.merging[0].kind == state.NFTL:
             job.answer = MERGE_BLOCKS
@@ -121,7 +121,7 @@ def _erase_in_place(dev, plane, bundle, slot):
 
 @kernel
 def _go_to_next_planned(dev, plane):
-    """Go on with the next partial block of the plan, the largest first, from its first page on, if any."""
+    """Advance a job to the next partial block of the plan, the largest first; return whether there is one."""
     job, levels = dev.job[plane], np.int64(dev.merging[0].levels)
     for node in range(job.node + 1, np.int64(2) << levels):
         if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
@@ -135,7 +135,7 @@ def _go_to_next_planned(dev, plane):
 
 @inlined
 def _is_within(dev, plane):
-    """Return whether a page of the plan is next; behind a partial block go on to the next one."""
+    """Return whether the job's next page is in the plan; advance to the next partial block if needed."""
     job = dev.job[plane]
     if job.node >= 0:
         first, count = leaves_of(np.int64(dev.merging[0].levels), np.int64(job.node))
@@ -146,7 +146,7 @@ def _is_within(dev, plane):
 
 @kernel
 def move_out(dev, plane, bundle):
-    """Copy the next valid page that has to leave the block at hand to a block that is emptied at last."""
+    """Copy the next valid page of the plan out of the current block, to a block that the job empties."""
     job = dev.job[plane]
     base = bundles.block_at(dev, bundle, np.int64(job.slot)) * np.int64(dev.params[0].pages_per_block)
     while True:
@@ -165,7 +165,7 @@ def move_out(dev, plane, bundle):
 
 @kernel
 def back_to_place(dev, plane, bundle):
-    """Copy the next page of the update block back to its place in the data block."""
+    """Copy the next page of the plan that is in the update block back to its place in the data block."""
     job = dev.job[plane]
     data = bundles.block_at(dev, bundle, state.DATA) * np.int64(dev.params[0].pages_per_block)
     end = data + np.int64(dev.params[0].pages_per_block)
@@ -183,11 +183,11 @@ def back_to_place(dev, plane, bundle):
 
 @kernel
 def back_anywhere(dev, plane, bundle):
-    """Copy the next page of the blocks that are emptied to an erased page of the block at hand."""
+    """Copy the next valid page of the blocks that are emptied to an erased page of the current block."""
     job = dev.job[plane]
     block = bundles.block_at(dev, bundle, np.int64(job.slot))
     if job.node < 0:
-        job.node = 0  # the slot that pages come from
+        job.node = 0  # here, the slot from whose block pages are copied
     while bundles.erased_pages(dev, block) > 0 and job.node < dev.merging[0].slots:
         if np.int64(job.emptied) >> np.int64(job.node) & 1:
             source = next_valid(dev, plane, bundles.block_at(dev, bundle, np.int64(job.node)))
@@ -219,7 +219,7 @@ def scan(dev, plane, bundle):
 
 @kernel
 def move_by_place(dev, plane, bundle):
-    """Copy the next page of a bundle of NFTL to its place in the target."""
+    """Copy the next mapped page of a bundle of NFTL to its place in the target block."""
     params, job = dev.params[0], dev.job[plane]
     while job.page < params.pages_per_block:
         place = np.int64(job.page)
@@ -240,7 +240,7 @@ def move_by_place(dev, plane, bundle):
 
 @kernel
 def move_block_by_block(dev, plane, bundle):
-    """Copy the next page of the blocks of a superblock that are emptied, or erase one."""
+    """Copy the next valid page of the superblock's blocks that are emptied, or erase an emptied block."""
     job = dev.job[plane]
     slot = lowest_of(np.int64(job.emptied))
     source = next_valid(dev, plane, bundles.block_at(dev, bundle, slot))
@@ -262,7 +262,7 @@ def _phase_step(dev, plane, bundle):
             return np.int64(move_by_place(dev, plane, bundle))
         return np.int64(move_block_by_block(dev, plane, bundle))
     if job.phase == state.FIRST_ERASE:
-        # The part of the update block, if what leaves the data block needs it.
+        # Erase a part of the update block, if pages that leave the data block need the room.
         job.phase = state.NEXT_BLOCK
         if job.node == 0:
             return np.int64(GO_ON)
@@ -293,7 +293,7 @@ def _phase_step(dev, plane, bundle):
 def next_step(dev, plane):
     """Carry out the next command of a planned job; return its kind, or an error.
 
-    With the last one, an erase, the job ends.
+    The job ends with its last erase.
     """
     bundle = np.int64(dev.job[plane].bundle)
     while True:

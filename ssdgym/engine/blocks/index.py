@@ -7,7 +7,7 @@ from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
 from ssdgym.engine.flash import block_of, sub_block_of
 
-#: Sub-blocks in a line of memory.
+#: Records of sub-blocks in a cache line.
 _PER_LINE = 64 // SUB_BLOCK.itemsize
 
 
@@ -46,13 +46,13 @@ def _bucket_of(dev, block):
 
 @inlined
 def _is_quiet(dev, block):
-    """Return whether a block is listed by the clock of its last invalidation."""
+    """Return whether a block belongs in the list of its bucket by the clock of the last invalidation."""
     return dev.params[0].sub_blocks == 1 and dev.block[block].invalid > 0
 
 
 @inlined
 def _enter_quiet(dev, bucket, block):
-    """List a block of a bucket by the clock of its last invalidation, behind equals: mostly at the end."""
+    """Insert a block into the list of a bucket by the clock of the last invalidation, behind equal clocks."""
     since = dev.block[block].invalidated_at
     behind, before = np.int64(-1), np.int64(bucket.quiet_tail)
     while before >= 0 and dev.block[before].invalidated_at > since:
@@ -93,7 +93,7 @@ def _enter_bucket(dev, block):
 
 @inlined
 def raise_invalid(dev, block):
-    """Move an indexed block, of which one more page is invalid, to the tail of the next bucket."""
+    """Count one more invalid page of an indexed block: move the block to the tail of the next bucket."""
     _leave_bucket(dev, block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
@@ -112,7 +112,7 @@ def enter_index(dev, block):
 
 @inlined
 def leave_index(dev, block):
-    """Take a block out of the age list and out of its bucket."""
+    """Remove a block from the age list and from its bucket."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
     record.status &= ~INDEXED
@@ -123,7 +123,7 @@ def leave_index(dev, block):
 
 @helper
 def _first_below(view, plane, invalid):
-    """Return the first block with at most so many invalid pages and `least_invalid` or more; -1 for none."""
+    """Return the first block with most invalid pages, `least_invalid` to `invalid` of them; -1 for none."""
     params = view.params[0]
     while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
@@ -135,15 +135,15 @@ def _first_below(view, plane, invalid):
 
 @helper
 def most_invalid_block(view, plane):
-    """Return the first block with most invalid pages, `least_invalid` or more; -1 for none."""
+    """Return the first of a plane's blocks with most invalid pages, if they are eligible; -1 for none."""
     return _first_below(view, plane, view.plane[plane].max_invalid)
 
 
 @helper
 def next_by_invalid(view, plane, block):
-    """Return the block behind one in the order of invalid pages, with `least_invalid` or more; -1 for none.
+    """Return the eligible block that follows `block` in the order of falling invalid pages; -1 for none.
 
-    That is its bucket to the end, then the next lower ones.
+    Of equal blocks, the one comes first that has had its number of invalid pages longest.
     """
     record = view.block[block]
     return record.next_bucket if record.next_bucket >= 0 else _first_below(view, plane, record.invalid - 1)
@@ -151,16 +151,16 @@ def next_by_invalid(view, plane, block):
 
 @helper
 def longest_quiet(view, plane, invalid):
-    """Return the block of a bucket whose last invalidation is longest ago; -1 for none.
+    """Return the block with `invalid` invalid pages whose last invalidation is longest ago; -1 for none.
 
-    `view.block[block].next_quiet` is the one after it. For devices without sub-blocks, and at least one page.
+    `view.block[block].next_quiet` is the next such block. Only without sub-blocks, for `invalid` above 0.
     """
     return np.int64(view.bucket[_bucket_number(view.params[0], plane, invalid)].quiet_head)
 
 
 @inlined
 def lower_max_invalid(dev, plane_number):
-    """Bring the mark down to the highest bucket that holds a block."""
+    """Lower `max_invalid` of a plane to the number of its highest bucket with a block."""
     plane = dev.plane[plane_number]
     first = _bucket_number(dev.params[0], plane_number, 0)
     while plane.max_invalid > 0 and dev.bucket[first + plane.max_invalid].head < 0:
@@ -186,7 +186,7 @@ def join_pool(dev, block):
 
 @inlined
 def leave_pool(dev, block):
-    """Take a block out of its plane's pool."""
+    """Remove a block from its plane's pool."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
     record.status &= ~POOLED
@@ -197,7 +197,7 @@ def leave_pool(dev, block):
 
 @kernel
 def format_plane(dev, number):
-    """Make a plane whose pool and index are empty, and that has no open block."""
+    """Make the pool and the index of a plane empty, and close all its streams."""
     params, plane = dev.params[0], dev.plane[number]
     plane.pool_head = plane.pool_tail = plane.age_head = plane.age_tail = -1
     plane.round_leader = -1

@@ -1,4 +1,4 @@
-"""Blocks of a plane: which pages are written next, what programs change in them, how they are erased."""
+"""Blocks of a plane: which page is programmed next, what programs change, how blocks are erased."""
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from ssdgym.engine.core.status import NOT_FREE, OK, OUT_OF_SPACE
 
 @inlined
 def stream_of(dev, record):
-    """Return the stream that a block (its record) is of."""
+    """Return the record of the stream to which a block, given by its record, belongs."""
     return dev.stream[np.int64(record.plane) * MAX_STREAMS + record.stream]
 
 
 @inlined
 def count_invalid(dev, ppn):
-    """Count a page that has become invalid; return its block."""
+    """Count a page as invalid; return its block."""
     params = dev.params[0]
     sub = flash.sub_block_of(params, ppn)
     flash.invalidate_pages(dev, sub, 1)
@@ -35,7 +35,7 @@ def count_invalid(dev, ppn):
 
 @inlined
 def invalidate(dev, clock, lpn, ppn):
-    """Invalidate a page that held a logical page which has been overwritten or trimmed."""
+    """Invalidate the physical page of a logical page that is overwritten or trimmed."""
     params = dev.params[0]
     record = dev.block[flash.block_of(params, flash.sub_block_of(params, ppn))]
     record.invalidated_at = clock
@@ -46,16 +46,13 @@ def invalidate(dev, clock, lpn, ppn):
 
 @inlined
 def count_valid(dev, plane):
-    """Count a page of a plane that a logical page is about to be mapped to."""
+    """Count one more valid page of a plane."""
     dev.plane[plane].valid += 1
 
 
 @inlined
 def _first_writable(dev, block, first):
-    """Return the lowest sub-block of a block with unwritten pages, from its `first` on; -1 for none.
-
-    It is numbered through the whole device.
-    """
+    """Return a block's lowest sub-block with unwritten pages, from its `first` on, or -1 (global number)."""
     params = dev.params[0]
     base = block * params.sub_blocks
     for sub in range(base + first, base + params.sub_blocks):
@@ -66,7 +63,7 @@ def _first_writable(dev, block, first):
 
 @inlined
 def _begin_sub_block(dev, block, sub):
-    """Write to this sub-block of an open block from now on; it counts again when it is full."""
+    """Make `sub` the open sub-block: the block's `written` leaves it out until it is full. Return `sub`."""
     if sub >= 0:
         dev.block[block].written -= dev.sub_block[sub].written
     return sub
@@ -74,14 +71,14 @@ def _begin_sub_block(dev, block, sub):
 
 @kernel
 def open_block(dev, plane, stream, block):
-    """Open a block of the pool for a stream, at its first writable sub-block."""
+    """Open a block of the pool for a stream, at the block's first sub-block with unwritten pages."""
     index.leave_pool(dev, block)
     record = dev.block[block]
     if record.status & INDEXED:
         index.leave_index(dev, block)
     record.status |= OPEN
-    # It is of the stream from now on, with the valid pages that it holds already.
-    own = min(stream, np.int64(dev.params[0].streams) - 1)  # that of pages that level wear is of the last one
+    # The block belongs to the stream from now on, with the valid pages that it already holds.
+    own = min(stream, np.int64(dev.params[0].streams) - 1)  # a block for levelling belongs to the last stream
     joined = dev.stream[plane * MAX_STREAMS + own]
     if record.written > 0:
         valid = record.written - record.invalid
@@ -99,7 +96,7 @@ def open_block(dev, plane, stream, block):
 
 @kernel
 def _advance_sub_block(dev, clock, sub):
-    """Go on from a full sub-block: return the next one of its block, or close the block and return -1."""
+    """Return the next writable sub-block after a full one; without one, close the block and return -1."""
     params = dev.params[0]
     block = flash.block_of(params, sub)
     record = dev.block[block]
@@ -116,7 +113,7 @@ def _advance_sub_block(dev, clock, sub):
 
 @inlined
 def writable_sub_block(dev, plane, stream):
-    """Return the open sub-block of (plane, stream), opening one if there is none; -1 without a free block."""
+    """Return the open sub-block of (plane, stream), opening a block if needed; -1 without a free block."""
     slot = plane * MAX_STREAMS + stream
     if dev.open_sub_block[slot] < 0:
         head = np.int64(dev.plane[plane].pool_head)
@@ -128,16 +125,16 @@ def writable_sub_block(dev, plane, stream):
 
 @inlined
 def is_in(dev, plane, block, status):
-    """Return whether a block is one of a plane, and in its pool (POOLED) or in its index (INDEXED)."""
+    """Return whether a block lies in a plane and has a bit of `status`, such as POOLED or INDEXED."""
     first = plane * np.int64(dev.params[0].blocks)
     return first <= block < first + dev.params[0].blocks and dev.block[block].status & status != 0
 
 
 @inlined
 def _block_to_open(dev, plane, stream):
-    """Return the block that a stream without an open one goes on in; -1 for none.
+    """Return the block to open for a stream without an open block; -1 if the pool is empty.
 
-    NOT_FREE where the rule has named none of the pool.
+    NOT_FREE means that the allocation rule has chosen a block outside the pool.
     """
     head = np.int64(dev.plane[plane].pool_head)
     if head < 0 or dev.decider.hooks & decisions.ALLOCATES == 0:
@@ -157,10 +154,10 @@ def _open_chosen(dev, plane, stream):
 
 @inlined
 def ensure_open(dev, plane, stream):
-    """Open a block for a stream that is written next, where a rule chooses it.
+    """Open a block for a stream that is written next, if a rule chooses the block; return OK or an error.
 
-    Elsewhere the first one of the pool is opened as it is written. Nothing has moved yet. Returns OK or an
-    error.
+    The rule is called before the state changes. Without a rule, the program of the page opens the first block
+    of the pool.
     """
     if dev.decider.hooks & decisions.ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)
@@ -169,7 +166,7 @@ def ensure_open(dev, plane, stream):
 
 @kernel
 def return_open_block(dev, plane, stream):
-    """Give the open block of (plane, stream), if there is one, back to the pool, pages and all."""
+    """Return the open block of (plane, stream), if any, with its written pages to the pool and the index."""
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
         return
@@ -185,7 +182,7 @@ def return_open_block(dev, plane, stream):
 
 @inlined
 def row_of(dev, plane, stream):
-    """Return the number within its block of the page programmed next in (plane, stream); -1 if unknown."""
+    """Return the row of (plane, stream): the number in its block of the next page; -1 if unknown."""
     params = dev.params[0]
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
@@ -199,7 +196,7 @@ def row_of(dev, plane, stream):
 
 @inlined
 def count_in_stream(stream, pages, relocated):
-    """Count valid pages programmed for a stream."""
+    """Count `pages` valid pages that are programmed for a stream."""
     stream.valid += pages
     if relocated:
         stream.relocated_pages += pages
@@ -209,16 +206,16 @@ def count_in_stream(stream, pages, relocated):
 
 @inlined
 def count_overflow(dev, plane, stream):
-    """Count a relocated page of a stream that goes to the open block of another one."""
+    """Count a relocated page of a stream that goes to the open block of another stream."""
     dev.counters[0].overflow_pages += 1
     dev.stream[plane * MAX_STREAMS + stream].overflow_pages += 1
 
 
 @inlined
 def note_relocated(dev, block, pages):
-    """Count relocated pages that have been programmed in a block, one after the other.
+    """Count `pages` relocated pages that are programmed one after the other in a block.
 
-    Those with another relocated page before or after them are clustered.
+    A page is clustered if the page before or after it in the block is relocated, too.
     """
     record = dev.block[block]
     before = np.int64(record.relocated_run)
@@ -230,7 +227,7 @@ def note_relocated(dev, block, pages):
 
 @inlined
 def note_program(dev, block, relocated):
-    """Note a page programmed in a block: one of the host ends a run of relocated ones."""
+    """Update the run of relocated pages of a block: a page that is not relocated ends it."""
     if relocated:
         note_relocated(dev, block, 1)
     else:
@@ -239,7 +236,7 @@ def note_program(dev, block, relocated):
 
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
-    """Account for `programs` pages just written to the open sub-block of (plane, stream)."""
+    """Count `programs` pages as written to the open sub-block of (plane, stream); go on if it is full."""
     written = flash.count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
     if written == dev.params[0].pages_per_sub_block:
@@ -263,7 +260,7 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 @kernel
 def pad_page(dev, plane, stream, lpn):
-    """Program the next page of (plane, stream) with nothing of a logical page."""
+    """Pad: program the next page of (plane, stream) with a logical page's number, but no valid data."""
     sub = writable_sub_block(dev, plane, stream)
     ppn = sub * dev.params[0].pages_per_sub_block + dev.sub_block[sub].written
     flash.program_page(dev, ppn, lpn, np.int64(-1))
@@ -277,7 +274,7 @@ def pad_page(dev, plane, stream, lpn):
 
 @kernel
 def scatter(dev, plane_number, sub, lpn, version, relocated):
-    """Program the next page of a sub-block of a pooled block; return its number, -1 for no sub-block."""
+    """Program the next page of a sub-block of a block in the pool; return its number, -1 if `sub` is -1."""
     if sub < 0:
         return np.int64(-1)
     params = dev.params[0]
@@ -306,12 +303,12 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     return ppn
 
 
-# -- blocks that are collected: they are taken out, emptied and erased, and join the pool again or retire
+# -- victims: blocks that leave index and pool, are emptied and erased, and join the pool again or retire
 
 
 @inlined
 def vacate(dev, block, sub, pages):
-    """Count pages of a victim's sub-block that have been relocated."""
+    """Count `pages` pages of a victim's sub-block as relocated, and so as invalid."""
     flash.invalidate_pages(dev, sub, pages)
     record = dev.block[block]
     record.invalid += pages
@@ -320,7 +317,7 @@ def vacate(dev, block, sub, pages):
 
 @kernel
 def withdraw_block(dev, block, valid):
-    """Take a block that has become a victim, with `valid` pages to move, out of index and pool."""
+    """Remove a new victim from index and pool, and count its `valid` pages that have to be relocated."""
     stream = stream_of(dev, dev.block[block])
     stream.victims += 1
     stream.victim_valid_pages += valid
@@ -351,7 +348,7 @@ def retire(dev, block):
 def erase(dev, block, mask):
     """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
 
-    One that is worn out is retired instead, or stays where it is until its other sub-blocks are erased.
+    A worn-out block joins neither: it is retired once all its sub-blocks are erased.
     """
     record = dev.block[block]
     decisions.block_event(dev, decisions.ERASED, np.int64(record.plane), block)

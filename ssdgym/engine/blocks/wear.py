@@ -1,4 +1,4 @@
-"""How often blocks have been erased, which ones are worn, and where pages go that level wear."""
+"""Erases of blocks, worn blocks, and the open block for pages that levelling rounds move."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, WORN
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.flash import block_of, program_page
 
-#: Erases that cells which do not wear out endure: more than can be counted.
+#: Limit of erases of cells that do not wear out: more than can be counted.
 _MOST_ERASES = np.int64(2**31 - 1)
 
 
 @helper
 def erases_of(view, block):
-    """Return the erases of a block since the device was made, those of its sub-blocks together."""
+    """Return the erases of a block since the device was made, summed over its sub-blocks."""
     sub_blocks = view.params[0].sub_blocks
     erases = np.int64(0)
     for sub in range(block * sub_blocks, (block + 1) * sub_blocks):
@@ -24,7 +24,7 @@ def erases_of(view, block):
 
 @inlined
 def mean_erases(view, plane):
-    """Return the erases of a sub-block of a plane, on average."""
+    """Return the mean number of erases of the sub-blocks of a plane."""
     params = view.params[0]
     total = np.int64(0)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
@@ -34,9 +34,10 @@ def mean_erases(view, plane):
 
 @helper
 def erases_left(view, block):
-    """Return the erases that a block has left: those of the sub-block that reaches its limit first.
+    """Return the erases that a block has left: the least that one of its sub-blocks has left.
 
-    Cells that do not wear out have all the same limit. Only an oracle calls it: no device has the limits.
+    Cells that do not wear out all have the same limit. Only oracles may call this: no real FTL has the
+    limits.
     """
     sub_blocks = np.int64(view.params[0].sub_blocks)
     least = _MOST_ERASES
@@ -48,7 +49,7 @@ def erases_left(view, block):
 
 @inlined
 def _first_free(view, plane, by_left, sign):
-    """Return the free block of a plane with the least `sign` times erases, done or left; -1 for none."""
+    """Return the block of a plane's pool with the least `sign * erases` (left or done), the first; or -1."""
     best, least = np.int64(-1), np.int64(0)
     block = np.int64(view.plane[plane].pool_head)
     while block >= 0:
@@ -61,48 +62,48 @@ def _first_free(view, plane, by_left, sign):
 
 @helper
 def least_worn_free(view, plane):
-    """Return the block of a plane's pool that was erased least, of equals the first one; -1 for none."""
+    """Return the first of the least erased blocks in a plane's pool; -1 for none."""
     return _first_free(view, plane, False, 1)
 
 
 @helper
 def most_worn_free(view, plane):
-    """Return the block of a plane's pool that was erased most, of equals the first one; -1 for none."""
+    """Return the first of the most erased blocks in a plane's pool; -1 for none."""
     return _first_free(view, plane, False, -1)
 
 
 @helper
 def nearest_end_free(view, plane):
-    """Return the block of a plane's pool that has least erases left, of equals the first; -1 for none."""
+    """Return the first of the blocks with fewest erases left in a plane's pool; -1 for none."""
     return _first_free(view, plane, True, 1)
 
 
 @helper
 def is_closed(view, block):
-    """Return whether a block is in the index of its plane, so that it can be emptied."""
+    """Return whether a block is in the index of its plane, so that levelling may empty it."""
     return view.block[block].status & INDEXED != 0
 
 
 @inlined
 def mark_worn(dev, block):
-    """Mark a block to be retired after its erase."""
+    """Mark a block as worn: it is retired once all of it is erased."""
     dev.block[block].status |= WORN
 
 
 @inlined
 def is_worn(dev, block):
-    """Return whether a block is retired once it is erased."""
+    """Return whether a block is worn, so that it is retired once all of it is erased."""
     return dev.block[block].status & WORN != 0
 
 
-# -- the open block of pages that level wear, which is found behind those of the streams
+# -- the open block for levelling, stored in `open_sub_block` behind those of the streams
 
 
 @kernel
 def ensure_open_for_levelling(dev, plane):
-    """Open the most worn block of a pool for pages that level wear, if none is open.
+    """Open the most erased block of a plane's pool for levelling, if none is open; return OK or OUT_OF_SPACE.
 
-    With an oracle of limits it is the one nearest to its end. Returns OK or OUT_OF_SPACE.
+    With an oracle of the limits, the block with fewest erases left is opened.
     """
     stream = np.int64(dev.params[0].streams)
     if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:
@@ -118,7 +119,7 @@ def ensure_open_for_levelling(dev, plane):
 
 @kernel
 def program_levelled(dev, plane, lpn, version):
-    """Program the next page of the open block of those that level wear; return its number."""
+    """Program the next page of a plane's open block for levelling; return the page's number."""
     params, stream = dev.params[0], np.int64(dev.params[0].streams)
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written

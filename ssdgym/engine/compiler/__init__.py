@@ -1,1 +1,1 @@
-"""What the engine adds to numba: a cache, the linking of entries, checked rules, reasons in plain words."""
+"""Extensions of numba: a cache, the linking of entries, checked rules, readable error messages."""

@@ -1,9 +1,9 @@
-"""Rules that are not trusted: what would end the process, or never end, is an error in them.
+"""Checks of rules that are not trusted: faults that would crash the process, or never end, raise errors.
 
-* An index out of range: a rule is compiled with bounds checks, and so are the helpers that it calls, once
-  more, since the records of a checked view have types of their own.
+* An index out of range: a rule is compiled with bounds checks. So are, once more, the helpers that it calls,
+  since the records of a checked view have types of their own.
 * A write to the device: the records of a checked view are read-only except the rule's own memory.
-* A loop without end: each loop of a function outside ssdgym counts its rounds.
+* An endless loop: each loop of a function outside ssdgym counts its iterations.
 """
 
 import re
@@ -27,14 +27,14 @@ from numba.extending import lower_builtin, lower_setattr_generic
 
 from ssdgym.engine.compiler.linking import PartCompiler
 
-#: Lines that say nothing.
+#: Lines of numba's error messages without information.
 _EMPTY_LINE = re.compile(r"\s*(- Resolution failure .*|Failed in \w+ mode pipeline.*|During: .*|)")
-#: The name of a type of records, which fills pages.
+#: The name of a record type, which may be pages long.
 _RECORDS = re.compile(
     r"(unaligned |readonly |checked |read-only )*(array\()?Record\(.*?;(True|False)\)(, 1d, [CA]\))?"
 )
 _PLACE = re.compile(r'(?:File "|from |at )([^"\s]+)"?(?:, line | \()(\d+)')
-#: What the compiler says, and what that means for a rule.
+#: Messages of the compiler, and what they mean for a rule.
 _MEANINGS = (
     (r"No conversion from (.+) to int64 for .*", r"it returns \1 and must return a whole number"),
     (r"mismatch of return type: none vs int64", r"it never returns"),
@@ -46,7 +46,7 @@ _MEANINGS = (
 
 
 def reason_of(error: Exception, file: str) -> str:
-    """Return cause and line of a compiler error in a function of a user's file."""
+    """Return cause and line of a compiler error in a function of a user's file, as text."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = f"there is no field {text}" if isinstance(error, KeyError) else _meaning(text)
     name = file.rpartition("/")[2]
@@ -68,7 +68,7 @@ def _meaning(text: str) -> str:
     return first
 
 
-#: Most rounds of the loops of one function in one call: a second or so of work.
+#: Most iterations of the loops of one function in one call: about a second of work.
 MOST_ROUNDS = 200_000_000
 
 #: A field that only checked records have.
@@ -78,12 +78,12 @@ _active = False
 
 
 class EndlessLoop(Exception):
-    """The loops of a function go round more often than a decision needs."""
+    """The loops of a function have more iterations in one call than `MOST_ROUNDS`."""
 
 
 @contextmanager
 def checking() -> Iterator[None]:
-    """Compile with bounds checks, and let loops of other packages count, while the context lasts."""
+    """Within this context, compile with bounds checks, and count iterations of loops of other packages."""
     global _active
     with global_compiler_lock:
         before = config.BOUNDSCHECK, _active
@@ -95,13 +95,13 @@ def checking() -> Iterator[None]:
 
 
 class CheckedRecord(types.Record):
-    """A record that a checked rule may write to: its own memory, and the erase set it chooses."""
+    """Type of a record that a checked rule may write to: in its own memory, and the set that it chooses."""
 
     _title = "checked"
 
     def __init__(self, record: types.Record) -> None:
         fields = [(name, field._asdict()) for name, field in record.fields.items()]
-        # With one field more than plain records have, these are not taken for checked ones.
+        # This additional field keeps numba from taking plain records for checked records.
         fields.append((_MARK, {"type": types.uint8, "offset": 0}))
         super().__init__(fields, record.size, record.aligned)
         self.name: str = f"{self._title} {self.name}"
@@ -119,7 +119,7 @@ class CheckedRecord(types.Record):
 
 
 class DeviceRecord(CheckedRecord):
-    """A record of the device: a checked rule reads it only."""
+    """Type of a record of the device, which a checked rule may only read."""
 
     _title = "read-only"
 
@@ -140,7 +140,7 @@ def _refuse_item(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 
 
 def checked_array(array: types.Array, *, writable: bool) -> types.Array:
-    """Return the type that a checked rule sees in place of an array's, which it may write to or not."""
+    """Return the array type that a checked rule gets in place of `array`, writable or read-only."""
     dtype = array.dtype
     if isinstance(dtype, types.Record):
         dtype = (CheckedRecord if writable else DeviceRecord)(dtype)
@@ -156,7 +156,7 @@ def _count_round(left):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _CountRounds(FunctionPass):
-    """Count the rounds of every loop of a function, in one variable that begins at `MOST_ROUNDS`."""
+    """Count the iterations of all loops of a function in one variable, down from `MOST_ROUNDS`."""
 
     _name = "count_rounds"
 
@@ -186,7 +186,7 @@ class _CountRounds(FunctionPass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _WholeResult(FunctionPass):
-    """Refuse a fraction where a whole number is to be returned: numba would cut it off."""
+    """Refuse to return a float where an integer is expected: numba would truncate the float."""
 
     _name = "whole_result"
 
@@ -207,7 +207,7 @@ class _WholeResult(FunctionPass):
 
 
 class RuleCompiler(PartCompiler):
-    """Compile functions of other packages as numba does, with the passes above."""
+    """Compile functions of other packages as numba does, with the two passes above."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline."""

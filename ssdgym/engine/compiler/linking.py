@@ -1,9 +1,10 @@
 """Machine code for entries only: the functions that an entry calls are linked and optimised with it.
 
-numba optimises and translates every function it compiles, together with all that it calls, and again inside
-each of its callers. Functions of the engine call each other ten deep, and Python calls the topmost alone, so
-that most of that work is thrown away. Here a function keeps its own unoptimised code until a pointer to it is
-needed, which happens to entries; then the code of all that it calls is linked to it, once.
+numba optimises and translates every function that it compiles, together with the functions that it calls, and
+again within each of its callers. Functions of the engine call each other ten levels deep, and Python calls
+only the topmost function, so most of this work is wasted. Here a function keeps its unoptimised code until a
+pointer to the function is needed, as for entries; then the code of all functions that it calls is linked to
+it, once.
 
 This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything by
 plain numba: the same results, after a compile that takes several times as long.
@@ -27,10 +28,10 @@ from numba.core.typed_passes import NopythonTypeInference
 
 from ssdgym.errors import SsdgymError
 
-#: Whether everything is compiled as numba does by itself.
+#: Whether everything is compiled by plain numba.
 PLAIN_NUMBA = bool(os.environ.get("SSDGYM_PLAIN_NUMBA"))
 
-#: First and last version of numba that the overridden parts below were tried with.
+#: First and last version of numba with which the overrides below were tested.
 TRIED = ((0, 63), (0, 68))
 
 if not PLAIN_NUMBA and not TRIED[0] <= numba.version_info.short <= TRIED[1]:
@@ -40,22 +41,21 @@ if not PLAIN_NUMBA and not TRIED[0] <= numba.version_info.short <= TRIED[1]:
         f"pip install numba=={last}.*, or set SSDGYM_PLAIN_NUMBA=1, which compiles more slowly"
     )
 
-# Indices that are never negative: in ssdgym's own functions -1 is no index, and not the last item's.
+# Unsigned indices: in ssdgym's own functions no index is negative, so that -1 does not mean the last item.
 #
-# numba compares every index that has a sign with 0 and adds the length to one below it: a test and an
-# addition per access. Here indices of arrays are taken for numbers without a sign, of which numba corrects
-# none. A build with bounds checks refuses those that are negative. Functions of other packages keep numba's
-# meaning.
+# numba tests every signed index and adds the array's length if the index is negative, at each access. Here
+# indices have unsigned types, which numba uses as they are. A build with bounds checks refuses negative
+# indices. In functions of other packages, indices have numba's meaning.
 
 
 def is_own(function: Callable) -> bool:
-    """Return whether a function is of ssdgym, and not of a user or another package."""
+    """Return whether a function belongs to ssdgym, not to a user or to another package."""
     return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class PlainIndices(FunctionPass):
-    """Take the indices of arrays in a function of ssdgym for numbers without a sign."""
+    """Give the indices of arrays in a function of ssdgym unsigned types."""
 
     _name = "plain_indices"
 
@@ -63,11 +63,11 @@ class PlainIndices(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Change the signatures of what reads and writes items; return whether any may have changed."""
+        """Change the signatures of all accesses to items; return whether any may have changed."""
         if not is_own(state.func_id.func):
             return False
         for step in filter(_is_access, list(state.calltypes)):
-            signature = state.calltypes.pop(step)  # what is there already is not written to again
+            signature = state.calltypes.pop(step)  # an entry that exists cannot be overwritten
             if signature is not None and isinstance(signature.args[0], types.Buffer):
                 array, index, *value = signature.args
                 signature = signature.replace(args=(array, _plain(index), *value))
@@ -76,14 +76,14 @@ class PlainIndices(FunctionPass):
 
 
 def _is_access(step: Any) -> bool:
-    """Return whether a step of a function reads or writes an item of something."""
+    """Return whether a statement of numba's IR reads or writes an item."""
     if isinstance(step, ir.Expr):
         return step.op in ("getitem", "static_getitem")
     return isinstance(step, (ir.SetItem, ir.StaticSetItem))
 
 
 def _plain(index: Any) -> Any:
-    """Return the type of an index, or of a tuple of indices, without signs."""
+    """Return the unsigned type of an index, or of a tuple of indices."""
     if isinstance(index, types.Integer):
         return types.uintp
     if isinstance(index, types.BaseTuple):
@@ -91,12 +91,12 @@ def _plain(index: Any) -> Any:
     return index
 
 
-#: Address of code that raises a TypeError: what Python finds where it calls a function that is only a part.
+#: Address of code that raises a TypeError, for calls of Python to a function that is only a part.
 _REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)
 
 
 class PartCompiler(Compiler):
-    """Compile a function into a part: a library that is finished only where its machine code is needed."""
+    """Compile a function into a part: a library that is finished only when its machine code is needed."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         if PLAIN_NUMBA:
@@ -121,15 +121,15 @@ def _short_name(
 ) -> str:
     """Return the symbol of a function, with a digest of its arguments' types in place of their names.
 
-    The name of a record type lists its fields: that of a batch has 10,000 characters, which LLVM would read
-    wherever a function is called.
+    numba's name of a type lists all fields of records: for a batch it has 10,000 characters, which LLVM would
+    read at every call of a function.
     """
     digest = hashlib.sha256(str(arguments).encode()).hexdigest()[:16]
     return str(mangle(name, (), abi_tags=(*abi_tags, digest), uid=uid))
 
 
 class _NoEnvironment:
-    """Stand in for the code generator of a part that is not finished: it has no environment to be set."""
+    """Stand in for the code generator of an unfinished part, which has no environment that could be set."""
 
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
@@ -154,7 +154,7 @@ class _Part(JITCodeLibrary):
         self._linking_libraries.append(library)
 
     def _optimize_functions(self, module: Any) -> None:
-        # numba makes passes for each function, also for those that are only declared.
+        # numba would make passes for each function, even for those that are only declared.
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
@@ -170,20 +170,21 @@ class _Part(JITCodeLibrary):
         for name in _defined(self._final_module) - own:
             function = self._final_module.get_function(name)
             function.linkage = "internal"
-            # LLVM may change how an internal function is called, and finds those of all modules by name.
+            # LLVM may change the calling convention of internal functions, which it finds by name in all
+            # modules.
             function.name = f"part.{name}"
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
 
     def _optimize_final_module(self) -> None:
-        # Once: numba's cheaper first run is for the reference counts that the engine does without. Its loops
-        # follow links between records, or are short: there is nothing to gain from vectors.
+        # Run once: numba's additional cheap run removes reference counts, which the engine does not have. The
+        # engine's loops follow links between records, or are short, so vectorisation gains nothing.
         passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
         passes.run(self._final_module, builder)
 
     def _below(self) -> Iterator[Any]:
-        """Yield the libraries of all that the function calls, and what they call."""
+        """Yield the libraries of all functions that the function calls, directly or through others."""
         open_libraries = list(self._linking_libraries)
         seen = set()
         while open_libraries:
@@ -201,10 +202,10 @@ def _defined(module: Any) -> set[str]:
 
 
 def _linkable(library: Any) -> Any:
-    """Return a copy of a library's code that other copies may repeat and that stays if nothing calls it."""
+    """Return a copy of a library's code that may be linked several times and stays even if uncalled."""
     module = (library._get_module_for_linking() if library._finalized else library._final_module).clone()
     for name in _defined(module):
         function = module.get_function(name)
-        if function.linkage != Linkage.internal:  # of a finished library; its way of being called is its own
+        if function.linkage != Linkage.internal:  # internal ones have a calling convention of their own
             function.linkage = "weak_odr"
     return module

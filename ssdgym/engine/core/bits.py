@@ -47,7 +47,7 @@ def remainder(a, b):
     return np.int64(np.uint64(a) % np.uint64(b))
 
 
-# Random numbers by counter: a draw is a pure function, so nothing has to be advanced or saved.
+# Counter-based random numbers: a draw is a pure function, without a state to advance or to save.
 #
 # `mix` is the finaliser of splitmix64 (Steele, Lea, Flood 2014).
 
@@ -56,10 +56,10 @@ _C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 _ONE = np.uint64(1)
 
-#: Who draws: every consumer has a stream of its own.
+#: Streams of random numbers: one for each purpose.
 POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM = 1, 2, 4, 5
 ENDURANCE_STREAM = 11
-#: Draws set apart for one uniform choice: tries that may fail, and the start of a scan if all do.
+#: Draws reserved for one uniform choice: 64 tries that may fail, and the start of a scan if all tries fail.
 DRAWS_PER_CHOICE = 65
 
 
@@ -88,8 +88,9 @@ def below(bits, n):
 def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
     """Make the kernels (append, remove) of a doubly linked list, both O(1).
 
-    `head` and `tail` are fields of the record that holds the list, `following` and `previous` of an item; -1
-    is none. Both are called with the items, the record that holds the list, and the number of an item.
+    `head` and `tail` name fields of the record that holds the list, `following` and `previous` fields of an
+    item; -1 means no item. Both kernels take the items, the record that holds the list, and the number of an
+    item.
     """
 
     @inlined
@@ -120,10 +121,10 @@ def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[A
 
 
 def queue_kernels(head: str, tail: str, following: str) -> tuple[Any, Any]:
-    """Make the kernels (push, pop) of a queue; the fields are named as in `list_kernels`.
+    """Make the kernels (push, pop) of a queue; the arguments name its fields as in `list_kernels`.
 
-    `push` is called with the items, the record that holds the queue, and the number of an item; `pop` with
-    the items and that record of a queue that is not empty, and returns the number of its head.
+    `push` takes the items, the record that holds the queue, and the number of an item. `pop` takes the items
+    and the record of a queue that is not empty, and returns the number of the item at its head.
     """
 
     @inlined

@@ -18,7 +18,7 @@ from ssdgym.engine.core.pointer import rows_of, store_at
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
-#: Lengths of the arrays of a batch by name: those of its largest device.
+#: Lengths of the axes of a batch's arrays, by name: those that its largest device needs.
 Sizes: TypeAlias = Mapping[str, int]
 
 
@@ -27,8 +27,8 @@ class Array:
     """Describe an array that every device of a family has.
 
     Attributes:
-        dtype: of its items.
-        shape: of one device's part; a name stands for a length of `Sizes`.
+        dtype: dtype of the array's items.
+        shape: shape of one device's part; a string is the name of a length in `Sizes`.
     """
 
     dtype: Any
@@ -42,7 +42,7 @@ COMMON = {
     "counters": Array(records.COUNTERS, (1,)),
     "logical": Array(records.LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
     "in_flight": Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
-    "physical": Array(records.PHYSICAL, ("pages",)),  # what each page was programmed with
+    "physical": Array(records.PHYSICAL, ("pages",)),  # logical page and version programmed to each page
     "sub_block": Array(records.SUB_BLOCK, ("sub_blocks",)),
     "block": Array(records.BLOCK, ("blocks",)),
     "plane": Array(records.PLANE, ("planes",)),
@@ -52,29 +52,29 @@ COMMON = {
     "slot": Array(records.SLOT, ("window",)),
     "event": Array(np.int64, ("events",)),  # a tree of minima over the resources' events; see time/events.py
     "ready": Array(np.int32, ("dies",)),  # ring of dies to dispatch
-    "latency": Array(records.LATENCY, ("latencies",)),  # by serial number
+    "latency": Array(records.LATENCY, ("latencies",)),  # by serial number of the request
     "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
-    "gc_histogram": Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
-    "tail": Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
-    "endurance": Array(records.ENDURANCE, ("endurances",)),  # by sub-block; of length 1 where none wear out
+    "gc_histogram": Array(np.int64, (2, "bins")),  # times that reads and writes waited for GC, log-binned
+    "tail": Array(np.int64, (2, "tail")),  # min-heaps of the longest latencies; [0] is their number
+    "endurance": Array(records.ENDURANCE, ("endurances",)),  # by sub-block; length 1 without wear
     "life": Array(records.LIFE, (1,)),
 }
 #: Arrays of the families that choose erase sets as victims and have open blocks by stream.
 ERASE_SETS = {
     "round_pairs": Array(records.ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round it leads
-    # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1; and what is counted of a stream.
+    # MAX_STREAMS per plane: the open sub-block of each stream, or -1; and the counters of each stream.
     "open_sub_block": Array(np.int32, ("open_sub_blocks",)),
     "stream": Array(records.STREAM, ("open_sub_blocks",)),
     "bucket": Array(records.BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
 }
 
 
-#: Of length 1, for a family that has erase sets and no rules with memory: victim rules see them all the same.
+#: For a family with erase sets whose rules have no memory: the view of victim rules has these fields, too.
 NO_MEMORY = {
     name: Array(np.uint8, (1,))
     for name in ("page_memory", "block_memory", "stream_memory", "memory", "table")
 }
-#: All of the above, empty, for a family that has neither: what reads them is refused.
+#: For a family without erase sets and memory: the arrays above, empty. Code that reads them is refused.
 NOT_KEPT = {name: Array(array.dtype, (0,)) for name, array in (ERASE_SETS | NO_MEMORY).items()}
 
 
@@ -83,10 +83,11 @@ class Arrays:
 
     Attributes:
         state: class of a batch; its arrays have the device as first axis.
-        device: class of one device of a batch: the same fields without that axis, and `decider`, who takes
-            its decisions.
-        bind_device: kernel (state, i, decider, address) that stores device `i` of a batch as views of the
-            batch's arrays, with who takes its decisions.
+        device: class of one device of a batch: the same fields without that axis, and `decider`, which says
+            who takes its decisions.
+        bind_device: kernel (state, i, decider, address) that stores device `i` of a batch at an address:
+        views
+            of the batch's arrays, and the decider.
     """
 
     def __init__(self, name: str, module: str, arrays: Mapping[str, Array]) -> None:
@@ -102,7 +103,7 @@ class Arrays:
         self.bind_device = bind_device
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
-        """Allocate zeroed arrays for a number of devices; the family's `format` turns them into devices."""
+        """Allocate zeroed arrays for `devices` devices; `family_format` turns them into empty devices."""
         return self.state(
             **{
                 name: np.zeros((devices, *(sizes[n] if isinstance(n, str) else n for n in a.shape)), a.dtype)
@@ -120,18 +121,18 @@ class Arrays:
 class Family:
     """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
 
-    It is made by [`add_family`][ssdgym.engine.entries.add_family], with its versions of operations.
+    [`add_family`][ssdgym.engine.entries.add_family] makes a family and adds its versions of operations.
 
     Attributes:
-        name: the value of `ftl.mapping` in a device.
-        arrays: of a batch of its devices.
+        name: value of `ftl.mapping` in the configuration of a device.
+        arrays: arrays of a batch of the family's devices.
     """
 
     name: str
     arrays: Arrays
 
     def __post_init__(self) -> None:
-        """Let the entry points find the family by the class of its batches."""
+        """Register the family by the class of its batches, for `family_of`."""
         _FAMILIES[self.arrays.state] = self
 
 

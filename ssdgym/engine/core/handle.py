@@ -1,7 +1,7 @@
-"""Rules called by address: a device is passed to them as one pointer, and its fields are loaded when used.
+"""Types with which rules are compiled: they are called by address, with one pointer to a device's view.
 
-A rule is compiled for a handle of the family's view, for its parameters by name, and for the records of its
-own memory, all of which are pointers to the engine. So one compile of the engine serves every rule.
+The types contain the family's view, the names of the rule's parameters and the records of its memory. The
+engine passes only pointers, so one compiled engine serves every rule.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from ssdgym.engine.core.pointer import load_field
 
 #: The parameters of a rule, as the engine passes them.
 PARAMETERS = types.voidptr
-#: Fields of a view that hold a rule's memory as bytes, and the part of `Memory` that says what is in them.
+#: Fields of a view that hold a rule's memory as bytes, and the attributes of `Memory` with their dtypes.
 MEMORY_FIELDS = {
     "page_memory": "page",
     "block_memory": "block",
@@ -43,14 +43,14 @@ MEMORY_FIELDS = {
 
 @dataclass(frozen=True)
 class Memory:
-    """Records a rule keeps, part of the state of every device it runs on.
+    """Records that a rule keeps in the state of every device that it runs on.
 
     Attributes:
-        page: dtype of a record per logical page; `None` for none, as for the others.
-        block: dtype of a record per block.
-        stream: dtype of a record per plane and stream.
-        device: dtype of one record.
-        table: dtype of the words of a table, whose length depends on the device.
+        page: dtype of the record of each logical page. Here and below, `None` means no such records.
+        block: dtype of the record of each block.
+        stream: dtype of the record of each stream of each plane.
+        device: dtype of the one record of the device.
+        table: dtype of the items of a table, whose length depends on the device.
     """
 
     page: np.dtype | None = None
@@ -65,13 +65,13 @@ class Handle(types.Type):
 
     def __init__(self, view: Any, memory: Memory, checked: bool = False) -> None:
         self.view, self.memory, self.checked = view, memory, checked
-        # By the name numba keeps types, and files of its cache, apart.
+        # numba distinguishes types, and files of its cache, by this name.
         records = [str(getattr(memory, part)) for part in MEMORY_FIELDS.values()]
         digest = hashlib.sha256(f"{view}, {', '.join(records)}".encode()).hexdigest()[:16]
         super().__init__(f"{'checked ' if checked else ''}view({digest})")
 
     def resolve(self, name: str) -> tuple[int, Any]:
-        """Return the place of a field in the view, and its type for this rule."""
+        """Return the index of a field in the view, and the field's type for this rule."""
         place = self.view.fields.index(name)
         record = self.record(name)
         array = self.view.types[place] if record is None else types.Array(from_dtype(record), 1, "C")
@@ -112,7 +112,7 @@ def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: 
     record = handle.record(name)
     if record is None:
         return value
-    # The bytes of the rule's memory as records: the same place in memory, other items.
+    # View the bytes of the rule's memory as an array of its records.
     raw = make_array(stored)(context, builder, value)
     size = context.get_constant(types.intp, record.itemsize)
     count = builder.udiv(cgutils.unpack_tuple(builder, raw.shape)[0], size)
@@ -128,10 +128,9 @@ def _array_of(context: Any, builder: Any, wanted: Any, pointer: Any, count: Any)
 
 
 def record_behind(items: np.dtype, distance: int) -> Any:
-    """Return an intrinsic that finds a record of these items by the parameters of a rule.
+    """Return an intrinsic that takes a rule's parameters and returns an array of one record of dtype `items`.
 
-    Its address is stored at an offset, in bytes, from their start. The intrinsic returns an array of one
-    record.
+    The address of the record is stored `distance` bytes behind the start of the parameters.
     """
     kept = types.Array(from_dtype(items), 1, "C")
 
@@ -149,7 +148,7 @@ def record_behind(items: np.dtype, distance: int) -> Any:
 
 
 def scratch_of(items: np.dtype, count: int) -> Any:
-    """Return an intrinsic that makes an array on the stack, not cleared, while the calling function runs."""
+    """Return an intrinsic that makes an uninitialised array on the stack of the calling function."""
     kept = types.Array(from_dtype(items), 1, "C")
 
     @intrinsic
@@ -166,7 +165,7 @@ def scratch_of(items: np.dtype, count: int) -> Any:
 
 @intrinsic
 def number_of(typing_context, handle):
-    """Return the address (int64) of a handle, by which other rules and features are called."""
+    """Return the address (int64) of a handle, to call other rules and features with."""
 
     def build(context, builder, signature, arguments):
         return builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
@@ -213,7 +212,7 @@ def _load_parameter_by_number(context: Any, builder: Any, sig: Any, args: Any) -
 
 @intrinsic
 def pointer_to(typing_context, array, place):
-    """Point to an item of an array of parameters. The place is not checked."""
+    """Return a pointer to an item of an array of parameters; the index, `place`, is not checked."""
 
     def build(context, builder, sig, args):
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
@@ -230,19 +229,19 @@ def rule_address(
     names: tuple[str, ...] = (),
     checked: bool = False,
 ) -> tuple[int, Any]:
-    """Compile a rule or one of its hooks; return the address of the code, and an object to keep alive.
+    """Compile a rule or one of its hooks; return the address of the code, and an object that keeps it alive.
 
     Args:
-        function: to compile.
-        shape: its signature as the engine calls it, handle and parameters being int64 and `PARAMETERS`. One
-            that begins with an array has no handle: its arrays are there to be read.
+        function: the function of the rule or hook.
+        shape: the signature with which the engine calls it; a handle is int64, parameters are `PARAMETERS`.
+            A signature that begins with an array has no handle, and its arrays are read-only.
         view: numba's type of the family's view.
-        memory: records the rule keeps.
-        names: of its parameters.
-        checked: raise an error where it reads out of range, changes the device, or does not end.
+        memory: records that the rule keeps.
+        names: names of the rule's parameters.
+        checked: let the code raise an error if it reads out of range, changes the device, or does not end.
 
     Raises:
-        ValueError: with numba's reason, if it cannot be compiled so.
+        ValueError: with numba's reason, if the function cannot be compiled for these types.
     """
     has_view = not isinstance(shape.args[0], types.Array)
     own: dict[int, Any] = {shape.args.index(PARAMETERS): Parameters(names)}

@@ -2,23 +2,23 @@
 
 | decorator | compiles a function ...                     | use it for                                       |
 |-----------|---------------------------------------------|--------------------------------------------------|
-| `kernel`  | as a part of entries, which may be inlined  | whatever is long, or not called for every page   |
-| `inlined` | into each of its callers                    | what is short and called for every page          |
-| `helper`  | as `kernel`; Python can call it, too        | what victim rules are written with               |
-| `shared`  | as `kernel`, and leaves it plain            | what host code in Python needs as well           |
-| `entry`   | for Python, cached on disk                  | what Python calls: a loop, a batch               |
-| `operation` | a version of it for each FTL family     | what families do in their own ways               |
+| `kernel`  | as a part of entries; LLVM may inline it    | long functions, or not called for every page     |
+| `inlined` | into each of its callers                    | short functions that are called for every page   |
+| `helper`  | as `kernel`; Python can call it, too        | functions that rules call                        |
+| `shared`  | as `kernel`; Python calls it uncompiled     | functions that Python code needs as well         |
+| `entry`   | for Python, cached on disk                  | functions that Python calls                      |
+| `operation` | in a version for each FTL family          | functions that families define for themselves    |
 
-Where in doubt between the first two, take `kernel`, and `inlined` where the time per page shows. Three rules,
-all measured:
+If in doubt between the first two, use `kernel`; use `inlined` if that measurably saves time per page. Three
+rules, found by measurements:
 
-* Kernels are compiled without numba's reference counting (`_nrt=False`): passing arrays from function to
-  function costs many times the work otherwise.
+* Kernels are compiled without numba's reference counting (`_nrt=False`), which would make passing arrays to
+  functions many times as costly as the work itself.
 * Machine code is made for entries only (`compiler/linking.py`), and cached on disk (`compiler/cache.py`).
 * A device is passed as a pointer (`pointer.py`), and integers as int64, so that a kernel is compiled once.
 
-Rules of policies reach a kernel as the address of their compiled code. Unboxing a function object costs some
-40 us per call, an integer nothing, and one compile of the engine serves every policy.
+A kernel receives a rule as the address of its compiled code. Unboxing a function object costs some 40 us per
+call, an integer costs nothing, and one compiled engine serves every policy.
 """
 
 import functools
@@ -44,12 +44,12 @@ if numba.config.DISABLE_JIT:
     raise SsdgymError("NUMBA_DISABLE_JIT is set, and ssdgym's engine runs as machine code only: unset it.")
 
 
-#: Without reference counting, and divisions are not checked.
+#: Compile without reference counting, and without checks of divisions.
 _OPTIONS = {"_nrt": False, "error_model": "numpy"}
 
 
 def _part(function: Callable, **options: Any) -> Any:
-    """Compile `function` as a part of what calls it, once for integers of all widths."""
+    """Compile `function` as a part of its callers, once for integers of all widths."""
     compiler = PartCompiler if is_own(function) else RuleCompiler
     dispatcher = numba.njit(**_OPTIONS, pipeline_class=compiler, **options)(function)
     template_of = dispatcher.get_call_template
@@ -72,19 +72,20 @@ def _widened(argument: Any) -> Any:
 
 def kernel(function: Callable) -> Any:
     """Compile `function` as a part of other kernels (not cached by itself). Python cannot call it."""
-    # Said, because a kernel compiled on the way to a function that is inlined would also be inlined.
+    # `forceinline` is explicit: a kernel compiled while an inlined function is compiled would be inlined,
+    # too.
     return _part(function, forceinline=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def inlined(function: Callable) -> Any:
-    """Compile `function` into each of its callers, as what runs once a page needs, if it is short."""
+    """Compile `function` into each of its callers: for short functions that run once a page."""
     return _part(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def helper(function: Callable) -> Any:
-    """Make a kernel that rules may call; rules in plain Python call the function itself.
+    """Make a kernel that rules may call.
 
-    This copy is compiled with bounds checks.
+    Rules in plain Python may call it, too: they run a copy that is compiled with bounds checks.
     """
     dispatcher = _part(function, forceinline=False)
     compile_for = dispatcher._compile_for_args
@@ -98,16 +99,16 @@ def helper(function: Callable) -> Any:
 
 
 def shared(function: Callable) -> Any:
-    """Keep `function` plain Python for Python, and compile it into the kernels that call it."""
+    """Compile `function` into the kernels that call it; Python calls the plain Python function."""
     return register_jitable(**_OPTIONS, pipeline_class=PartCompiler)(function)
 
 
 def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
     """Make a kernel with a version for each FTL family, added by `@stub.of(CLASS)`.
 
-    The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
-    code of one family never reaches another. Where a family without a version runs the body of the stub, the
-    operation is `optional`; otherwise that is an error at compile time.
+    The class of the first argument (a NamedTuple) selects the version at compile time, so that the code of
+    one family is never compiled into another. For a family without a version, an `optional` operation runs
+    the body of the stub; any other operation is an error at compile time.
     """
     if stub is None:
         return functools.partial(operation, optional=optional)
@@ -132,7 +133,7 @@ def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
 
 
 def entry(function: Callable) -> Any:
-    """Compile `function` as an entry point for Python, cached on disk; it runs without Python's lock."""
+    """Compile `function` as an entry point for Python: cached on disk, run without Python's global lock."""
     options = {**_OPTIONS, "pipeline_class": PartCompiler, "no_cfunc_wrapper": True, "nogil": True}
     dispatcher = numba.njit(**options)(function)
     enable_cache(dispatcher)
@@ -140,11 +141,11 @@ def entry(function: Callable) -> Any:
 
 
 def compiled_address(function: Callable, signature: Any, *, checked: bool = False) -> tuple[int, Any]:
-    """Compile a function for a signature; return the address of its code, and an object to keep alive.
+    """Compile a function for a signature; return the address of the code, and an object that keeps it alive.
 
-    Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
-    calls in another file. Code that is `checked` raises an error where an index is out of range or a loop
-    does not end.
+    Only ssdgym's own functions are cached on disk: numba would not notice a change in another file with
+    functions that a user's function calls. With `checked`, the code raises an error if an index is out of
+    range or a loop does not end.
 
     Raises:
         ValueError: with numba's reason, if the function cannot be compiled for that signature.
@@ -157,10 +158,10 @@ def compiled_address(function: Callable, signature: Any, *, checked: bool = Fals
 
 @uncollected()
 def address_of(dispatcher: Any, signature: Any) -> int:
-    """Return the address of the code of a kernel, to be kept alive meanwhile, compiled for a signature.
+    """Compile a kernel for a signature; return the address of the code, valid while the dispatcher exists.
 
     Raises:
-        ValueError: with numba's reason, if it cannot be compiled for that signature.
+        ValueError: with numba's reason, if the kernel cannot be compiled for that signature.
     """
     try:
         dispatcher.compile(signature)
@@ -173,9 +174,10 @@ def address_of(dispatcher: Any, signature: Any) -> int:
 @functools.cache
 @uncollected()
 def entry_for(function: Any, *arguments: Any) -> Any:
-    """Return an entry compiled for numba's types of its arguments, to be called from Python.
+    """Return an entry that is compiled for arguments of these numba types, to be called from Python.
 
-    What it is called with is not looked at: other arguments would be misread. A pointer is an address.
+    A call does not check its arguments: values of other types would be misread. A pointer is passed as an
+    address.
     """
     function.compile(arguments)
     return function.overloads[arguments].entry_point
@@ -223,10 +225,7 @@ def clear(typing_context, record):
 
 @intrinsic
 def prefetch(typing_context, array, place):
-    """Fetch the line of memory where an array's item begins, without waiting for it.
-
-    The place is not checked, and nothing is changed.
-    """
+    """Prefetch the cache line in which an array's item begins; the index, `place`, is not checked."""
 
     def build(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -1,4 +1,4 @@
-"""Records that features read; features are functions of these records, called by address."""
+"""Records that features read: a feature is a function of these records, called by its address."""
 
 from typing import Any
 
@@ -8,25 +8,25 @@ from numba import typeof, types
 from ssdgym.engine.core.kernel import function_at
 from ssdgym.engine.core.records import MAX_PAIRS, fields
 
-#: A candidate of an ERASE decision. Of several blocks, what is in them is counted together.
+#: A candidate of an ERASE decision. The numbers of pages and sub-blocks are sums over its blocks.
 CANDIDATE = np.dtype(
     [
         ("block", "i4", (MAX_PAIRS,)),  # block of each pair of the erase set
-        ("mask", "u8", (MAX_PAIRS,)),  # sub-blocks of that block: bit s = sub-block s
-        ("pairs", "i8"),
+        ("mask", "u8", (MAX_PAIRS,)),  # sub-blocks of each pair that are erased: bit s = sub-block s
+        ("pairs", "i8"),  # number of pairs of the erase set
         ("sub_blocks", "i8"),  # number of sub-blocks that would be erased
-        ("written", "i8"),  # pages
+        ("written", "i8"),  # written pages of the sub-blocks that would be erased
         ("valid", "i8"),  # valid pages, which have to be relocated first
         ("invalid", "i8"),  # invalid pages, which the erase reclaims
-        ("beside", "i8"),  # pages to relocate from neighbours that are not erased
+        ("beside", "i8"),  # valid pages of neighbouring sub-blocks, which are relocated but not erased
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
-        ("erases", "i8"),  # erases of its sub-blocks since the device was made
-        ("relocated", "i8"),  # blocks of a stream that only takes relocated pages
+        ("erases", "i8"),  # erases of these sub-blocks since the device was made
+        ("relocated", "i8"),  # blocks of the stream of relocated pages, where there are several streams
         ("invalidated_at", "i8"),  # clock of the last invalidation in its blocks
         ("closed_at", "i8"),  # clock when the last of its blocks was closed
-        ("proposers", "u8"),  # bit j: proposer j picked it
-        # Of a sample of the valid pages, if a feature needs it: how many, and how often the host has
-        # written them; the same of the pages that share aligned groups of four logical pages with them.
+        ("proposers", "u8"),  # bit j: proposer j has picked this candidate
+        # If a feature needs a sample of the valid pages: the number of sampled pages, the host writes of
+        # these pages, and the same for the other logical pages in their aligned groups of four.
         *fields("i8", "sampled updates neighbours neighbour_updates"),
     ],
     align=True,
@@ -49,17 +49,17 @@ STREAM_SEEN = np.dtype(
         ("number", "i8"),
         ("streams", "i8"),  # streams of the plane
         ("slot", "i8"),  # index in `view.stream`, counted over the device
-        ("own", "i8"),  # index in the rule's records of streams
+        ("own", "i8"),  # index in the rule's own records of streams
         ("room", "i8"),  # free pages of its open block; 0 where none is open
         ("open", "i8"),  # open blocks, 0 or 1
-        ("blocks", "i8"),  # blocks, the open one included
-        ("valid", "i8"),  # pages
-        ("written", "i8"),  # pages
-        # Where a sub-block of the pool stands in place of a stream, `room` counts its own free pages, and the
-        # other fields are of its block, as if that was open.
+        ("blocks", "i8"),  # blocks of the stream, including the open block
+        ("valid", "i8"),  # valid pages of the stream
+        ("written", "i8"),  # written pages of the stream
+        # If the target is a sub-block of the pool, `room` counts the free pages of the sub-block, and the
+        # other fields describe its block as if that was open.
         ("target", "i8"),  # number of the target, or 0 for a stream
-        ("near", "f8"),  # its invalid pages / most invalid pages of a block of the plane
-        ("chosen", "i8"),  # whether it is in the best erase set of its block
+        ("near", "f8"),  # invalid pages of the target's block / most invalid pages of a block of the plane
+        ("chosen", "i8"),  # whether the target is in the best erase set of its block
     ],
     align=True,
 )
@@ -68,10 +68,10 @@ PAGE_SEEN = np.dtype(
     [
         ("plane", "i8"),
         ("lpn", "i8"),
-        ("relocated", "i8"),  # whether GC relocates it, or the host writes it
-        ("held", "i8"),  # physical page that holds its data until now, or -1
-        ("block", "i8"),  # block of that physical page, or -1
-        ("stream", "i8"),  # stream of that block, or -1
+        ("relocated", "i8"),  # 1 if GC relocates the page, 0 if the host writes it
+        ("held", "i8"),  # physical page that holds the present data of the page, or -1
+        ("block", "i8"),  # block of the physical page `held`, or -1
+        ("stream", "i8"),  # stream of the block of `held`, or -1
     ],
     align=True,
 )
@@ -81,25 +81,25 @@ DIE_SEEN = np.dtype(
         ("number", "i8"),
         ("plane", "i8"),  # plane that GC would collect; any plane of the die if none
         ("collects", "i8"),  # whether there is something to collect
-        ("running", "i8"),  # whether a round is under way
-        ("moves", "i8"),  # pages left to move, or, before a round, in the block with most invalid pages
+        ("running", "i8"),  # whether a round runs in the plane
+        ("moves", "i8"),  # pages left to move; without a round, in the block with most invalid pages
         ("invalid", "i8"),  # invalid pages, which the erase reclaims
     ],
     align=True,
 )
-#: How far an idle die may go.
+#: An answer to an IDLE decision: how many commands of GC an idle die may run.
 ANSWER_SEEN = np.dtype(
     [
         ("number", "i8"),
         ("commands", "i8"),  # commands of the round that is under way or would start
         ("moves", "i8"),  # moves among these commands
-        ("erases", "i8"),  # whether the erase is among these commands
+        ("erases", "i8"),  # 1 if the erase is among these commands
         ("nominal_ns", "i8"),
     ],
     align=True,
 )
-#: What a region decides: sectors of a group that leave the write buffer as less than a page, or a
-#: subpage of a block that is collected.
+#: Data that a REGION decision is about: sectors of a group that leave the write buffer as less than a page,
+#: or a valid subpage of a block that is collected.
 SECTOR_SEEN = np.dtype(
     [
         ("plane", "i8"),  # plane that would take the next sector, or that collects
@@ -108,27 +108,27 @@ SECTOR_SEEN = np.dtype(
         ("slots", "i8"),  # sectors of a group
         ("sectors", "i8"),  # sectors that the decision is about: those that leave the buffer, or 1
         ("others", "i8"),  # other mapped sectors of their group
-        ("in_region", "i8"),  # other sectors that are in a region
+        ("in_region", "i8"),  # other mapped sectors of their group that are in a region
         ("updated", "i8"),  # sectors that were in a region when they were written
-        ("writes", "i8"),  # host writes of these sectors, summed
+        ("writes", "i8"),  # host writes of the sectors that the decision is about, summed
         ("pages", "i8"),  # physical pages to read before the whole group can be programmed
         ("evicting", "i8"),  # whether the group already moves to the main area
-        ("slot", "i8"),  # slot that holds the data of `lpn` until now, or -1
-        ("age_h", "i8"),  # hours since its page was programmed
-        ("kept", "i8"),  # subpages that stay in this collection ...
-        ("most_kept", "i8"),  # ... and how many may
-        ("left", "i8"),  # valid subpages of the block, those that are moving out included
-        ("waiting", "i8"),  # groups in the write buffer ...
-        ("places", "i8"),  # ... and how many it holds
-        ("block_pages", "i8"),  # of flash
+        ("slot", "i8"),  # slot that holds the present data of `lpn`, or -1
+        ("age_h", "i8"),  # hours since the page of `slot` was programmed
+        ("kept", "i8"),  # subpages that this collection has kept in the region
+        ("most_kept", "i8"),  # most subpages that this collection may keep in the region
+        ("left", "i8"),  # valid subpages of the collected block, including those on their way out
+        ("waiting", "i8"),  # groups in the write buffer
+        ("places", "i8"),  # most groups in the write buffer
+        ("block_pages", "i8"),  # flash pages of a block
         ("region_pages", "i8"),  # region pages of the plane
         ("region_valid", "i8"),  # region pages with a valid subpage
-        ("passes", "i8"),  # passes that the blocks of the region still allow without an erase ...
-        ("most_passes", "i8"),  # ... and would if all were erased
+        ("passes", "i8"),  # passes that the region's blocks still allow before they are erased
+        ("most_passes", "i8"),  # passes that the region's blocks allow if all of them are erased
     ],
     align=True,
 )
-#: One of the two ways there are: to the main area, with the rest of the group, or to the region.
+#: An answer to a REGION decision: program the data to the region, or its whole group to the main area.
 WAY_SEEN = np.dtype(
     [
         ("number", "i8"),  # 1 for the region, 0 for the main area
@@ -137,9 +137,9 @@ WAY_SEEN = np.dtype(
         ("programmed", "i8"),  # programmed slots
         ("wasted", "i8"),  # programmed slots that hold no data
         ("room", "i8"),  # pages left in the open block of the area, 0 if none is open
-        ("in_the_way", "i8"),  # pages left that hold a valid subpage, which has to be advanced first
-        ("valid", "i8"),  # pages of the area with a valid subpage ...
-        ("pages", "i8"),  # ... of so many
+        ("in_the_way", "i8"),  # pages left in the open block with a valid subpage, advanced first
+        ("valid", "i8"),  # pages of the area with a valid subpage
+        ("pages", "i8"),  # most pages of the area with a valid subpage
     ],
     align=True,
 )
@@ -149,16 +149,16 @@ BUNDLE_SEEN = np.dtype(
         ("plane", "i8"),
         ("number", "i8"),
         ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.records`
-        ("candidates", "i8"),  # candidates, those that are not allowed included
+        ("candidates", "i8"),  # candidates, including those that are not allowed
         ("levels", "i8"),  # levels below the whole block at which parts can be erased
         ("block_pages", "i8"),
         ("blocks", "i8"),
         ("valid", "i8"),  # valid pages of its blocks
         ("invalid", "i8"),
-        ("since_merge", "i8"),  # M-Merges since its last Merge ...
-        ("limit", "i8"),  # ... and the most of them
+        ("since_merge", "i8"),  # M-Merges of the bundle since its last Merge
+        ("limit", "i8"),  # most M-Merges of a bundle between two Merges
         ("free_blocks", "i8"),  # free blocks of the plane
-        ("kept_blocks", "i8"),  # free blocks that the host may not take
+        ("kept_blocks", "i8"),  # free blocks of the plane at which merges begin
         ("waiting", "i8"),  # other bundles of the plane that could be merged
         ("merge_ns", "i8"),  # time of a Merge
         ("merge_copies", "i8"),
@@ -168,11 +168,11 @@ BUNDLE_SEEN = np.dtype(
     ],
     align=True,
 )
-#: A way to merge them.
+#: A candidate of a MERGE decision.
 PLAN_SEEN = np.dtype(
     [
         ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
-        ("depth", "i8"),  # level l, or -1
+        ("depth", "i8"),  # level l of an M-Merge, or -1
         ("allowed", "i8"),  # whether it can be carried out; it may equal another candidate
         ("cost_ns", "i8"),
         ("erase_ns", "i8"),
@@ -184,20 +184,20 @@ PLAN_SEEN = np.dtype(
     ],
     align=True,
 )
-#: Where a device was when its last decision was taken.
+#: Clock and time of a device when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
-#: A feature that is selected: its code, and the bounds that its values have to keep.
+#: A selected feature: the address of its code, and the bounds of its values.
 FEATURE = np.dtype([("address", "i8"), ("of_device", "i8"), ("low", "f8"), ("high", "f8")])
-#: The first value outside its bounds: which column it is for (counted from 1, context behind candidates).
+#: The first value out of its bounds, and its column, counted from 1; context comes after candidates.
 OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
 
 
 def _of(about: np.dtype, *more: np.dtype) -> Any:
-    """Return numba's signature of a feature of these records; its first argument is a rule's view."""
+    """Return numba's signature of a feature that reads a rule's view, by address, and these records."""
     return types.float64(types.int64, *(typeof(np.zeros(1, items)).dtype for items in (about, *more)))
 
 
-#: What each kind of feature is called with.
+#: Signature of each kind of feature.
 FEATURE_SHAPES = {
     "candidate": _of(CANDIDATE, DECISION),
     "stream": _of(STREAM_SEEN, PAGE_SEEN),
@@ -212,7 +212,7 @@ FEATURE_SHAPES = {
     "device": types.float64(types.int64),
 }
 
-#: What calls a feature by its address, for the kinds that more than one place computes.
+#: Callers of features by address, for the kinds that several modules compute.
 candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
 decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
 device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))

@@ -1,8 +1,8 @@
-"""A device as one pointer: its arrays are described once, in memory that stays, and looked up when used.
+"""Pointers to devices: a NamedTuple of arrays is stored once, and compiled code loads the fields it uses.
 
-A device is a NamedTuple of some thirty arrays. By value it is more than 200 numbers in every call, and in
-every function that is compiled into another, which costs more than the work of a short kernel; and numba
-takes longer to read it from Python than the engine to go on to the next decision.
+A device is a NamedTuple of some thirty arrays. Passed by value it would be more than 200 numbers in every
+call, which costs more than the work of a short kernel. And numba would take longer to read it from Python
+than the engine takes to advance to the next decision.
 """
 
 import hashlib
@@ -48,13 +48,13 @@ def _atomic(operation: str) -> Any:
     return change
 
 
-#: Add to a word; replace it. What was written before is seen by who reads it.
+#: Add to a word, or replace it. A thread that reads the new value with `read` also sees all earlier writes.
 add_to, exchange = _atomic("add"), _atomic("xchg")
 
 
 @intrinsic
 def read(typing_context, words, place):
-    """Return a word as another thread has left it, and see what that had written before."""
+    """Return a word that another thread may have changed; all that it wrote before is visible, too."""
 
     def build(context, builder, signature, arguments):
         return builder.load_atomic(_word(context, builder, signature, arguments), "acquire", _WORD_BYTES)
@@ -64,7 +64,7 @@ def read(typing_context, words, place):
 
 @intrinsic
 def pause(typing_context):
-    """Let the processor rest for some cycles in a loop that waits."""
+    """Let the processor pause for some cycles in a loop that waits."""
 
     def build(context, builder, signature, arguments):
         if _PAUSES:
@@ -75,11 +75,11 @@ def pause(typing_context):
     return types.void(), build
 
 
-#: Most bytes of a tuple that is stored: lines of the cache, an odd number, so that equal fields of many
-#: tuples do not compete for one place in it.
+#: Bytes reserved for a stored tuple: an odd number of cache lines, so that equal fields of many tuples do not
+#: compete for one place in the cache.
 STORED_BYTES = 65 * 64
 
-#: Distances of the fields of a tuple from where it begins, in bytes.
+#: Offsets, in bytes, of the fields of each type of tuple.
 _OFFSETS: dict[Any, list[int]] = {}
 
 
@@ -89,7 +89,7 @@ class Pointer(types.Type):
     def __init__(self, stored: Any) -> None:
         self.stored = stored
         self.instance_class = stored.instance_class
-        # By the name numba keeps types apart; it is a part of the name of every kernel.
+        # numba distinguishes types by this name, which is a part of the name of every kernel.
         digest = hashlib.sha256(str(stored).encode()).hexdigest()[:16]
         super().__init__(f"Pointer({stored.instance_class.__name__} {digest})")
 
@@ -114,7 +114,7 @@ def _load_pointed(context: Any, builder: Any, pointer: Pointer, value: Any, name
 def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int) -> Any:
     """Load field number `place` of a stored tuple, telling the compiler that it never changes."""
     field = stored.types[place]
-    # By its distance in bytes: the type of the tuple is long, and LLVM reads what is written here as text.
+    # Address the field by its offset in bytes: LLVM would read the long type of the tuple as text.
     begin = builder.gep(
         pointer, [ir.Constant(ir.IntType(32), _offset(context, stored, place))], inbounds=True
     )
@@ -134,7 +134,7 @@ def _offset(context: Any, stored: Any, place: int) -> int:
 
 
 def _load_row(context: Any, builder: Any, field: Any, pointer: Any) -> Any:
-    """Load an array of one dimension: where it is and its length; the rest follows from these."""
+    """Load an array of one dimension: its address and its length, from which the other parts follow."""
     model = context.data_model_manager[field]
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(field.dtype)))
     place_of = model.get_field_position
@@ -151,7 +151,7 @@ def _load_row(context: Any, builder: Any, field: Any, pointer: Any) -> Any:
 def _load(builder: Any, pointer: Any) -> Any:
     kind = pointer.type.pointee
     if isinstance(kind, (ir.LiteralStructType, ir.ArrayType)):
-        # Part by part, so that what is not used is not loaded.
+        # Load part by part, so that unused parts are not loaded.
         value = ir.Constant(kind, ir.Undefined)
         for place in range(len(kind)):
             part = _load(builder, cgutils.gep_inbounds(builder, pointer, 0, place))
@@ -167,7 +167,7 @@ def _load_word(builder: Any, pointer: Any) -> Any:
 
 
 def pointer_type(sample: Any) -> Pointer:
-    """Return the type of a pointer to a NamedTuple of this kind."""
+    """Return the type of a pointer to a NamedTuple of the same type as `sample`."""
     return Pointer(typeof(sample))
 
 
@@ -178,9 +178,9 @@ def _address_from_python(kind: Any, number: Any, c: Any) -> Any:
 
 @intrinsic
 def store_at(typing_context, value, address):
-    """Store a NamedTuple at an address, of `STORED_BYTES` bytes, and return the address.
+    """Store a NamedTuple at an address with room for `STORED_BYTES` bytes; return the address.
 
-    Pointers to it are for later calls of compiled code: the call that stores may read what was there before.
+    Use pointers to it only in later calls of compiled code: the present call may still read the old contents.
     """
 
     def build(context, builder, sig, args):
@@ -194,7 +194,7 @@ def store_at(typing_context, value, address):
 
 
 def rows_of(device: Any) -> Any:
-    """Return an intrinsic (state, i, decider) that makes a NamedTuple `device` of row `i` of each array."""
+    """Return an intrinsic (state, i, decider) that makes a `device` from row `i` of each array of `state`."""
 
     @intrinsic
     def rows(typing_context, state, i, decider):

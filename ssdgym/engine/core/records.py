@@ -11,29 +11,29 @@ MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
-#: Where cells wear out: a worn block is retired at its next erase; a retired one is no longer used.
+#: Status bits where cells wear out: WORN is retired when all of it is erased, RETIRED is no longer used.
 WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
-#: A device has levelling rounds beside GC rounds.
+#: Bit of `levels`: the device has wear-levelling rounds beside GC rounds.
 LEVELS = 1
-#: Levelling moves pages to the free block with least erases left, not to the one erased most often.
+#: Bit of `levels`: levelling fills the free block with fewest erases left, instead of most erases done.
 BY_LIMITS = 4
-#: Levelling in a plane: a decision is due; a levelling round runs.
+#: State of levelling in a plane: a decision is due, or a levelling round runs.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
-#: What decides where pages go. The device: host pages to stream 0, relocated ones to `gc_stream`; a rule, for
-#: host pages only or for all pages; or a rule that puts relocated pages into blocks of the pool.
+#: What places pages: no rule (host pages go to stream 0, relocated pages to `gc_stream`); a rule for host
+#: pages; a rule for all pages; a rule for all pages that programs relocated pages to blocks of the pool.
 IN_STREAMS, HOST_BY_RULE, BY_RULE, TO_THE_POOL = range(4)
 STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
 SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
 
 
 def fields(kind: str, names: str) -> list[tuple[str, str]]:
-    """Return fields of a record that are all of one kind, by their names with blanks between."""
+    """Return fields of one dtype, `kind`; blanks separate their names."""
     return [(name, kind) for name in names.split()]
 
 
-#: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
+#: Constants of a device. Pages and blocks are per plane unless stated otherwise; times are in nanoseconds.
 PARAMS = np.dtype(
     [
         ("seed", "u8"),
@@ -47,78 +47,78 @@ PARAMS = np.dtype(
         ("sub_blocks", "i4"),  # per block
         *fields("i4", "pages_per_block pages_per_sub_block streams gc_stream"),
         ("overflows", "u1"),  # relocated pages share open blocks while the pool is low
-        ("low_free", "i8"),  # GC starts when free_pages < low_free ...
-        ("low_pool", "i8"),  # ... or pool_pages < low_pool
-        ("stop_free", "i8"),  # and goes on while free_pages < stop_free ...
-        ("stop_pool", "i8"),  # ... or pool_pages < stop_pool
-        ("floor_pool", "i8"),  # pool pages that GC keeps between rounds whatever the thresholds
-        ("background_free", "i8"),  # background GC while free_pages < this; 0 = none
+        ("low_free", "i8"),  # GC starts when free_pages < low_free
+        ("low_pool", "i8"),  # GC also starts when pool_pages < low_pool
+        ("stop_free", "i8"),  # GC continues while free_pages < stop_free
+        ("stop_pool", "i8"),  # GC also continues while pool_pages < stop_pool
+        ("floor_pool", "i8"),  # GC keeps pool_pages at or above this, whatever the thresholds
+        ("background_free", "i8"),  # background GC runs while free_pages < this; 0 = never
         ("valid_limit", "i8"),  # V_max: most valid pages of a plane
         *fields("i8", "read_ns program_ns erase_ns"),
         ("transfer_ns", "i8"),  # one page on the channel
         ("slow_ns", "i8"),  # latency over which a request counts as slow
-        ("copy_cost", "i8"),  # cost of one relocation, ns
+        ("copy_cost", "i8"),  # cost of one relocation in a benefit, ns
         ("erase_cost", "i8"),  # cost of one erase in a benefit, ns
         # From `ftl.hotness`, for rules that count how hot pages are.
         ("hashes", "i4"),  # rows of the hotness table
         ("counters", "i8"),  # counters per row
         ("decay_period", "i8"),  # updates after which all counters are halved
         ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
-        ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
-        ("window_pages", "i8"),  # page transactions in flight
+        ("queue_depth", "i8"),  # most outstanding requests in a closed loop; 0 = open loop
+        ("window_pages", "i8"),  # most page transactions in flight
         ("allocation", "u1"),  # STATIC, DYNAMIC or LATE
         ("multi_plane", "u1"),  # SINGLE_PLANE, STRICT or RELAXED
         ("multi_plane_writes", "u1"),
         ("multi_plane_reads", "u1"),
-        ("pad_limit", "i4"),  # most padded pages of a plane whose row lags, so that its write can join
-        ("aligned_rows", "u1"),  # host pages go to the plane of a die whose row lags
-        ("early_writes", "u1"),  # host writes are done when their data is in the die
-        ("defers_gc", "u1"),  # foreground GC waits for the host, except at the floor
-        ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
-        ("counts_updates", "u1"),  # the hotness table counts no first write of a page
-        ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full
+        ("pad_limit", "i4"),  # most pages padded in a plane so that its write can join a command
+        ("aligned_rows", "u1"),  # host pages go to the plane of the die whose next page number lags most
+        ("early_writes", "u1"),  # a host write is done when its data has been transferred to the die
+        ("defers_gc", "u1"),  # foreground GC comes after host commands while pool_pages >= floor_pool
+        ("whole_rounds", "u1"),  # a background round that runs comes before host commands
+        ("counts_updates", "u1"),  # the hotness table does not count the first write of a page
+        ("keeps_blocks", "u1"),  # the block chosen for cold pages takes them until it is full
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
-        ("least_invalid", "i4"),  # least invalid pages of a victim: at least the pages programmed together
-        ("must_gain", "u1"),  # GC repeats rounds up to a level, so each has to reclaim pages
-        # Bytes at which the memory of a rule begins in its arrays: by ROLES and MEMORY_FIELDS.
+        ("least_invalid", "i4"),  # fewest invalid pages of an eligible block
+        ("must_gain", "u1"),  # each round has to gain pages, since GC repeats rounds up to a level
+        # Offset, in bytes, of a rule's memory in each array of memory: by ROLES and MEMORY_FIELDS.
         ("memory_at", "i8", (4, 5)),
         ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
-        ("targets", "u1"),  # the placement may name sub-blocks: replaced data is invalid before its call
+        ("targets", "u1"),  # the placement may choose sub-blocks; replaced data is invalid before its call
         ("reads_first", "u1"),  # host reads go before foreground GC
-        ("preemptible", "u1"),  # host pages may go to a plane whose round is running
+        ("preemptible", "u1"),  # host pages may be programmed in a plane while a round runs there
         ("levels", "u1"),  # LEVELS | BY_LIMITS
         ("timed", "u1"),
-        ("endures", "u1"),  # cells wear out; the rest is only for devices where they do
+        ("endures", "u1"),  # cells wear out; the fields after this one are used only then
         ("shrinks", "u1"),  # the device gives up logical pages before its life ends
-        ("least_capacity", "i8"),  # logical pages; with fewer the device is at the end of its life
-        ("mean_endurance", "f8"),  # erases of a sub-block
+        ("least_capacity", "i8"),  # with fewer logical pages the life of the device ends
+        ("mean_endurance", "f8"),  # mean number of erases that a sub-block endures
     ],
     align=True,
 )
 
-#: What resumes after a decision taken outside, timed: the work of the first die that is ready, or a request
-#: that is started or admitted.
+#: What an event-driven device resumes after a decision taken outside the engine: nothing; the dispatch of the
+#: first ready die; or the admission of a request.
 NOTHING, DISPATCH, ADMISSION = range(3)
-#: Where a device is, and what it waits for.
+#: Progress of a device, and the decision that it waits for.
 CONTROL = np.dtype(
     [
         ("clock", "i8"),  # host pages programmed since the device was made
         ("now", "i8"),  # ns
-        ("rounds", "i8"),  # GC rounds started since the device was made: the decision number
+        ("rounds", "i8"),  # GC rounds started since the device was made; also numbers random draws
         ("horizon", "i8"),  # admission stops when this many host pages have been admitted
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
         ("cursor", "i8"),  # next request of the present chunk of input
-        ("offset", "i8"),  # pages of that request already admitted
+        ("offset", "i8"),  # pages of the request at `cursor` that are already admitted
         ("serial", "i8"),  # requests started since the last reset
-        ("outstanding", "i8"),  # requests
-        ("outstanding_writes", "i8"),  # requests
-        ("resumes", "i4"),  # DISPATCH or ADMISSION, which resumes first after a decision taken outside
-        ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
-        ("decision_kind", "i4"),  # kind of the last decision due outside
-        ("decision_subject", "i8"),  # logical page, source page or stream that the decision is about
-        ("answer", "i4"),  # answer given from outside and not used yet, or -1
+        ("outstanding", "i8"),  # requests started and not completed
+        ("outstanding_writes", "i8"),  # write requests started and not completed
+        ("resumes", "i4"),  # what resumes after a decision outside: NOTHING, DISPATCH or ADMISSION
+        ("decision_plane", "i4"),  # plane of the decision that is due outside the engine, or -1
+        ("decision_kind", "i4"),  # kind of the last decision that was due outside the engine
+        ("decision_subject", "i8"),  # logical page, source page, die or bundle that the decision is about
+        ("answer", "i4"),  # answer given outside the engine and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
         ("die_cursor", "i4"),
@@ -127,19 +127,19 @@ CONTROL = np.dtype(
         ("write_head", "i4"),  # late allocation: the first write bound to no die yet
         *fields("i4", "write_tail free_transaction free_transactions ready_head ready_count"),
         ("metrics_start_ns", "i8"),
-        ("period_at", "i8"),  # clock at which the placement's function for periods is called next
-        ("request_lpn", "i4"),  # first page of the write whose page is placed, or was placed last
-        ("request_pages", "i4"),  # pages of that write
-        ("request_hint", "u1"),  # hint of the host for that write
+        ("period_at", "i8"),  # clock at which the placement's `period` function is called next
+        ("request_lpn", "i4"),  # first page of the write request whose page is placed now, or was placed last
+        ("request_pages", "i4"),  # pages of the write request whose page is placed
+        ("request_hint", "u1"),  # hint of the write request whose page is placed
         ("next_arrival_ns", "i8"),  # arrival of the next request; only for rules with an oracle
-        ("replaced_lpn", "i8"),  # 1 + the page whose data is invalid before its new page is placed, or 0
-        ("attached", "u1"),  # bit 1 << kind: the rule of that kind follows the device
-        ("request_stream", "i4"),  # untimed: stream named outside for a whole request, at its first page
+        ("replaced_lpn", "i8"),  # 1 + logical page that is already invalidated but not yet placed anew, or 0
+        ("attached", "u1"),  # bit 1 << kind: the rule of that kind has been attached to the device
+        ("request_stream", "i4"),  # untimed: stream chosen outside the engine for all pages of a request
     ],
     align=True,
 )
-#: What a device has counted since the last reset of the metrics: pages unless named otherwise. Each is a
-#: metric of that name, in this order, except those named below.
+#: Counters of a device since the last reset of the metrics, in pages unless stated otherwise. Each counter is
+#: a metric of the same name, in this order, except SUMMED_COUNTERS.
 COUNTERS = np.dtype(
     [
         *fields("i8", "host_pages_written host_reads host_pages_trimmed"),
@@ -149,7 +149,7 @@ COUNTERS = np.dtype(
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
         ("joined_reads", "i8"),  # host pages whose read joined the read of another plane
-        ("padded_pages", "i8"),  # pages programmed without data so that a write could join
+        ("padded_pages", "i8"),  # pages programmed without data so that a write could join a command
         ("max_victim_valid_pages", "i8"),  # most valid pages of one block of an erase set
         ("erases", "i8"),  # erased pairs of erase sets
         ("erased_sub_blocks", "i8"),
@@ -159,7 +159,7 @@ COUNTERS = np.dtype(
         *fields("i8", "flash_reads rmw_reads queue_hits unmapped_reads"),
         ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
         ("lost_pages", "i8"),
-        ("clustered_pages", "i8"),  # relocated pages programmed next to another one
+        ("clustered_pages", "i8"),  # relocated pages programmed next to another relocated page
         ("relocated_runs", "i8"),  # runs of relocated pages programmed one after the other in a block
         ("erase_square_rise", "i8"),  # rise of the sum of the squared erase counts of all sub-blocks
         ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
@@ -167,7 +167,7 @@ COUNTERS = np.dtype(
         ("write_latency_sum_ns", "i8"),
         ("read_service_sum_ns", "i8"),  # service times of the last command of each request, summed
         ("write_service_sum_ns", "i8"),
-        ("read_gc_wait_sum_ns", "i8"),  # times that those commands waited for GC, summed
+        ("read_gc_wait_sum_ns", "i8"),  # times that the last command of each request waited for GC, summed
         ("write_gc_wait_sum_ns", "i8"),
         ("met_gc_requests", "i8"),  # requests that waited for GC
         ("levelling_rounds", "i8"),  # levelling rounds
@@ -175,15 +175,15 @@ COUNTERS = np.dtype(
     ],
     align=True,
 )
-#: Counters that enter metrics but are none themselves: `clustered_pages` and those after it.
+#: Counters that enter metrics but are not metrics themselves: `clustered_pages` and all after it.
 SUMMED_COUNTERS = frozenset((COUNTERS.names or ())[(COUNTERS.names or ()).index("clustered_pages") :])
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
 SUB_BLOCK = np.dtype([("written", "i4"), ("invalid", "i4"), ("erases", "i4")])
-#: Endurance of a sub-block: the erases at which its life began, and the number of its last erase.
+#: Endurance of a sub-block: its erases when its life began, and the number of erases at which it is worn out.
 ENDURANCE = np.dtype([("first", "i4"), ("last", "i4")])
-#: What a device whose cells wear out has lost.
+#: Life of a device whose cells wear out.
 LIFE = np.dtype(
     [
         ("capacity", "i8"),  # logical pages that are left
@@ -191,22 +191,22 @@ LIFE = np.dtype(
         ("first_lost_at", "i8"),  # clock at which the first block was retired, or -1
         ("programmed", "i8"),  # pages programmed in this life before the last reset of the metrics
         ("retired_blocks", "i4"),
-        ("has_worn", "u1"),  # a block is worn, or retired already
+        ("has_worn", "u1"),  # whether a block is worn, or has been retired
         ("over", "u1"),
     ],
     align=True,
 )
-#: Fields that are read together stand together, mostly in one cache line.
+#: A block. Fields that are read together are neighbours, mostly in one cache line.
 BLOCK = np.dtype(
     [
         ("invalidated_at", "i8"),  # clock
         ("closed_at", "i8"),  # clock
-        ("written", "i4"),  # written pages, without those of its open sub-block
+        ("written", "i4"),  # written pages, without those of the open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
         ("status", "u1"),  # OPEN | INDEXED | POOLED | WORN | RETIRED
-        ("stream", "u1"),  # stream it was last opened for
-        ("relocated_run", "u1"),  # relocated pages programmed last, in a row; 2 = two or more
+        ("stream", "u1"),  # stream that the block was last opened for
+        ("relocated_run", "u1"),  # length of the run of relocated pages programmed last; 2 = two or more
         *fields("i4", "next_bucket previous_bucket next_age previous_age next_pool previous_pool"),
         *fields("i4", "next_quiet previous_quiet"),
     ],
@@ -217,12 +217,12 @@ PLANE = np.dtype(
         *fields("i8", "free_pages pool_pages valid"),
         ("gone_pages", "i8"),  # pages by which lost blocks lower the limit of valid pages
         *fields("i4", "pool_head pool_tail pool_count age_head age_tail indexed_blocks"),
-        ("max_invalid", "i4"),  # no bucket above this one holds a block
-        ("round_leader", "i4"),  # plane that leads the round running here, or -1
-        ("round_count", "i4"),  # pairs of the round it leads, in `round_pairs`
-        ("round_planes", "i4"),  # planes of the round it leads
-        ("round_pair", "i4"),  # the pair of the round that is emptied here
-        ("round_page", "i4"),  # next page of that block to look at
+        ("max_invalid", "i4"),  # no indexed block has more invalid pages
+        ("round_leader", "i4"),  # plane that leads the round that runs in this plane, or -1
+        ("round_count", "i4"),  # pairs, in `round_pairs`, of the round that this plane leads
+        ("round_planes", "i4"),  # planes of the round that this plane leads
+        ("round_pair", "i4"),  # pair of the round whose valid pages this plane moves
+        ("round_page", "i4"),  # next page to check in the block of that pair
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
     ],
@@ -230,45 +230,45 @@ PLANE = np.dtype(
 )
 #: A list of blocks, or of bundles.
 LIST = np.dtype([("head", "i4"), ("tail", "i4")])
-#: Indexed blocks of a plane with as many invalid pages: in the order in which they came to have so many, and
-#: (`quiet`, on devices without sub-blocks, not for 0 pages) by the clock of their last invalidation.
+#: Indexed blocks of a plane with one number of invalid pages, in two lists: by the time when they reached
+#: that number, and (`quiet`; without sub-blocks, not for 0 pages) by the clock of their last invalidation.
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4"), ("quiet_head", "i4"), ("quiet_tail", "i4")])
-#: A write stream of a plane. The first five count since the last reset of the metrics. A block is of the
-#: stream that it was last opened for, from the first page that is written to it until all of it is erased.
+#: A write stream of a plane. The first five fields count since the last reset of the metrics. A block belongs
+#: to the stream for which it was last opened, from its first written page until all of it is erased.
 STREAM = np.dtype(
     [
         ("host_pages_written", "i8"),
         ("relocated_pages", "i8"),
-        ("overflow_pages", "i8"),  # relocated pages of this stream that went to another one
-        ("victims", "i8"),  # blocks of erase sets
+        ("overflow_pages", "i8"),  # relocated pages of this stream that went to another stream
+        ("victims", "i8"),  # blocks of this stream in erase sets
         ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
-        ("closed_sum", "i8"),  # sum of `closed_at` of its blocks, without the open one
-        ("valid", "i4"),  # valid pages of its blocks
+        ("closed_sum", "i8"),  # sum of `closed_at` of the stream's blocks, without the open block
+        ("valid", "i4"),  # valid pages of the stream's blocks
         ("blocks", "i4"),
     ],
     align=True,
 )
 DIE = np.dtype(
     [
-        ("estimate_ns", "i8"),  # when the work queued to it should end
+        ("estimate_ns", "i8"),  # estimated time when the work queued to the die ends
         ("started_ns", "i8"),  # when the present command started
         ("transfer_ns", "i8"),  # time of the present command on the channel
         ("after_ns", "i8"),  # time of the present command after the channel
         ("gc_ns", "i8"),  # time of the commands of GC that have ended
         *fields("i4", "read_head read_tail write_head write_tail"),
         ("transaction", "i4"),  # transaction of the present command; joined writes are linked to it
-        ("next_waiter", "i4"),  # next die in its channel's queue
+        ("next_waiter", "i4"),  # next die in the queue of the channel
         ("plane_cursor", "i4"),
         ("pages", "i4"),  # pages that the present command reads, writes or moves
-        # Only where idle dies are decided about. A die is idle from when it finds nothing to do until
-        # it finds work of the host.
-        ("idle_since", "i8"),  # time when it found nothing to do
-        ("idle_gap_ns", "i8"),  # length of its last idle time
-        ("idle_mean_gap_ns", "i8"),  # mean length of its idle times, weighted towards the latest
-        ("idle_steps", "i4"),  # commands of background GC that it may still run
+        # Only where a rule or agent decides about idle dies. A die is idle from when it has no command
+        # to start until the host has work for it.
+        ("idle_since", "i8"),  # time when the die became idle
+        ("idle_gap_ns", "i8"),  # length of the die's last idle time
+        ("idle_mean_gap_ns", "i8"),  # mean length of the die's idle times, weighted towards the latest
+        ("idle_steps", "i4"),  # commands of background GC that the die may still run
         ("idle_answers", "i4"),  # decisions taken since `idle_since`
         ("idle", "u1"),
-        ("timer", "u1"),  # whether its event is the time of its next decision
+        ("timer", "u1"),  # whether the event of the die is the time of its next decision
         *fields("u1", "command stage ready"),
     ],
     align=True,
@@ -276,7 +276,7 @@ DIE = np.dtype(
 CHANNEL = np.dtype([("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i4")], align=True)
 TRANSACTION = np.dtype(
     [
-        ("gc_mark", "i8"),  # time that its die had spent on GC when the page was queued
+        ("gc_mark", "i8"),  # time that the die had spent on GC when the page was queued
         *fields("i4", "lpn version slot next"),
         ("rmw", "u1"),
     ],
@@ -286,37 +286,37 @@ SLOT = np.dtype(
     [
         ("arrival_ns", "i8"),
         ("serial", "i8"),
-        ("service_ns", "i8"),  # service time of its last command
+        ("service_ns", "i8"),  # service time of the last command of the request
         ("gc_wait_ns", "i8"),  # time that the page of that command waited for GC
         *fields("i4", "remaining next lpn pages"),
         ("op", "u1"),
         ("hint", "u1"),
-        ("stream", "u1"),  # 1 + the stream named outside for the whole request, or 0
+        ("stream", "u1"),  # 1 + the stream chosen outside the engine for the whole request, or 0
     ],
     align=True,
 )
 LATENCY = np.dtype([("ns", "i8"), ("op", "u1")], align=True)
 
-#: One pair of an erase set: a block and the sub-blocks of it (bit s = sub-block s).
+#: One pair of an erase set: a block, and the mask of its sub-blocks that are erased (bit s = sub-block s).
 ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)
 
 
-#: Most levels below a whole block at which a part of it can be erased: a block has up to 64 smallest parts.
+#: Most levels of partial blocks below the whole block: a block has at most 64 smallest parts.
 MAX_LEVELS = 6
-#: Most candidates: Merge, M-Merge at each depth, and the plan of least cost.
+#: Most candidates of a merge decision: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
-#: Why blocks are merged: the bundle has no page left for the host; or the host needs a block, and the plane
+#: Causes of a merge. FULL: the bundle has no page left for the host. POOL: a block is needed, and the plane
 #: has only the free blocks that it keeps.
 FULL, POOL = range(2)
 
-#: A candidate. Times are nanoseconds.
+#: A candidate of a merge decision. Times are in nanoseconds.
 PLAN = np.dtype(
     [
-        ("cost_ns", "i8"),  # time of its copies and erases
+        ("cost_ns", "i8"),  # time of the candidate's copies and erases
         ("erase_ns", "i8"),
         ("copies", "i4"),  # relocated pages
         ("out_copies", "i4"),  # copies that make room for an erase in place
-        ("erases", "i4"),  # commands
+        ("erases", "i4"),  # erase commands
         ("restored", "i4"),  # smallest parts of blocks that are erased only because of disturbance
         ("at_tolerance", "i4"),  # smallest parts that lose data if a neighbour is erased once more
         ("parts", "u8"),  # hash of the partial blocks that are erased in place
@@ -324,16 +324,16 @@ PLAN = np.dtype(
     ],
     align=True,
 )
-#: What is merged, and why.
+#: The bundle that is merged, and the cause.
 CASE = np.dtype(
     [
         *fields("i4", "plane bundle candidates"),
         ("since_merge", "i4"),  # M-Merges of the bundle since its last Merge
-        ("limit", "i4"),  # ... and the most of them
+        ("limit", "i4"),  # most M-Merges of a bundle between two Merges
         ("free_blocks", "i4"),  # of the plane
-        ("kept_blocks", "i4"),  # free blocks that the host leaves
+        ("kept_blocks", "i4"),  # free blocks of the plane at which merges begin
         ("waiting", "i4"),  # bundles of the plane whose merge could free a block
-        ("valid", "i4"),  # pages of the bundle's blocks
+        ("valid", "i4"),  # valid pages of the bundle's blocks
         *fields("i4", "invalid block_pages levels"),
         ("cause", "u1"),  # FULL or POOL
     ],

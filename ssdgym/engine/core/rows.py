@@ -11,7 +11,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry, entry_for
 from ssdgym.engine.core.pointer import move_bytes
 
-#: Bytes that arrays in a row begin at a multiple of.
+#: Alignment of the arrays in a row, bytes.
 _APART = 64
 
 
@@ -26,11 +26,11 @@ def _copy(table, i, row, restores):
 
 
 class Rows:
-    """Rows for the devices of a batch, good as long as its arrays.
+    """Save devices of a batch as rows of bytes, and restore them, while the arrays of the batch exist.
 
     Args:
         state: the batch.
-        leave_out: names of arrays that are not copied; in a state made of a row they are empty.
+        leave_out: names of arrays that are not copied; they are empty in a state made from a row.
     """
 
     def __init__(self, state: State, leave_out: Collection[str] = ()) -> None:
@@ -48,28 +48,28 @@ class Rows:
         self._copy = partial(entry_for(_copy, *kinds), self._table)
 
     def save(self, i: int) -> np.ndarray:
-        """Return a copy of device `i`, bytes."""
+        """Return a copy of device `i` as a row of bytes."""
         row = np.empty(self._bytes, np.uint8)
         self._copy(i, row.ctypes.data, False)
         return row
 
     def restore(self, i: int, row: np.ndarray) -> None:
-        """Copy the device of a row to device `i`."""
+        """Overwrite device `i` with the device in a row."""
         self._copy(i, row.ctypes.data, True)
 
     def state_of(self, row: np.ndarray) -> State:
-        """Return the device of a row as a batch of one that shares its memory."""
+        """Return the device in a row as a batch of one device, which shares the memory of the row."""
         return self._state_type(
             *(np.ndarray(shape, dtype, row, offset) for dtype, shape, offset in self._kinds)
         )
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return a row of a batch of one; where its arrays are shorter than the batch's the rest is 0."""
+        """Return a row with the device of a batch of one; where its arrays are shorter, the rest is 0."""
         row = np.zeros(self._bytes, np.uint8)
         for array, source in zip(self.state_of(row), saved, strict=True):
             part = array[tuple(slice(length) for length in source.shape)]
             if part.shape == array.shape:
-                # As bytes: numpy copies records with padding field by field.
+                # Copy them as bytes: numpy copies records with padding field by field.
                 array.view(np.uint8)[...] = source.view(np.uint8)
             else:
                 part[...] = source

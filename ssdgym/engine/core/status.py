@@ -1,28 +1,28 @@
-"""What a call of the engine comes back with: why it has stopped, or, below 0, why it refuses or gives up."""
+"""Status codes: why a call of the engine has stopped or, below 0, why it refuses or cannot continue."""
 
 OK, INPUT_ENDED, HORIZON = 0, 1, 2
-#: From here on: this number plus the kind of the decision that is due outside.
+#: A decision is due outside the engine: the code is this number plus the kind of the decision.
 FIRST_DECISION = 3
 ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION = 3, 4, 5, 7, 8
 ALLOCATE_DECISION, LEVEL_DECISION = 9, 10
-#: The function that the placement has for periods is due; kinds of decisions are fewer.
+#: The placement's `period` function is due. Codes of decisions are smaller.
 PERIOD_DUE = 100
-#: Too many blocks are lost, and the device stops for good.
+#: Too many blocks are lost: the life of the device is over.
 END_OF_LIFE = 102
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
-#: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
-#: pages would have to go.
+#: Reasons against an erase set: a block or a mask is illegal, a pair gains nothing, the pairs may not be
+#: erased together, a plane has no room for the moves.
 ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, ILLEGAL_PAIRS, NO_ROOM_TO_MOVE = -4, -5, -6, -7, -8
-#: Nothing can happen any more although something is outstanding: a fault of the engine.
+#: No event is left although requests are outstanding: a fault of the engine.
 STUCK = -9
-#: The next event or arrival is later than the event tree can count.
+#: The next event or arrival is later than the keys of the event tree can hold.
 OUT_OF_TIME = -10
-#: Against the answer to any other decision.
+#: The answer to a decision other than ERASE is not allowed.
 ILLEGAL_ANSWER = -11
 #: A subpage would have been programmed over a valid one, or out of order: a fault of the engine.
 OUT_OF_ORDER = -12
-#: Against the answer of an allocation rule, or to a LEVEL decision: the plane has no such block.
+#: An allocation rule has chosen a block outside the pool; the answer to LEVEL is a block outside the index.
 NOT_FREE, NOT_CLOSED = -13, -14
 
-#: For the loops alone: look again, for something has changed; and, there is nothing to be done.
+#: Only within the loops: the state has changed, so call again; there is no work to do.
 AGAIN, NO_WORK = 201, 202

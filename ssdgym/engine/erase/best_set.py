@@ -1,7 +1,7 @@
 """The best erase set of a block: of all sets that its device may erase, the one of highest benefit.
 
-The benefit of an erase set is its invalid pages over the time to erase it, a fraction `gain / cost`;
-the cost is that of its moves, the valid pages to relocate, and of the erase.
+The benefit of an erase set is the fraction `gain / cost`: its invalid pages over the time of its moves (the
+valid pages to relocate) and of the erase.
 """
 
 import numpy as np
@@ -28,12 +28,12 @@ def _valid_pages(dev, sub):
 
 @inlined
 def _better_run(dev, block, gain, moves_before):
-    """Find the run of a block that exceeds the benefit `gain / cost` most.
+    """Find the run of a block that most exceeds the benefit of `gain` invalid pages at `moves_before` moves.
 
-    The excess is `invalid * cost - gain * its cost`, where `cost` is that of `moves_before`. A run `a..b`
-    exceeds by `end(b) - start(a)` with sums over the sub-blocks before them, so one pass finds the best start
-    for every end. Of equals, the shorter run is found, then the lower one. Returned are first and last
-    sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
+    With `cost` for `moves_before`, the excess of a run is `invalid * cost - gain * (cost of the run)`. For
+    run `a..b` it is `end(b) - start(a)`, with sums over all sub-blocks up to `b` and before `a`, so one pass
+    finds the best start for every end. Of equal runs the shorter is found, then the lower. Returns first and
+    last sub-block, invalid pages and moves of the run, and whether it exceeds the benefit.
     """
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
@@ -47,13 +47,14 @@ def _better_run(dev, block, gain, moves_before):
     best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
     best_invalid, best_moves = np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
-        # 1. Let the run start here if no earlier start is better; of equal ones, the later makes it shorter.
+        # 1. Let the run start here if no earlier start is better; of equal starts, the later makes it
+        # shorter.
         #    Where neighbours count, the pages of the sub-block in front of the run also have to be moved.
         moves_from = moves - counts_beside * valid_before
         at_start = cost * invalid - per_move * moves_from
         if at_start <= start_total:
             start, start_total, start_invalid, start_moves = s, at_start, invalid, moves_from
-        # 2. Take the sub-block into the sums, and look at the next one, which may be a neighbour of the run.
+        # 2. Add the sub-block to the sums. The next sub-block may be a neighbour of the run.
         invalid += dev.sub_block[base + s].invalid
         moves += valid
         valid_before = valid
@@ -70,10 +71,10 @@ def _better_run(dev, block, gain, moves_before):
 
 @inlined
 def _best_run(dev, block, gain, moves):
-    """Find the best run of a block, from the invalid pages and moves of one of its sets.
+    """Find the best run of a block, starting from the invalid pages (`gain`) and moves of one of its sets.
 
-    Each pass finds the run that exceeds the benefit of the one before most. The pass after which none does
-    has broken the ties (Dinkelbach's method, exact in integers). Returned are mask, invalid pages, moves.
+    Each pass finds the run that most exceeds the benefit of the run before, until no run exceeds it; the last
+    pass breaks ties (Dinkelbach's method, exact in integers). Returns mask, invalid pages and moves.
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
@@ -83,7 +84,7 @@ def _best_run(dev, block, gain, moves):
 
 @inlined
 def _next_by_invalid(dev, block, taken):
-    """Return the sub-block with most invalid pages that is not taken, the lowest of equals; -1 for none."""
+    """Return the sub-block with most invalid pages not in `taken`, of equals the lowest; -1 for none."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
@@ -96,7 +97,7 @@ def _next_by_invalid(dev, block, taken):
 
 @inlined
 def _best_prefix(dev, block):
-    """Find mask, invalid pages, moves of the best beginning of the sub-blocks by falling invalid pages."""
+    """Return mask, invalid pages and moves of the best prefix of the sub-blocks by falling invalid pages."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     mask, best = NONE, NONE
@@ -106,7 +107,7 @@ def _best_prefix(dev, block):
         s = _next_by_invalid(dev, block, mask)
         if s < 0:
             return best, best_gain, best_moves
-        # Even if sub-block `s` and all after it needed no move.
+        # Stop if the benefit would not rise even if sub-block `s` and all after it needed no move.
         most = gain + (params.sub_blocks - np.int64(count_bits(mask))) * dev.sub_block[base + s].invalid
         if most * best_cost <= best_gain * cost_of(params, moves):
             return best, best_gain, best_moves
@@ -123,9 +124,9 @@ def _best_prefix(dev, block):
 
 @helper
 def best_set_from(dev, block, guess):
-    """Find the best erase set of a block, starting from any of its sets; a near one is faster.
+    """Find the best erase set of a block; a guess near the best set makes the search faster.
 
-    Of equals it is the one of fewest sub-blocks, then the lowest.
+    Of equal sets, the one with fewest sub-blocks is found, then the lowest.
 
     Args:
         dev: the rule's view.
@@ -133,7 +134,7 @@ def best_set_from(dev, block, guess):
         guess: mask of a set, 0 for none.
 
     Returns:
-        Its mask, its invalid pages, and the valid pages to move first; zeros without an invalid page.
+        The set's mask, its invalid pages and its moves; zeros if the block has no invalid page.
     """
     params, guess = dev.params[0], np.uint64(guess)
     if dev.block[block].invalid == 0:
@@ -150,13 +151,13 @@ def best_set_from(dev, block, guess):
 
 @helper
 def best_set_after(dev, block, gain, moves):
-    """Find the best run of a block, as `best_set_from`, from invalid pages and moves of one of its sets."""
+    """Find the best run of a block as `best_set_from` does, from invalid pages and moves of any set."""
     return _best_run(dev, block, gain, moves)
 
 
 @helper
 def neighbours(dev, mask):
-    """Return the sub-blocks beside a set that are emptied before its erase, under software isolation."""
+    """Return the mask of the sub-blocks beside a mask that are emptied with it (software isolation)."""
     return neighbours_of(dev.params[0], mask)
 
 
@@ -181,7 +182,7 @@ def first_writable(dev, block, mask):
 
 @helper
 def tie_of(mask):
-    """Return the number that orders best sets of equal benefit; that of the set chosen first is smallest."""
+    """Return a number that orders sets of equal benefit: the set to choose first has the smallest number."""
     if mask == NONE:
         return np.int64(0)
     return np.int64(count_bits(mask) << _SIX | trailing_zeros(mask))

@@ -1,6 +1,6 @@
 """The candidates of an ERASE decision, without duplicates.
 
-Policies propose the first; the rest are filled up by rank and at random.
+Proposers pick the first candidates; the others are chosen by rank and at random.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from ssdgym.engine.decisions import erase_set_by
 from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.legality import check_erase_set, random_block, random_eligible
 
-#: Spreads masks over the keys of erase sets.
+#: Factor that spreads masks over the keys of erase sets.
 _SPREAD = np.int64(0x2545F4914F6CDD1D)
 
 # The table of candidates of an ERASE decision.
@@ -33,7 +33,7 @@ def pairs_of(erase_set):
 
 @inlined
 def _is_set(erase_set, pairs, length):
-    """Return whether a candidate is this erase set."""
+    """Return whether a candidate equals the erase set of the first `length` pairs."""
     for k in range(length):
         if erase_set[k].block != pairs[k].block or erase_set[k].mask != pairs[k].mask:
             return False
@@ -42,9 +42,9 @@ def _is_set(erase_set, pairs, length):
 
 @kernel
 def add_set(sets, keys, count, pairs, length):
-    """Add an erase set of `length` pairs behind `count` others, unless it is one of them.
+    """Append an erase set of `length` pairs to the `count` sets of the table, unless it is already there.
 
-    `keys` has a number of each. Return its place, or -1 where the table is full.
+    `keys` has a hash of each set. Returns the place of the set, or -1 if the table is full.
     """
     key = np.int64(length)
     for k in range(length):
@@ -63,7 +63,7 @@ def add_set(sets, keys, count, pairs, length):
 
 @kernel
 def _add_legal(dev, plane, sets, keys, count, pairs, length):
-    """Add an erase set if it is legal; return how many there are now."""
+    """Append an erase set if it is legal; return the number of sets in the table."""
     if check_erase_set(dev, plane, pairs, length) != OK:
         return count
     return max(count, add_set(sets, keys, count, pairs, length) + 1)
@@ -71,7 +71,7 @@ def _add_legal(dev, plane, sets, keys, count, pairs, length):
 
 @inlined
 def _set_pair(dev, pairs, k, block):
-    """Add a block to an erase set; if partial erases are allowed, add its best sub-blocks."""
+    """Make a block pair `k` of an erase set: all of it, or its best set if parts of blocks may be erased."""
     params = dev.params[0]
     pairs[k].block = block
     whole = params.erase_unit == WHOLE_BLOCK
@@ -90,9 +90,9 @@ def _set_first(dev, plane, pairs, count):
 
 @kernel
 def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
-    """Add sets by falling number of invalid pages.
+    """Append sets of blocks by falling number of invalid pages; return the number of sets in the table.
 
-    Every block alone, the first ones together, and each with the first one.
+    For each block these are: the block, the block with the first block, and all blocks up to the block.
     """
     first = np.int64(most_invalid_block(dev, plane))
     block = first
@@ -113,10 +113,7 @@ def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
 
 @kernel
 def _add_at_random(dev, plane, sets, keys, count, pairs, most_blocks):
-    """Add sets of a random number of random eligible blocks.
-
-    A full turn of draws without a new set ends it.
-    """
+    """Append sets of random eligible blocks, with one try per place of the table; return the sets' number."""
     params = dev.params[0]
     turns = sets.shape[0]
     for k in range(turns):
@@ -147,7 +144,7 @@ def _add_mask(sets, keys, count, block, mask, scratch):
 
 @kernel
 def _add_block(dev, sets, keys, count, block, scratch):
-    """Add a block whole and, where sub-blocks may be erased, by its best set; return how many there are."""
+    """Append a whole block and, if parts may be erased, its best set; return the number of sets."""
     params = dev.params[0]
     prefetch(dev.sub_block, block * params.sub_blocks)
     count = _add_mask(sets, keys, count, block, full_mask(params.sub_blocks), scratch)
@@ -158,9 +155,9 @@ def _add_block(dev, sets, keys, count, block, scratch):
 
 @inlined
 def propose(dev, plane, spec, sets, proposed):
-    """Begin the table with the legal picks of the policies, equal ones once; return their number.
+    """Begin the table with the legal picks of the proposers, without repeats; return the number of sets.
 
-    `proposed[k]` is the place of the pick of policy `k` (-1: none). Pure: the device stays as it is.
+    `proposed[k]` becomes the place of the pick of proposer `k`, -1 for none. The device does not change.
     """
     count = np.int64(0)
     choice = spec.pairs
@@ -177,9 +174,9 @@ def propose(dev, plane, spec, sets, proposed):
 
 @inlined
 def fill_up(dev, plane, sets, count, spec):
-    """Fill the table up behind its first `count` sets; return how many there are now.
+    """Fill up the table after its first `count` sets; return the number of sets.
 
-    Half of the places go by rank, the rest at random, without repeats.
+    Half of the free places are filled by rank, the others at random, without repeats.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
     scratch, keys = spec.pairs, spec.keys
@@ -196,7 +193,7 @@ def fill_up(dev, plane, sets, count, spec):
             count = _add_block(dev, sets, keys, count, block, scratch)
             block = np.int64(dev.block[block].next_bucket)
         invalid -= 1
-    # Random eligible blocks; a full turn of draws without a new one ends it.
+    # Random eligible blocks, with one try per place of the table.
     tries = sets.shape[0]
     for k in range(tries - count):
         prefetch(dev.block, random_block(dev, plane, PROPOSAL_STREAM, 65 * k))
@@ -220,8 +217,8 @@ def _list(sets, place, block, mask):
 def list_all(dev, plane, sets):
     """List every erase set of the plane at its fixed place, legal or not; return the number of places.
 
-    Block by block: where runs may be erased, by start and length; where any set may be, by its mask as a
-    number; the whole block last.
+    Sets are sorted by block. If runs may be erased, the sets of a block are sorted by start and length, if
+    any sets may be, by mask; the whole block is last.
     """
     params = dev.params[0]
     count = 0

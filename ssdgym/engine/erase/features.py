@@ -1,6 +1,6 @@
-"""What a decision looks like to a learner: candidates in numbers, a mask, and context.
+"""Observations of ERASE decisions: features of the candidates, a mask, and context.
 
-The numbers are features: functions of the records filled here, called by address.
+Features are functions of the records that are filled here, and are called by address.
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.flash import neighbours_of, sub_block_of, valid_in
 from ssdgym.engine.observation import checked, describe_decision, mark_pick, note_decision
 
-#: Logical pages of an aligned group, a power of two: their entries of the map lie beside each other.
+#: Logical pages of an aligned group, a power of two; their map entries are adjacent in memory.
 GROUP = 4
 
 
 @inlined
 def _count_updates(dev, block, mask, stride, tally):
-    """Add how often the host has written valid pages of a pair, and the others of their groups."""
+    """Add the host writes of sampled valid pages of a pair, and of the other pages of their groups."""
     params = dev.params[0]
     first = block * params.pages_per_block
     for ppn in range(first, first + params.pages_per_block, stride):
@@ -45,9 +45,9 @@ def _count_updates(dev, block, mask, stride, tally):
 
 @inlined
 def count_candidate(dev, erase_set, pairs, stride, tally):
-    """Count pages and sub-blocks of a candidate of `length` pairs, and write them to a CANDIDATE.
+    """Count pages and sub-blocks of a candidate of `pairs` pairs, and write them to a CANDIDATE.
 
-    To count updates one of `stride` pages of a block is looked at; 0 for none.
+    Every `stride`-th page of a block is sampled to count updates; 0 means none.
     """
     clear(tally)
     tally.pairs = pairs
@@ -77,7 +77,7 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
 
 @inlined
 def describe_candidates(dev, spec, count, view):
-    """Fill in the columns of the candidates that may be chosen, a column at a time."""
+    """Fill in the features of the candidates that may be chosen, one feature after the other."""
     handle = dev.decider.victim_view
     for column in range(spec.candidate_features.shape[0]):
         feature = spec.candidate_features[column]
@@ -92,14 +92,13 @@ def describe_candidates(dev, spec, count, view):
 def observe_plane(dev, plane, spec, view):
     """Describe the ERASE decision of a plane; the device does not change.
 
-    With `every` set in the spec the candidates are all erase sets at fixed places, otherwise proposals. Where
-    nothing may be erased (which only an observation after the horizon can meet), candidate 0 stands in, so
-    that the mask is never empty.
+    With `spec.every` the candidates are all erase sets at fixed places, otherwise proposals. If nothing may
+    be erased, which happens only at the horizon, the mask marks candidate 0, so that it is never empty.
     """
     count = propose(dev, plane, spec, view.sets, view.proposed)
     if spec.every:
         _locate_proposed(dev, plane, spec, view)
-        for k in range(count):  # those listed have a single pair
+        for k in range(count):  # sets that `list_all` writes have a single pair
             for j in range(1, MAX_PAIRS):
                 view.sets[k, j].mask = NONE
         count = list_all(dev, plane, view.sets)
@@ -115,7 +114,7 @@ def observe_plane(dev, plane, spec, view):
         if check_erase_set(dev, plane, view.sets[k], pairs) == OK:
             view.mask[k] = 1
             if stride > 0:
-                # Fetch entries of the map that are looked at below, without waiting for them.
+                # Prefetch the map entries that are read below.
                 pages = np.int64(dev.params[0].pages_per_block)
                 for pair in range(pairs):
                     first = view.sets[k, pair].block * pages
@@ -144,7 +143,7 @@ def observe_plane(dev, plane, spec, view):
 
 @kernel
 def _locate_proposed(dev, plane, spec, view):
-    """Translate the proposers' picks to the places of `list_all`; sets of several pairs have none."""
+    """Translate the proposers' picks to places of `list_all`; a set of several pairs has none (-1)."""
     params = dev.params[0]
     for p in range(spec.proposers.shape[0]):
         if view.proposed[p] < 0:
@@ -157,7 +156,7 @@ def _locate_proposed(dev, plane, spec, view):
 
 @kernel
 def _fixed_place(params, block, mask):
-    """Return the place `list_all` gives to an erase set (`block` within its plane)."""
+    """Return the place of an erase set in `list_all`; `block` is a number within its plane."""
     sub_blocks = np.int64(params.sub_blocks)
     if params.erase_unit == WHOLE_BLOCK:
         return block

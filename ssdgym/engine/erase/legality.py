@@ -1,7 +1,4 @@
-"""The erase sets that a plane may have collected.
-
-The device sets the rules; in addition there must be room for the moves.
-"""
+"""Legal erase sets: those that the FTL's options allow and whose moves find room."""
 
 import numpy as np
 
@@ -21,7 +18,7 @@ from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
 
 @inlined
 def is_overfull(params, plane):
-    """Return whether a plane holds more valid pages than can be collected since it has lost blocks."""
+    """Return whether a plane has lost so many blocks that it holds too many valid pages to be collected."""
     return plane.gone_pages > 0 and plane.valid > params.valid_limit - plane.gone_pages
 
 
@@ -37,9 +34,9 @@ def gc_unfinished(params, plane):
 def _wins_enough(dev, leader, block, mask):
     """Return whether a pair (block, mask) reclaims enough pages.
 
-    One invalid page is enough, except where GC repeats rounds up to a level: there it must reclaim more than
-    its neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free
-    pages than before, and rounds of such runs would never end.
+    `least_invalid` pages are enough, unless GC repeats rounds until a level of free pages is reached: then
+    the pair has to reclaim more pages than its neighbours have valid pages. Otherwise a round could leave
+    fewer free pages than before, and rounds would never end.
     """
     params, record = dev.params[0], dev.block[block]
     if mask == full_mask(params.sub_blocks):  # it has no neighbours
@@ -54,7 +51,7 @@ def _wins_enough(dev, leader, block, mask):
 
 @inlined
 def _within_reach(dev, leader, block):
-    """Return whether the block is of the plane that leads, or of a sibling that can join it now."""
+    """Return whether a block lies in the leading plane, or in a sibling that can join its round now."""
     params = dev.params[0]
     if block < 0 or block >= np.int64(params.planes) * params.blocks:
         return False
@@ -68,7 +65,7 @@ def _within_reach(dev, leader, block):
 
 @inlined
 def _check_pair(dev, leader, block, mask):
-    """Return OK, or why these sub-blocks of this block may not be in an erase set of a plane."""
+    """Return OK, or why a pair (block, mask) may not be in an erase set of the leading plane."""
     params = dev.params[0]
     if not _within_reach(dev, leader, block) or not dev.block[block].status & INDEXED:
         return ILLEGAL_BLOCK
@@ -86,7 +83,7 @@ def _check_pair(dev, leader, block, mask):
 
 @inlined
 def pages_taken(dev, plane_number, pairs, count):
-    """Return the pages that pairs take from a plane: by their moves, and with blocks that leave the pool."""
+    """Return how many free pages a plane loses to pairs: by moves, and unwritten pages of their blocks."""
     params = dev.params[0]
     taken = np.int64(0)
     for k in range(count):
@@ -100,7 +97,7 @@ def pages_taken(dev, plane_number, pairs, count):
 
 @inlined
 def _has_room(dev, plane_number, pairs, count):
-    """Return whether a plane can take all the moves of its pairs before the erase frees anything."""
+    """Return whether a plane has room for all moves of its pairs before the erase."""
     per_block = np.int64(dev.params[0].pages_per_block)
     room = max(per_block, dev.plane[plane_number].pool_pages - per_block)
     return pages_taken(dev, plane_number, pairs, count) <= room
@@ -108,7 +105,7 @@ def _has_room(dev, plane_number, pairs, count):
 
 @kernel
 def _check_together(dev, leader, pairs, count):
-    """Return OK, or why pairs that are legal one by one may not be erased in one go."""
+    """Return OK, or why pairs that are legal one by one may not be erased together."""
     params, led = dev.params[0], 0
     for k in range(count):
         block = np.int64(pairs[k].block)
@@ -117,7 +114,7 @@ def _check_together(dev, leader, pairs, count):
                 return ILLEGAL_PAIRS
         if dev.block[block].plane == leader:
             led += 1
-        elif params.multi_plane == STRICT:  # the plane that leads has to have a block of the same number
+        elif params.multi_plane == STRICT:  # a block of the same number in the leading plane has to be there
             partner, found = leader * params.blocks + remainder(block, params.blocks), False
             for other in range(count):
                 found = found or np.int64(pairs[other].block) == partner
@@ -147,13 +144,13 @@ def check_erase_set(dev, leader, pairs, count):
 
 @helper
 def legal_set(dev, plane, pairs, count):
-    """Return whether this erase set is legal, for policies."""
+    """Return whether the first `count` pairs are a legal erase set of a plane."""
     return check_erase_set(dev, plane, pairs, count) == OK
 
 
 @helper
 def choose_block(dev, choice, block):
-    """Choose a whole block, or none for -1; return the value that a rule returns.
+    """Choose a whole block, or nothing if `block` is -1; return the value that a victim rule returns.
 
     Args:
         dev: the rule's view.
@@ -194,14 +191,14 @@ def blocks_of(dev, plane):
 
 @helper
 def eligible(dev, block):
-    """Return whether a block may be a victim: in the index, and with something to gain."""
+    """Return whether a block may be a victim: it is indexed and has `least_invalid` invalid pages."""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid >= dev.params[0].least_invalid
 
 
 @inlined
 def random_block(dev, plane, stream, number):
-    """Return the block that a draw names, eligible or not."""
+    """Return the block of a plane that draw `number` selects, eligible or not."""
     params, decision = dev.params[0], dev.control[0].rounds
     return plane * params.blocks + below(draw(params.seed, stream, decision, number), params.blocks)
 
@@ -213,11 +210,11 @@ def random_eligible(dev, plane, stream, first_draw):
     Args:
         dev: the rule's view.
         plane: number of the plane.
-        stream: of the random numbers.
-        first_draw: number of the first of the `DRAWS_PER_CHOICE` draws that are set apart.
+        stream: stream of the random numbers.
+        first_draw: number of the first of the `DRAWS_PER_CHOICE` draws that are reserved for the choice.
 
     Returns:
-        The block, -1 if none is eligible.
+        The block, or -1 if no block is eligible.
     """
     params = dev.params[0]
     decision = dev.control[0].rounds

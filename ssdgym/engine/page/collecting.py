@@ -1,4 +1,4 @@
-"""Background GC: which plane an idle die collects, how far, who decides, and where the host may interrupt."""
+"""Background GC: which plane an idle die collects, how far, and when the host may interrupt a round."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from ssdgym.engine.erase.legality import is_overfull
 from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
 from ssdgym.engine.time.events import NEVER, start_timer, stop_timer
 
-#: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
+#: The running mean of a die's idle times gives the last idle time the weight 2**-_WEIGHT_BITS.
 _WEIGHT_BITS = 3
 
 
 @helper
 def pages_to_move(view, number):
-    """Return how many pages a plane has still to move for the round that runs on it; 0 where none does."""
+    """Return how many pages a plane still has to move for the round that runs on it; 0 without a round."""
     plane = view.plane[number]
     leader = np.int64(plane.round_leader)
     moves = np.int64(0)
@@ -32,9 +32,9 @@ def pages_to_move(view, number):
 
 @inlined
 def takes_host_pages(dev, number):
-    """Return whether pages of the host may go to a plane before the round that runs on it has ended.
+    """Return whether a plane takes pages of the host, although a round may run on it.
 
-    The pool must hold the round's moves left and a block for the page.
+    During a preemptible round, the pool must have room for the moves that are left and a block for the page.
     """
     params = dev.params[0]
     if dev.plane[number].round_leader < 0:
@@ -46,7 +46,7 @@ def takes_host_pages(dev, number):
 
 @inlined
 def background_plane(view, die_number, below_free):
-    """Return the plane whose background round goes on or should start, or -1.
+    """Return the plane of a die in which a background round continues or should start, or -1.
 
     A round starts only in a plane with less than `below_free` free pages and a victim.
     """
@@ -65,10 +65,7 @@ def background_plane(view, die_number, below_free):
 
 @kernel
 def idle_plane(dev, die_number):
-    """Return the plane that an idle die collects next.
-
-    It is -1 to stay idle, PENDING for a decision that is due.
-    """
+    """Return the plane that an idle die collects next, -1 to stay idle, PENDING if a decision is due."""
     control, die = dev.control[0], dev.die[die_number]
     if not die.idle:
         die.idle = 1
@@ -100,7 +97,7 @@ def idle_plane(dev, die_number):
 
 @kernel
 def wake_up(dev, die_number, has_work):
-    """Look at an idle die again: its timer is over, and so is its idle time if it has work of the host."""
+    """Stop the timer of an idle die; end its idle time if it has work of the host."""
     die = dev.die[die_number]
     stop_timer(dev, die_number)
     if has_work:
@@ -117,13 +114,13 @@ def wake_up(dev, die_number, has_work):
 
 @helper
 def plane_to_collect(view, die_number, blocks, share):
-    """Return the plane that an idle die goes on with or starts with, for rules; -1 for none.
+    """Return the plane in which an idle die continues or starts a round, for rules; -1 for none.
 
     Args:
         view: what the rule sees.
         die_number: the die.
-        blocks: a round starts in a plane with fewer free pages than these blocks have ...
-        share: ... or, if this is above 0, than this share of the plane, rounded up to whole pages.
+        blocks: a round starts only in a plane with fewer free pages than so many blocks have.
+        share: if above 0, it replaces `blocks`: the limit is this share of the plane's pages, rounded up.
     """
     params = view.params[0]
     limit = blocks * params.pages_per_block
@@ -134,5 +131,5 @@ def plane_to_collect(view, die_number, blocks, share):
 
 @helper
 def move_ns(view):
-    """Return the nominal time in which an idle die moves a page."""
+    """Return the nominal time of a command that relocates one page, ns."""
     return np.int64(duration_of(move_phases(view.params[0], 1)))

@@ -1,7 +1,8 @@
-"""What the decisions of the page family but ERASE look like to a learner, for which this is compiled.
+"""Observations of the decisions of the page family other than ERASE, compiled when they are first used.
 
-The numbers are features: functions of the records filled here, called by address. PLACE and RELOCATE choose
-among write streams for a page; IDLE chooses how far an idle die goes; LEVEL chooses a block.
+Features are functions of the records that are filled here, and are called by address. PLACE and RELOCATE
+choose the write stream of a page; IDLE chooses how many commands of GC an idle die runs; LEVEL chooses a
+block.
 """
 
 import numpy as np
@@ -37,9 +38,10 @@ _describe_stream = observation.describing_kernel("stream", "page")
 
 @inlined
 def look_at_page(dev, plane, lpn, source, page):
-    """Write to PAGE_SEEN which page is placed in a plane, and where its data is up to now.
+    """Describe a page that is placed in a plane, and the place of its present data, in a PAGE_SEEN.
 
-    It is relocated from page `source`, -1 for a page of the host. Rules call it with their view.
+    `source` is the physical page that is relocated, -1 for a page of the host. Rules call this with their
+    view.
     """
     held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane
@@ -52,7 +54,7 @@ def look_at_page(dev, plane, lpn, source, page):
 
 @inlined
 def look_at_stream(dev, plane, number, seen):
-    """Write the pages and blocks of a stream of the plane to STREAM_SEEN. Rules call it with their view."""
+    """Describe stream `number` of a plane in a STREAM_SEEN. Rules call this with their view."""
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
@@ -64,7 +66,7 @@ def look_at_stream(dev, plane, number, seen):
     seen.open = sub >= 0
     room = np.int64(0)
     if sub >= 0:
-        # Sub-blocks are written one after the other.
+        # The sub-blocks of an open block are written one after the other.
         block = quotient(sub, params.sub_blocks)
         room = params.pages_per_block - dev.block[block].written - dev.sub_block[sub].written
     seen.room = room
@@ -75,7 +77,7 @@ def look_at_stream(dev, plane, number, seen):
 
 @inlined
 def _row_of(dev, spec, view, number, target):
-    """Return the row of a proposer's target: that of its stream or, once for equal ones, one of its own."""
+    """Return the row of a proposer's target: that of a stream, or an added row, which equal targets share."""
     streams = np.int64(dev.params[0].streams)
     if target < MAX_STREAMS:
         return target
@@ -103,7 +105,7 @@ def _row_of(dev, spec, view, number, target):
 
 @inlined
 def _propose_stream(dev, plane, spec, view):
-    """Mark the choices of the device's placement and of trackers that choose; return the rows."""
+    """Mark the choices of the placement and of trackers that choose; return the number of rows."""
     page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
     first, rows = spec.proposers.shape[0], np.int64(dev.params[0].streams)
@@ -128,7 +130,7 @@ def _observe_stream(dev, spec, view, plane):
         look_at_stream(dev, plane, stream, spec.streams[stream])
     streams = np.int64(_propose_stream(dev, plane, spec, view))
     for row in range(streams):
-        if not view.mask[row]:  # of a proposer whose target has another row
+        if not view.mask[row]:  # unused, since the proposer's target has another row
             look_at_stream(dev, plane, np.int64(0), spec.streams[row])
     observation.note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
     first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
@@ -140,7 +142,7 @@ def _observe_stream(dev, spec, view, plane):
             view.features[row, :] = np.float32(0.0)
 
 
-#: Returns the address of what describes PLACE and RELOCATE decisions; compiles at first use.
+#: Returns the address of the observer of PLACE and RELOCATE decisions, which the first call compiles.
 stream_describer = observation.describer(_observe_stream, ARRAYS)
 
 
@@ -152,7 +154,7 @@ _describe_idle = observation.describing_kernel("answer", "die")
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Write the work that an idle die would continue to DIE_SEEN. Rules call it with their view."""
+    """Describe the GC that an idle die would continue or start in a DIE_SEEN. Rules pass their view."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0
@@ -177,7 +179,7 @@ def look_at_die(dev, die, seen):
 
 @inlined
 def _answer_of(commands):
-    """Return the number of the largest answer that gives no more commands; a rule that waits gives none."""
+    """Return the number of the largest answer that is at most `commands`; 0 if `commands` is negative."""
     number = 0
     for k in range(1, _ANSWERS):
         if min(commands, TO_THE_END) >= IDLE_STEPS[k]:
@@ -186,11 +188,11 @@ def _answer_of(commands):
 
 
 def _observe_idle(dev, spec, view, plane):
-    """Describe the choice of how far an idle die collects; the device does not change."""
+    """Describe the choice of how many commands an idle die runs; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     die, control = spec.die[0], dev.control[0]
-    # At the horizon it is the die of the last decision.
+    # At the horizon, describe the die of the last decision.
     decided = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
     look_at_die(dev, np.int64(control.decision_subject) if decided else np.int64(0), die)
     for number in range(_ANSWERS):
@@ -214,7 +216,7 @@ def _observe_idle(dev, spec, view, plane):
     _describe_idle(dev, spec, handle, rows, first, spec.answers, _ANSWERS, about, place, die, view)
 
 
-#: Returns the address of what describes IDLE decisions; compiles at first use.
+#: Returns the address of the observer of IDLE decisions, which the first call compiles.
 idle_describer = observation.describer(_observe_idle, ARRAYS)
 
 
@@ -223,7 +225,7 @@ idle_describer = observation.describer(_observe_idle, ARRAYS)
 
 @inlined
 def _list_block(dev, sets, count, block):
-    """Add a block to the candidates unless it is there, or there is no place left; return their number."""
+    """Append a block to the candidates, unless it is listed or the list is full; return their number."""
     known = block < 0 or count == sets.shape[0]
     for k in range(count):
         known = known or (sets[k, 0].mask != NONE and sets[k, 0].block == block)
@@ -236,7 +238,7 @@ def _list_block(dev, sets, count, block):
 
 @kernel
 def _list_by_wear(dev, plane, sets, count):
-    """Add the closed blocks of a plane, those erased least first, of equals the lowest."""
+    """Append the indexed blocks of a plane, sorted by erases, then number; return the candidates' number."""
     blocks = np.int64(dev.params[0].blocks)
     last, last_erases = np.int64(-1), np.int64(-1)
     while count < sets.shape[0]:
@@ -257,7 +259,7 @@ def _list_by_wear(dev, plane, sets, count):
 def _observe_block(dev, spec, view, plane):
     """Describe the choice of a block to level wear; the device does not change.
 
-    Candidate 0 stands for no block; then come the pick of the device's own rule and the other closed blocks.
+    Candidate 0 means no block. The pick of the device's own rule follows, then the other indexed blocks.
     """
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
@@ -278,5 +280,5 @@ def _observe_block(dev, spec, view, plane):
     observation.describe_decision(dev, spec, view.context)
 
 
-#: Returns the address of what describes LEVEL decisions; compiles at first use.
+#: Returns the address of the observer of LEVEL decisions, which the first call compiles.
 block_describer = observation.describer(_observe_block, ARRAYS)

@@ -1,4 +1,4 @@
-"""The page-mapping family: its loops, and how its decisions are described and carried out."""
+"""The page-mapping family: its operations, and how its decisions are described and carried out."""
 
 import numpy as np
 from numba import types
@@ -26,7 +26,7 @@ from ssdgym.engine.view import IDLE_RULE, PLACEMENT, VICTIM, WEAR_RULES, view_of
 
 @inlined
 def _format(dev):
-    """Make the arrays of the family those of an empty device."""
+    """Turn zeroed arrays of the family into an empty device."""
     params = dev.params[0]
     pages = np.int64(params.planes) * params.blocks * params.pages_per_block
     for ppn in range(pages):
@@ -40,9 +40,9 @@ def _format(dev):
 
 @inlined
 def _attach_rules(dev):
-    """Attach rules to a device that they do not observe yet.
+    """Attach rules that are not attached to the device yet.
 
-    A placement that moves pages to the pool alone begins without an open block.
+    A placement that programs relocated pages only to the pool begins without an open block.
     """
     params, placed = dev.params[0], dev.control[0].attached & (1 << decisions.PLACE) != 0
     if params.placement == TO_THE_POOL and not placed:
@@ -75,7 +75,7 @@ def _bind(state, i, rules, external, pairs, address):
     if rules[decisions.IDLE].choose != 0:
         idle_view = _store_view(state, i, IDLE_RULE, address)
         hooks |= decisions.IDLES
-    if external & (1 << decisions.IDLE):  # the future reaches no agent
+    if external & (1 << decisions.IDLE):  # agents do not see the next arrival
         hooks = (hooks | decisions.IDLES) & ~decisions.ORACLE
     if rules[decisions.ALLOCATE].choose != 0 or rules[decisions.LEVEL].choose != 0:
         wear_view = _store_view(state, i, WEAR_RULES, address)

@@ -1,9 +1,9 @@
 """The steps of a GC round: move the valid pages of an erase set, then erase it.
 
-In time a round advances a command at a time, by the die's rule (`move_command`, `finish_round`), in the
-foreground or background; untimed it is carried out in one go (`run_round`), which does the same to the
-device. A round may span the sibling planes of a die; the plane that leads it keeps its pairs in
-`round_pairs`, and every plane goes through its own ones.
+On an event-driven device a die carries out a round command by command (`move_command`, `finish_round`), in
+the foreground or background. On an untimed device `run_round` carries it out at once, with the same result. A
+round may span several planes of a die: the pairs are in `round_pairs` of the leading plane, and each plane
+moves the pages of the pairs that lie in it.
 """
 
 import numpy as np
@@ -30,15 +30,15 @@ from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, p
 from ssdgym.engine.page import placement
 from ssdgym.engine.page.lifetime import empty_block, settle
 
-#: Pages of a victim in advance of which their maps are fetched.
+#: How many pages of a victim ahead map entries are prefetched.
 _AHEAD = 24
-#: The same where every page is moved by itself, with other work in between.
+#: The same when pages are moved one by one, with other work in between.
 _SOON = 6
 
 
 @inlined
 def _prefetch_maps(dev, first_page, end_page):
-    """Fetch the maps of pages whose validity is checked soon."""
+    """Prefetch the map entries of pages whose validity is checked soon."""
     for ppn in range(first_page, end_page):
         prefetch(dev.logical, dev.physical[ppn].lpn)
 
@@ -49,17 +49,17 @@ def _next_of_pair(dev, plane, block, moves):
     params = dev.params[0]
     per_sub = params.pages_per_sub_block
     base = block * params.pages_per_block
-    # 1. Go on where the last search stopped: no page in front of it can have become valid since.
+    # 1. Continue where the last search stopped: no earlier page can have become valid since.
     page = np.int64(plane.round_page)
     while page < params.pages_per_block:
-        # 2. Pass over a sub-block that is not moved or holds no valid page, without a look at its pages.
+        # 2. Skip a sub-block that is not moved or holds no valid page, without checking its pages.
         s = quotient(page, per_sub)
         sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
             if page == s * per_sub:
                 _prefetch_maps(dev, base + page, base + min(page + _SOON, end))
-            # 3. A page is valid if the map of the logical page it was programmed with leads back to it.
+            # 3. A page is valid if its logical page is mapped to it.
             while page < end:
                 prefetch(dev.physical, base + min(page + _AHEAD, end - 1))
                 prefetch(dev.logical, np.int64(dev.physical[base + min(page + _SOON, end - 1)].lpn))
@@ -97,7 +97,7 @@ def _page_in_block(params, ppn):
 
 @kernel
 def _next_of_planes(dev, leader):
-    """Return the next page of a round of several planes: the lowest row, of the lowest plane."""
+    """Return the next page of a round of several planes: the lowest page number in a block; -1 for none."""
     params = dev.params[0]
     first = np.int64(-1)
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -110,7 +110,7 @@ def _next_of_planes(dev, leader):
 
 @inlined
 def move_page(dev, plane_number, ppn):
-    """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
+    """Relocate one valid page within its plane; return the new page, or a number below 0 for `status_of`."""
     params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
     levels = dev.plane[plane_number].levelling == LEVELLING_RUNS
@@ -146,7 +146,7 @@ def move_page(dev, plane_number, ppn):
 
 @inlined
 def _move_next(dev, number, ppn):
-    """Move the next page of a plane; return as `move_page`."""
+    """Move the next page of a plane; return the result of `move_page`."""
     target = move_page(dev, number, ppn)
     if target >= 0:
         dev.plane[number].round_page += 1
@@ -155,7 +155,7 @@ def _move_next(dev, number, ppn):
 
 @inlined
 def _may_join(dev, number, ppn, page, row):
-    """Return whether a plane's next page may be moved by the same command as another plane's."""
+    """Return whether a plane's next page, `ppn`, may join another plane's move of `page` to `row`."""
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == TO_THE_POOL:
         return False
@@ -170,7 +170,7 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let siblings of plane `first` join its move of `page` to `row`; return the pages or OUT_OF_SPACE."""
+    """Let siblings of plane `first` join its move of `page` to `row`; return all pages or OUT_OF_SPACE."""
     params = dev.params[0]
     pages = 1
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -188,7 +188,7 @@ def _join_moves(dev, leader, first, page, row):
 
 @inlined
 def move_command(dev, leader):
-    """Carry out the next move of a round; return its pages, 0 if none is left, or what `status_of` takes."""
+    """Carry out a round's next move; return its pages, 0 if none is left, or below 0, for `status_of`."""
     params = dev.params[0]
     several = dev.plane[leader].round_planes > 1
     ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, leader)
@@ -205,7 +205,7 @@ def move_command(dev, leader):
 
 @kernel
 def finish_round(dev, leader):
-    """Erase the erase set of a round, which has no valid pages left; stop GC in planes that need no more."""
+    """Erase the erase set of a round, whose valid pages are moved; stop GC in planes that need no more."""
     params = dev.params[0]
     count = np.int64(dev.plane[leader].round_count)
     for k in range(count):
@@ -220,13 +220,13 @@ def finish_round(dev, leader):
         if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
     if params.endures:
-        # Worn blocks of which something is left are emptied.
+        # Empty the worn blocks of which written sub-blocks are left.
         for k in range(count):
             block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
             if (dev.block[block].status & (WORN | RETIRED)) == WORN:
                 empty_block(dev, block)
     if params.levels:
-        # Wear is levelled next, if the plane has collected enough.
+        # Levelling is due next, if the plane has collected enough.
         own = dev.plane[leader]
         collects = own.levelling != LEVELLING_RUNS and params.levels & LEVELS
         due = collects and not gc_unfinished(params, own)
@@ -235,10 +235,10 @@ def finish_round(dev, leader):
 
 @inlined
 def _copy_valid(dev, first_page, end_page, target, room):
-    """Program the first `room` valid pages from `first_page` on at `target`; return the page to go on with.
+    """Copy the first `room` valid pages from `first_page` on to `target` and after; return the next source.
 
-    There are as many below `end_page`. Every page is copied, to avoid branch mispredictions; the next page
-    overwrites an invalid one.
+    At least `room` valid pages lie before `end_page`. Every page is copied, to avoid branch mispredictions;
+    the next page overwrites the copy of an invalid page.
     """
     physical, maps = dev.physical, dev.logical
     ppn = first_page
@@ -261,7 +261,7 @@ def _copy_valid(dev, first_page, end_page, target, room):
 
 @kernel
 def _empty_sub_block(dev, plane_number, source):
-    """Relocate all valid pages of a sub-block to one stream; return OK or an error."""
+    """Relocate all valid pages of a sub-block to stream `gc_stream`; return OK or an error."""
     params, sub_block = dev.params[0], dev.sub_block[source]
     ppn = source * params.pages_per_sub_block
     end = ppn + sub_block.written
@@ -290,10 +290,10 @@ def _empty_sub_block(dev, plane_number, source):
 
 @inlined
 def run_round(dev, leader):
-    """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
+    """Finish the round that a plane leads, untimed; return OK, a decision that is due, or an error."""
     params, followed = dev.params[0], is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
     several = dev.plane[leader].round_planes > 1
-    # Pages that go to several places, or together with those of other planes, move one by one.
+    # Pages that go to several streams, or join moves of other planes, move one by one.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS
     if followed or several or levels or params.placement >= BY_RULE:
         pages = np.int64(1)

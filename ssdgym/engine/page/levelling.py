@@ -1,7 +1,7 @@
-"""Static wear levelling: behind a round of collection, the pages of a block may move to a worn one.
+"""Static wear levelling: after a GC round, the valid pages of a block may move to a worn block.
 
-A decision is due in a plane whose collection has ended. The named block is emptied and erased by its own
-round, in foreground, after the collection of other planes of the die.
+A decision is due in a plane whose GC has ended. The chosen block is emptied and erased by a round of its own,
+in the foreground, after the GC of the die's other planes.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from ssdgym.engine.rounds import begin_round
 
 @inlined
 def levelling_plane(dev, first, step):
-    """Return the lowest of every `step`-th plane in which wear is levelled, or may be next; -1 for none."""
+    """Return the lowest plane, of every `step`-th from `first` on, where levelling is due or runs; or -1."""
     for plane in range(first, dev.params[0].planes, step):
         if dev.plane[plane].levelling:
             return np.int64(plane)
@@ -33,10 +33,10 @@ def levels_next(dev, number):
 
 @kernel
 def start_levelling(dev, number):
-    """Decide how a plane levels wear, and start the resulting round.
+    """Decide which block of a plane is emptied to level wear, and start its round.
 
-    Returns OK, AGAIN where nothing is to be moved, the decision that is due outside, or an error. Without
-    free pages for the moves, and a block for the host, there is none until the next round of collection.
+    Returns OK, AGAIN if no block is emptied, a decision that is due outside the engine, or an error. If the
+    pool has less than two blocks of pages, for the moves and the host, no block is emptied.
     """
     params, plane = dev.params[0], dev.plane[number]
     block = np.int64(-1)

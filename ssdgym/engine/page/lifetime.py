@@ -1,4 +1,4 @@
-"""What becomes of a device whose cells wear out: worn blocks are emptied, planes given up, capacity shrinks.
+"""Wear in the page family: worn blocks are emptied, planes are given up, the device shrinks.
 
 See `docs/lifetime.md`.
 """
@@ -29,7 +29,7 @@ def _room_of_stream(dev, plane, stream):
 
 @kernel
 def _room_to_move(dev, plane):
-    """Return how many relocated pages a plane takes before anything is erased."""
+    """Return how many relocated pages a plane has room for before an erase."""
     params = dev.params[0]
     room = np.int64(dev.plane[plane].pool_pages)
     if params.placement == TO_THE_POOL:
@@ -53,9 +53,9 @@ def can_move(dev, leader, pairs, count):
 
 @inlined
 def _held(dev, plane):
-    """Return how many logical pages a plane can hold and still be collected.
+    """Return how many logical pages a plane can hold so that it can still be collected.
 
-    In a device that shrinks no more than leave it the share of spare pages that it had.
+    If the device shrinks, they are also so few that the plane keeps its original share of spare pages.
     """
     params = dev.params[0]
     gone = np.int64(dev.plane[plane].gone_pages)
@@ -68,7 +68,7 @@ def _held(dev, plane):
 
 @inlined
 def _supported(dev):
-    """Return how many logical pages the planes can hold and still be collected."""
+    """Return how many logical pages all planes can hold so that they can still be collected."""
     params = dev.params[0]
     if params.allocation != STATIC:
         most, held = np.int64(-1), np.int64(0)
@@ -78,22 +78,22 @@ def _supported(dev):
         return min(most, held)
     pages = np.int64(dev.life[0].capacity)
     for plane in range(params.planes):
-        # Of the pages below it, each `planes`-th one is in this plane.
+        # Of the logical pages below `pages`, every `planes`-th one is in this plane.
         pages = min(pages, _held(dev, plane) * params.planes + plane)
     return pages
 
 
 @kernel
 def settle(dev):
-    """Draw the consequence of lost blocks: give up logical pages, or end the life of the device."""
+    """React to lost blocks: give up logical pages, or end the life of the device."""
     settle_for(dev, np.int64(_supported(dev)))
 
 
 @kernel
 def empty_block(dev, block):
-    """Continue the GC round of a plane with the rest of a worn block, if there is room.
+    """Add the rest of a worn block to the GC round of its plane, if there is room for the moves.
 
-    Else the block stays in the index, and the plane is given up.
+    Otherwise the block returns to the index, and the plane is given up.
     """
     number = np.int64(dev.block[block].plane)
     plane = dev.plane[number]

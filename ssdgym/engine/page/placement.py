@@ -1,4 +1,4 @@
-"""Where a page goes: to the open block of a stream, or to a sub-block of a block in the pool."""
+"""Placement of pages: in the open block of a stream, or in a sub-block of a block in the pool."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ HOST_STREAM = 0
 
 @inlined
 def note_request(dev, request):
-    """Record the request whose page is placed next, for rules; `request` may be its slot."""
+    """Store the request whose page is placed next, for rules; `request` may be its slot."""
     control = dev.control[0]
     control.request_lpn = request.lpn
     control.request_pages = request.pages
@@ -25,7 +25,7 @@ def note_request(dev, request):
 
 @inlined
 def rule_of_host(dev, plane, lpn):
-    """Return the target the device's own placement has for a host page; changes nothing."""
+    """Return the target that the device's placement chooses for a host page; nothing changes."""
     if dev.params[0].placement == IN_STREAMS:
         return np.int64(HOST_STREAM)
     return decisions.target_by(dev, PLACE, plane, lpn, np.int64(-1))
@@ -33,7 +33,7 @@ def rule_of_host(dev, plane, lpn):
 
 @inlined
 def rule_of_relocated(dev, plane, lpn, source):
-    """Return the target the device's own placement has for a relocated page; changes nothing."""
+    """Return the target that the device's placement chooses for a relocated page; nothing changes."""
     if dev.params[0].placement <= HOST_BY_RULE:
         return np.int64(dev.params[0].gc_stream)
     return decisions.target_by(dev, PLACE, plane, lpn, source)
@@ -41,9 +41,9 @@ def rule_of_relocated(dev, plane, lpn, source):
 
 @kernel
 def target_of_proposer(dev, plane, lpn, source, number):
-    """Return the target that a proposer has for a page; below 0 it has none.
+    """Return the target that proposer `number` chooses for a page; below 0 if it chooses none.
 
-    Proposer 0 is the device's own placement; behind it are the trackers that choose.
+    Proposer 0 is the device's own placement; the others are the trackers that choose.
     """
     if number == 0:
         return rule_of_relocated(dev, plane, lpn, source) if source >= 0 else rule_of_host(dev, plane, lpn)
@@ -57,15 +57,15 @@ def target_of_proposer(dev, plane, lpn, source, number):
 
 @inlined
 def by_request(dev):
-    """Return whether a stream chosen outside for the first page of a request holds for all its pages."""
+    """Return whether the stream that is chosen outside for a request's first page holds for all its pages."""
     return dev.decider.external & WHOLE_REQUESTS != 0
 
 
 @inlined
 def host_stream(dev, plane, lpn, named):
-    """Decide the target of a host page that is programmed next; below 0, see `status_of`.
+    """Choose the target of the host page that is programmed next; below 0, see `status_of`.
 
-    `named` is the target named outside for the whole request that it is of, or -1.
+    `named` is the target chosen outside the engine for the whole request of the page, or -1.
     """
     if decisions.is_external(dev, PLACE):
         return np.int64(named) if named >= 0 else decisions.request_action(dev, PLACE, plane, lpn)
@@ -74,7 +74,7 @@ def host_stream(dev, plane, lpn, named):
 
 @inlined
 def relocated_stream(dev, plane, lpn, source):
-    """Decide the target of a page that is relocated next; below 0, see `status_of`."""
+    """Choose the target of the page that is relocated next; below 0, see `status_of`."""
     if decisions.is_external(dev, RELOCATE):
         return decisions.request_action(dev, RELOCATE, plane, source)
     return rule_of_relocated(dev, plane, lpn, source)
@@ -82,10 +82,7 @@ def relocated_stream(dev, plane, lpn, source):
 
 @inlined
 def replace_page(dev, lpn, version):
-    """Invalidate the data that a page of the host replaces before the page is placed, once.
-
-    So a placement that names sub-blocks finds it invalid.
-    """
+    """If the placement may choose sub-blocks, invalidate the old data of a host page before the choice."""
     control, logical = dev.control[0], dev.logical[lpn]
     if dev.params[0].targets and control.replaced_lpn == 0 and version > logical.version and logical.ppn >= 0:
         control.replaced_lpn = lpn + 1
@@ -111,10 +108,10 @@ def place_page(dev, plane, target, lpn, version, relocated):
 
 @inlined
 def stream_with_room(dev, plane, stream):
-    """Return the stream whose block takes a relocated page: its own, or one nearby where the pool is low.
+    """Return the stream that takes a relocated page: its own or, if the pool is low, one with an open block.
 
-    The last block of the pool is opened only if no stream has one open. Streams of higher numbers come before
-    those of lower ones, and nearer ones first.
+    The nearest such stream with a higher number comes first, then the nearest with a lower number. Without
+    one, the page's own stream opens a block of the pool.
     """
     params = dev.params[0]
     if not params.overflows or dev.plane[plane].pool_pages >= 2 * np.int64(params.pages_per_block):
@@ -131,7 +128,7 @@ def stream_with_room(dev, plane, stream):
 
 @inlined
 def place_relocated(dev, plane, target, lpn, version):
-    """Program the copy of a page; return its number, -1 when out of space."""
+    """Program the copy of a relocated page; return the copy's number, -1 when out of space."""
     taken = target if target >= MAX_STREAMS else stream_with_room(dev, plane, target)
     if taken != target:
         count_overflow(dev, plane, target)
@@ -140,7 +137,7 @@ def place_relocated(dev, plane, target, lpn, version):
 
 @kernel
 def _lagging_plane(dev, die_number):
-    """Return the plane of a die with room whose row lags most; -1 where none has a row."""
+    """Return the plane of a die, with room, whose row lags most; -1 if no plane has a row."""
     params, rows = dev.params[0], np.int64(dev.params[0].pages_per_block)
     best, largest, first_row = np.int64(-1), np.int64(0), np.int64(-1)
     for k in range(params.planes_per_die):

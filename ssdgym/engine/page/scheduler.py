@@ -35,7 +35,7 @@ def queue_read(dev, transaction):
 
 @inlined
 def queue_write(dev, transaction):
-    """Queue a page write to the die it is bound to, or, if it is bound late, to the common queue."""
+    """Queue a page write to its die or, under late allocation, to the write queue of the device."""
     params = dev.params[0]
     if params.targets:
         prefetch_holder(dev, np.int64(dev.transaction[transaction].lpn))
@@ -58,7 +58,7 @@ def _read_now(dev, number, lpn):
 
 @kernel
 def _join_reads(dev, die_number, first, ppn):
-    """Add later reads of other planes to the command of the first read; return its pages."""
+    """Let the next reads, in other planes, join the command of read `first`; return the number of pages."""
     params = dev.params[0]
     row = remainder(ppn, params.pages_per_block)
     members = np.uint64(1) << np.uint64(quotient(plane_of(params, ppn), params.dies))
@@ -85,7 +85,7 @@ def _join_reads(dev, die_number, first, ppn):
 
 @inlined
 def _plane_of_write(dev, die_number, number):
-    """Return the plane that a write of the die goes to; -1 if it is free to choose and none has room."""
+    """Return the plane of a die's write; -1 if allocation is not static and no plane of the die has room."""
     params = dev.params[0]
     if params.allocation == STATIC:
         return remainder(dev.transaction[number].lpn, params.planes)
@@ -94,7 +94,7 @@ def _plane_of_write(dev, die_number, number):
 
 @inlined
 def _has_write(dev, die_number):
-    """Return whether there is a write for the die; one bound late needs a plane with room."""
+    """Return whether a die has a write; under late allocation a plane of the die must have room for it."""
     if next_write(dev, die_number) < 0:
         return False
     return dev.params[0].allocation != LATE or allocate_plane(dev, die_number) >= 0
@@ -138,7 +138,7 @@ def _start_write(dev, die_number, plane):
 
 @inlined
 def _gc_command(dev, plane_number):
-    """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
+    """Start the next command of a plane's round, after starting a round if none runs; return a status."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     status = np.int64(OK)
@@ -166,16 +166,16 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC, otherwise one in which wear is levelled, or -1."""
+    """Return the die's lowest plane in foreground GC, otherwise the lowest with levelling, or -1."""
     plane, params = collecting_plane(dev, die_number), dev.params[0]
     return levelling_plane(dev, die_number, params.dies) if plane < 0 and params.levels else plane
 
 
 @inlined
 def _pressing_plane(dev, die_number):
-    """Return the die's lowest plane whose foreground GC, or levelling, goes before writes, or -1.
+    """Return the die's lowest plane whose foreground GC, or levelling, comes before writes, or -1.
 
-    Where GC waits for the host, this is a plane whose free blocks are only those that GC needs.
+    With `defers_gc`, this is only foreground GC in a plane whose pool is below `floor_pool`.
     """
     params = dev.params[0]
     if not params.defers_gc:
@@ -188,7 +188,7 @@ def _pressing_plane(dev, die_number):
 
 @inlined
 def _plane_before_reads(dev, die_number):
-    """Return the plane whose background round goes on before the host, foreground GC first; -1 for none."""
+    """Return the die's plane whose foreground GC or background round comes before reads; -1 for none."""
     params = dev.params[0]
     if not params.reads_first:
         plane = _pressing_plane(dev, die_number)
@@ -200,16 +200,16 @@ def _plane_before_reads(dev, die_number):
     return np.int64(-1)
 
 
-#: No write, so no plane for it; below it, where an idle die collects as it was given commands to.
+#: In place of the plane of a write: there is no write; an idle die collects by an IDLE decision.
 _NO_WRITE, _IN_IDLE_TIME = -2, -3
 
 
 @inlined
 def _next_planes(dev, die_number):
-    """Return the plane that the die collects now, by its rule, and the plane that its write goes to.
+    """Return the plane that a die collects now, and the plane of its next write.
 
-    The first is -1 if a host command goes first, and below that a decision about the idle die that is due, or
-    an error: see `status_of`. The second is as `_plane_of_write` has it, or _NO_WRITE or _IN_IDLE_TIME.
+    The first is -1 if the die does not collect now; if it is below -1, see `status_of`. The second is the
+    result of `_plane_of_write`, or _NO_WRITE or _IN_IDLE_TIME.
     """
     params, die = dev.params[0], dev.die[die_number]
     if params.whole_rounds:

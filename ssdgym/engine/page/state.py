@@ -10,7 +10,7 @@ ARRAYS = Arrays(
     {
         **COMMON,
         **ERASE_SETS,
-        # Memory of the rules: the victim rule's records, then the placement rule's.
+        # Memory of the rules, one role after the other, from the offsets `params.memory_at` on.
         "page_memory": Array(np.uint8, ("page_memory",)),
         "block_memory": Array(np.uint8, ("block_memory",)),
         "stream_memory": Array(np.uint8, ("stream_memory",)),

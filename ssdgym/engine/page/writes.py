@@ -1,6 +1,6 @@
-"""Host writes: update the maps, and carry out pages without time.
+"""Host writes: updates of the maps, and the writes of untimed devices.
 
-Everything here happens at one instant; time is the business of the scheduler.
+All functions take zero simulated time; the scheduler adds the durations of commands.
 """
 
 import numpy as np
@@ -24,13 +24,13 @@ from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfini
 from ssdgym.engine.time.transactions import is_partial, link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
 
-#: Requests in advance of which memory is fetched.
+#: How many requests ahead memory is prefetched.
 _AHEAD = 4
 
 
 @inlined
 def prefetch_requests(dev, requests):
-    """Fetch the memory of the first pages of two requests that are still to come (a flush has none)."""
+    """Prefetch the memory that the first pages of two coming requests need."""
     cursor = dev.control[0].cursor
     if cursor + 2 * _AHEAD >= requests.shape[0]:
         return
@@ -44,7 +44,7 @@ def prefetch_requests(dev, requests):
 
 @inlined
 def host_program(dev, plane, target, lpn, version):
-    """Program a host page with the version it was admitted with; return its page, -1 when out of space."""
+    """Program a host page with its admitted version; return the physical page, -1 when out of space."""
     control, logical = dev.control[0], dev.logical[lpn]
     old = np.int64(-1)
     newest = version > logical.version
@@ -71,7 +71,7 @@ def host_program(dev, plane, target, lpn, version):
 
 @inlined
 def host_read(dev, lpn):
-    """Read a mapped page that the host has requested, or writes in part, from flash."""
+    """Read a mapped page from flash, which the host reads or writes in part."""
     check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
 
 
@@ -84,7 +84,7 @@ def is_written(dev, ppn):
 
 @kernel
 def forget(dev, lpn):
-    """Forget a logical page and all versions of it under way."""
+    """Unmap a logical page, and drop its versions under way."""
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:
@@ -95,12 +95,12 @@ def forget(dev, lpn):
     dev.in_flight[lpn] = 0
 
 
-# -- without time
+# -- untimed
 
 
 @kernel
 def _named_stream(dev, plane, lpn):
-    """Return the stream that is named outside for a page, or was for the first one of its request."""
+    """Return the stream chosen outside the engine for a page, or for the first page of its request."""
     control, whole = dev.control[0], placement.by_request(dev)
     named = control.request_stream if whole and control.offset > 0 else -1
     stream = placement.host_stream(dev, plane, lpn, named)
@@ -111,7 +111,7 @@ def _named_stream(dev, plane, lpn):
 
 @inlined
 def _write_page(dev, lpn, partial):
-    """Program a page of the host, unless a decision about it is due first."""
+    """Program a page of the host; return OK, AGAIN if GC comes first, a due decision, or an error."""
     control, params = dev.control[0], dev.params[0]
     if params.allocation == STATIC:
         plane, die_number = remainder(lpn, params.planes), np.int64(-1)
@@ -161,9 +161,9 @@ def do_write(dev, request):
 
 @inlined
 def do_work(dev):
-    """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due.
+    """Carry out one round of foreground GC; return OK, NO_WORK if none is due, a due decision, or an error.
 
-    Behind the last one of a plane a round may follow that levels wear.
+    After the last GC round of a plane, a levelling round may follow.
     """
     control = dev.control[0]
     plane = np.int64(control.gc_plane)
@@ -180,7 +180,7 @@ def do_work(dev):
 
 @kernel
 def _level(dev, plane):
-    """Carry out the round that levels wear in a plane, if one is wanted, or return the decision it needs."""
+    """Decide about levelling in a plane, and carry out the levelling round, if any; return a status."""
     status = np.int64(OK)
     if levels_next(dev, plane):
         status = start_levelling(dev, plane)
@@ -194,12 +194,12 @@ def _level(dev, plane):
     return np.int64(END_OF_LIFE) if is_over(dev) else status
 
 
-# -- in time
+# -- event-driven
 
 
 @inlined
 def program(dev, plane_number, target, lpn, version):
-    """Program the page of a write command, and switch GC on if it is needed now."""
+    """Program the page of a write command, and switch GC on if it is needed; return the page or -1."""
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.in_flight[lpn] -= behind
@@ -213,7 +213,7 @@ def program(dev, plane_number, target, lpn, version):
 
 @inlined
 def next_write(dev, die_number):
-    """Return the write a die would start next, -1 if there is none."""
+    """Return the transaction of the write that a die would start next, -1 if there is none."""
     if dev.params[0].allocation == LATE:
         return np.int64(dev.control[0].write_head)
     return np.int64(dev.die[die_number].write_head)
@@ -221,7 +221,7 @@ def next_write(dev, die_number):
 
 @inlined
 def take_write(dev, die_number):
-    """Take the write that a die starts next from its queue."""
+    """Remove the write that a die starts next from its queue; return its transaction."""
     if dev.params[0].allocation == LATE:  # bound to the die only now
         number = pop_write(dev, dev.control[0])
         mark_queued(dev, die_number, number)
@@ -237,7 +237,7 @@ def _bit_of(params, plane):
 
 @inlined
 def _can_join(dev, plane, members, lpn, row):
-    """Return whether a write can join a command in this plane."""
+    """Return whether a write of page `lpn` can join a command of row `row` in this plane."""
     params = dev.params[0]
     if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False
@@ -254,7 +254,7 @@ def _can_join(dev, plane, members, lpn, row):
 
 @inlined
 def _joining_plane(dev, die_number, members, lpn, row):
-    """Return the plane in which a write joins a command, -1 for none."""
+    """Return the plane in which a write of page `lpn` can join a command of row `row`, -1 for none."""
     params = dev.params[0]
     if params.allocation == STATIC:
         plane = remainder(lpn, params.planes)
@@ -268,9 +268,9 @@ def _joining_plane(dev, die_number, members, lpn, row):
 
 @kernel
 def join_writes(dev, die_number, plane, row, first):
-    """Add later writes to the command of the first one; each write uses another plane.
+    """Let the next writes join the command of write `first`, each in another plane.
 
-    Returns the pages of the command, or a negative number when out of space.
+    Returns the number of pages of the command, or a negative number when out of space.
     """
     params = dev.params[0]
     members = _bit_of(params, plane)
@@ -285,8 +285,8 @@ def join_writes(dev, die_number, plane, row, first):
         if joined < 0:
             return pages
         stream = placement.rule_of_host(dev, joined, lpn)
-        ensure_open(dev, joined, stream)  # its row is known, so it can be
-        for _ in range(row - row_of(dev, joined, stream)):  # the plane lags
+        ensure_open(dev, joined, stream)  # cannot fail, since the plane has a row
+        for _ in range(row - row_of(dev, joined, stream)):  # pad, since the plane lags
             pad_page(dev, joined, stream, lpn)
         if ensure_open(dev, joined, stream) != OK:
             return pages

@@ -1,4 +1,4 @@
-"""The write buffer: groups that wait, in the order in which they came, and how their sectors leave."""
+"""The write buffer: groups whose sectors wait, in order of arrival, and how sectors leave it."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _append, _remove = list_kernels("head", "tail", "next", "previous")
 
 @inlined
 def group_of(dev, lpn):
-    """Return the group of a sector."""
+    """Return the group of a sector: its number divided by the sectors of a page."""
     return quotient(lpn, dev.subpage[0].slots)
 
 
@@ -44,7 +44,7 @@ def drop_entry(dev, group):
 
 @inlined
 def set_waiting(dev, group, mask):
-    """Set which sectors of a group wait in the buffer, which must have a free entry."""
+    """Set which sectors of a group wait in the buffer; a new group takes a free entry."""
     if mask == 0:
         drop_entry(dev, group)
         return
@@ -62,7 +62,7 @@ def set_waiting(dev, group, mask):
 
 @inlined
 def promise(dev, group, mask):
-    """Admit the sectors of a part of a write request."""
+    """Admit the sectors of a part of a write request: count them, and promise a version of each."""
     control = dev.control[0]
     first = group * np.int64(dev.subpage[0].slots)
     sectors = count_sectors(mask)
@@ -77,7 +77,7 @@ def promise(dev, group, mask):
 
 @kernel
 def forget_sector(dev, lpn):
-    """Forget a sector, and whatever versions of it are on their way."""
+    """Unmap a sector, and drop its versions that wait or are under way."""
     group = group_of(dev, lpn)
     s = lpn - group * dev.subpage[0].slots
     waiting = waiting_of(dev, group)
@@ -90,7 +90,7 @@ def forget_sector(dev, lpn):
 
 @inlined
 def _carry(dev, place, lpn):
-    """Put the newest version of a sector that the host was promised at a place of a write."""
+    """Let a write carry the newest promised version of a sector at `place` of `carried`."""
     sector = dev.carried[place]
     sector.lpn = lpn
     sector.version = dev.logical[lpn].version + dev.in_flight[lpn]
@@ -104,7 +104,7 @@ def count_small(dev, sectors):
 
 @inlined
 def carry_group(dev, number, group, mask):
-    """Let a write carry these sectors of a group, each at its place in the group."""
+    """Let a write carry the sectors of a mask of a group, each at its slot."""
     slots = np.int64(dev.subpage[0].slots)
     for s in range(slots):
         dev.carried[number * slots + s].lpn = -1
@@ -114,7 +114,7 @@ def carry_group(dev, number, group, mask):
 
 @kernel
 def carry_oldest(dev, number):
-    """Assign the oldest buffered sectors, up to one page, to a write, in order of arrival."""
+    """Let a write carry the oldest buffered sectors, at most a page of them, in order of arrival."""
     slots = np.int64(dev.subpage[0].slots)
     buffer = dev.buffer[0]
     k = np.int64(0)

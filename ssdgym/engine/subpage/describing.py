@@ -1,7 +1,7 @@
-"""What the REGION decision looks like to a learner: the main area and the region as candidates, and the data.
+"""Observations of REGION decisions: two candidates, the main area and the region, and the data.
 
-The numbers are features: functions of the records filled here, called by address. This is compiled only where
-such a decision is described.
+Features are functions of the records that are filled here, and are called by address. This is compiled when a
+REGION decision is first observed.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from ssdgym.engine.subpage.queues import move_phases, subpage_phases
 from ssdgym.engine.subpage.region import most_kept
 from ssdgym.engine.subpage.state import ARRAYS
 
-#: The answers: the main area, where the group is programmed as a whole; and the region.
+#: The answers: program the whole group to the main area; program the sectors to the region.
 _MAIN, _REGION = range(2)
 _WAYS = 2
 _describe = describing_kernel("way", "sector")
@@ -27,7 +27,7 @@ _describe = describing_kernel("way", "sector")
 
 @inlined
 def _mask_of(dev, lpn, collected):
-    """Return the sectors of a group that are decided."""
+    """Return the mask of the sectors that the decision is about."""
     if collected:
         return np.int64(1) << (lpn - group_of(dev, lpn) * dev.subpage[0].slots)
     return np.int64(dev.buffer[0].leaving)
@@ -35,7 +35,7 @@ def _mask_of(dev, lpn, collected):
 
 @inlined
 def _count_in_region(dev, group, mask):
-    """Count the sectors of a group that are in a region."""
+    """Count those sectors of a mask of a group that are in a region."""
     count = np.int64(0)
     while mask != 0:
         slot = np.int64(dev.logical[group * dev.subpage[0].slots + lowest_of(mask)].ppn)
@@ -46,7 +46,7 @@ def _count_in_region(dev, group, mask):
 
 @inlined
 def _writes_of(dev, group, mask):
-    """Return how often sectors of a group have been written or trimmed, as far as they have been admitted."""
+    """Return how many writes and trims of the sectors of a mask have been admitted."""
     writes = np.int64(0)
     while mask != 0:
         lpn = group * dev.subpage[0].slots + lowest_of(mask)
@@ -57,7 +57,7 @@ def _writes_of(dev, group, mask):
 
 @kernel
 def _look_at_group(dev, lpn, collected, seen):
-    """Describe the sectors of the decision and the other sectors of their group."""
+    """Describe the sectors that the decision is about, and the other sectors of their group."""
     group = np.int64(group_of(dev, lpn))
     decided, mapped = _mask_of(dev, lpn, collected), np.int64(mapped_of(dev, group))
     slot = np.int64(dev.logical[lpn].ppn)
@@ -105,7 +105,7 @@ def _look_at_region(dev, plane, seen):
 
 @inlined
 def _look_at_main(dev, seen, way):
-    """Describe the cost of programming the whole group; 0 if that is already under way."""
+    """Describe the answer to program the whole group to the main area; free if that is under way already."""
     params, plane = dev.params[0], dev.plane[seen.plane]
     way.number = _MAIN
     if seen.evicting and seen.collected:
@@ -124,7 +124,7 @@ def _look_at_main(dev, seen, way):
 
 @inlined
 def _look_at_way_in(dev, seen, way):
-    """Describe the cost of programming the sectors in the region."""
+    """Describe the answer to program the sectors to the region."""
     subpage, region = dev.subpage[0], dev.region[seen.plane]
     pages = np.int64(subpage.block_pages)
     way.number = _REGION
@@ -144,26 +144,26 @@ def _look_at_way_in(dev, seen, way):
 
 
 def _observe(dev, spec, view, plane):
-    """Describe the choice where data of a region goes; the device does not change."""
+    """Describe the choice between region and main area; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 1
     seen = spec.sector[0]
     here = np.int64(dev.buffer[0].collected_plane)
     collected = here >= 0
-    if not collected:  # data that leaves the buffer is of no plane yet: look at the one that is next
+    if not collected:  # data from the buffer is bound to no plane yet: describe the plane that is next
         here = np.int64(plane_from_cursor(dev, np.int64(allocate_die(dev)), 0))
-    # At the horizon, where no decision is due, it is the first subpage.
+    # At the horizon, without a decision, describe sector 0.
     subject = np.int64(dev.control[0].decision_subject if dev.control[0].decision_kind == REGION else 0)
     _look_at_group(dev, subject, np.int64(collected), seen)
     _look_at_region(dev, here, seen)
     _look_at_main(dev, seen, spec.ways[_MAIN])
     _look_at_way_in(dev, seen, spec.ways[_REGION])
     note_decision(dev, REGION, here, _WAYS, view.taken, spec.decision[0])
-    # What the FTL by itself would do is marked.
+    # Mark the answer of the FTL's own rule.
     mark_pick(view, 0, seen.updated if seen.collected else np.int64(_REGION), spec.way_columns[0])
     rows, about, place = spec.way_features, spec.sector_features, spec.context_features.shape[0]
     _describe(dev, spec, dev.decider.victim_view, rows, 0, spec.ways, _WAYS, about, place, seen, view)
 
 
-#: Returns the address of what describes REGION decisions; compiles at first use.
+#: Returns the address of the observer of REGION decisions, which the first call compiles.
 region_describer = describer(_observe, ARRAYS)

@@ -1,4 +1,4 @@
-"""The sub-page family: its empty devices, its loops, and how its decisions are described and carried out."""
+"""The sub-page family: its operations, its empty devices, and how its decisions are carried out."""
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _format(dev):
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    """Store a device; its rules have no memory of their own."""
+    """Store a device; all its rules have the same view, without memory of their own."""
     view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view, view), address)
 

@@ -1,7 +1,7 @@
-"""Rounds in the main area: valid pages, or pages gathered of valid slots, are moved; then blocks are erased.
+"""GC rounds in the main area: valid slots are moved, then blocks are erased.
 
-Where whole pages are mapped, a page moves with its valid slots, each to its old slot. Where sectors are
-mapped (`fgm`), the valid slots of several pages are gathered in one.
+If whole groups are mapped, a page moves with its valid slots, each to the slot of the same number. If sectors
+are mapped (`fgm`), the valid slots of several pages are gathered in one page.
 """
 
 import numpy as np
@@ -24,9 +24,9 @@ def _victim_of(dev, plane_number):
 
 @kernel
 def _find_page(dev, plane_number):
-    """Return the next page of a round with a valid slot from its place in the round on; -1 for none.
+    """Return the next page with a valid slot that a plane's round has to move; -1 for none.
 
-    Where sectors are mapped, `round_page` counts slots, so a page may be read twice.
+    `round_page` counts slots: with `fgm`, a page whose slots go to two pages is read twice.
     """
     plane, subpage = dev.plane[plane_number], dev.subpage[0]
     slots = np.int64(subpage.slots)
@@ -47,14 +47,14 @@ def _find_page(dev, plane_number):
 
 @inlined
 def _vacate(dev, unit):
-    """Count a unit of account whose data has been moved."""
+    """Count a unit of the main area whose data has been moved."""
     block = unit // np.int64(dev.params[0].pages_per_block)
     vacate(dev, block, block, 1)
 
 
 @kernel
 def _move_page(dev, plane_number, page):
-    """Move a page with its valid slots; return 1 (page read), or OUT_OF_SPACE."""
+    """Move a page with its valid slots; return 1, the number of pages read, or OUT_OF_SPACE."""
     slots = np.int64(dev.subpage[0].slots)
     live = np.int64(dev.page_valid[page])
     dev.counters[0].flash_reads += 1
@@ -76,11 +76,11 @@ def _move_page(dev, plane_number, page):
 
 @kernel
 def _gather(dev, plane_number):
-    """Move the next valid slots of a block, a page of them; return the pages read, or OUT_OF_SPACE."""
+    """Move the next valid slots of a victim to one page; return how many pages were read, or OUT_OF_SPACE."""
     plane = dev.plane[plane_number]
     slots = np.int64(dev.subpage[0].slots)
     first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
-    # The valid slots still to move from the present block, up to those of a page.
+    # Count the valid slots left in the present block, at most as many as a page has.
     count = np.int64(0)
     place = np.int64(plane.round_page)
     while count < slots and place < dev.subpage[0].block_pages * slots:
@@ -113,7 +113,7 @@ def _gather(dev, plane_number):
 
 @kernel
 def move_command(dev, plane_number):
-    """Carry out the next move of a round; return the pages it reads, 0 if none is left, or an error."""
+    """Carry out a round's next move; return how many pages it reads, 0 if no move is left, or an error."""
     page = np.int64(_find_page(dev, plane_number))
     if page < 0:
         return np.int64(0)
@@ -129,14 +129,14 @@ def move_command(dev, plane_number):
 
 @inlined
 def gather_phases(params, pages):
-    """Return the phases of a move of the data of so many pages to one."""
+    """Return the phases of a command that moves data of `pages` pages to one page."""
     transfer_ns = np.int64((pages + 1) * params.transfer_ns)
     return Phases(np.int64(pages * params.read_ns), transfer_ns, np.int64(params.program_ns))
 
 
 @kernel
 def finish_round(dev, plane_number):
-    """Erase the blocks of a round, without valid slots; GC of the plane ends where it has done enough."""
+    """Erase the blocks of a round, which have no valid slots; stop GC in the plane if it needs no more."""
     plane = dev.plane[plane_number]
     for k in range(plane_number * MAX_PAIRS, plane_number * MAX_PAIRS + plane.round_count):
         block = np.int64(dev.round_pairs[k].block)
@@ -151,7 +151,7 @@ def finish_round(dev, plane_number):
 
 @inlined
 def run_round(dev, plane_number):
-    """Carry a round to its end in zero time; return OK or an error."""
+    """Finish a round in zero time; return OK or an error."""
     pages = np.int64(1)
     while pages > 0:
         pages = np.int64(move_command(dev, plane_number))

@@ -1,4 +1,4 @@
-"""How the sub-page family carries out parts of requests without time, and admits them in time."""
+"""Parts of requests in the sub-page family: carried out, or admitted on event-driven devices."""
 
 from typing import Any
 
@@ -42,17 +42,17 @@ from ssdgym.requests import FLUSH, SYNC
 def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
     """Make the kernels (flush_oldest, write_part) that fill and empty the buffer.
 
-    Both return OK, or the decision that is needed; `write_part` also AGAIN where something has left first.
+    Both return OK or a decision that is due; `write_part` also AGAIN if other sectors had to leave first.
 
     Args:
-        start_list: called with (device, group that has come first), starts a write of what has come first.
-        leave: called with (device, how, group, sectors, whether they are less than a page, slot of a request
-            or -1, its own sectors), starts the writes of sectors that leave the buffer.
+        start_list: kernel (device, oldest group) that starts a write of the oldest sectors.
+        leave: kernel (device, kind of write, group, mask of sectors, whether they are less than a page, slot
+            of a request or -1, mask of the request's sectors) that starts the writes of sectors that leave.
     """
 
     @kernel
     def leave_both_ways(dev, group, mask, rest, small, slot, own):
-        """Let sectors of a group leave: the rest to the region; `small` ones are less than a page."""
+        """Let the sectors `mask` of a group leave: `rest` to the region, the others to the main area."""
         count_small(dev, count_sectors(small))
         main = mask & ~rest
         if main != 0:
@@ -86,7 +86,7 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
     def write_part(dev, request):
         group, mask, _ = writes.part_of(dev, request)
         if dev.subpage[0].kind == SUBFTL:
-            # Subftl: the length of the run says where the part goes.
+            # With `subftl`, the length of the run says where the part goes.
             lpn = np.int64(lpn_of(dev, request))
             if not runs.run_leaves(dev, request, lpn):
                 if waiting_of(dev, group) == 0 and is_full(dev):
@@ -112,7 +112,7 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
             slot = np.int64(dev.control[0].slot) if request.flags & SYNC and mask != 0 else np.int64(-1)
             leave_both_ways(dev, group, dirty, rest, small, slot, mask)
             return np.int64(OK if mask != 0 else AGAIN)
-        # Sectors of other groups make no difference to the part.
+        # With other kinds, only the sectors of this group matter.
         if writes.needs_place(dev, request, group, mask):
             return make_place(dev)
         sync = request.flags & SYNC
@@ -141,9 +141,9 @@ def part_pages(dev, request):
     return writes.part_of(dev, request)[2]
 
 
-# -- without time
+# -- untimed
 
-#: The transaction of the write that is carried out.
+#: The transaction of the write under way.
 _WRITE = 0
 
 
@@ -158,7 +158,7 @@ def _begin_list(dev, group):
 
 @inlined
 def _begin(dev, how, group, mask, partial, slot, own):
-    """Begin to carry out a write of these sectors of a group; one to the region may follow it."""
+    """Begin a write of the sectors `mask` of a group, or let it follow the write under way."""
     buffer = dev.buffer[0]
     if buffer.writing:
         buffer.follows = mask
@@ -199,7 +199,7 @@ def do_read(dev, request):
 
 @inlined
 def do_flush(dev):
-    """Start a write of the oldest buffered sectors; return whether the flush is over, and a status."""
+    """Start a write of the oldest buffered sectors; return whether the buffer was empty, and a status."""
     if dev.buffer[0].count == 0:
         return True, np.int64(OK)
     return False, np.int64(_begin_oldest(dev))
@@ -207,7 +207,7 @@ def do_flush(dev):
 
 @inlined
 def _program_region(dev, plane):
-    """Program what comes next of the write to a region that is ready for it."""
+    """Program the next sector, or the page, of the write under way to a region that is READY."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     buffer.write_plane = -1
     if write.kind == LIST_WRITE:
@@ -225,7 +225,7 @@ def _program_region(dev, plane):
 
 @kernel
 def _write_to_region(dev):
-    """Carry out the next step of a write to a region; return OK, or the decision it needs."""
+    """Carry out the next step of a write to a region; return OK, a decision that is due, or an error."""
     buffer = dev.buffer[0]
     if buffer.write_plane < 0:
         buffer.write_plane, _ = queues.bind_region(dev)
@@ -245,7 +245,7 @@ def _write_to_region(dev):
 
 @kernel
 def _drops(dev):
-    """Drop sectors of lost pages from the current write; return whether no sector is left."""
+    """Drop given-up sectors from the write under way; if none is left, end it and return True."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     if not dev.params[0].shrinks or not buffer.writing:
         return False
@@ -269,13 +269,13 @@ def _has_work(dev):
 
 @inlined
 def is_at_horizon(dev):
-    """Return whether the run ends here: a write under way is finished first."""
+    """Return whether the run ends here, at the horizon and without work under way."""
     return dev.control[0].admitted_pages >= dev.control[0].horizon and not _has_work(dev)
 
 
 @inlined
 def do_work(dev):
-    """Carry out the next step of the current GC round, sweep, or write."""
+    """Carry out the next step of GC, of a sweep, or of the write under way; return a status or NO_WORK."""
     if not _has_work(dev):
         return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
@@ -292,7 +292,7 @@ def do_work(dev):
     return status
 
 
-# -- in time
+# -- event-driven
 
 
 @inlined
@@ -316,7 +316,7 @@ def _admit_list(dev, group):
 
 @inlined
 def _new_write(dev, how, group, mask, partial, slot, pages):
-    """Begin a write of the given sectors of a group."""
+    """Take a transaction for a write of the sectors `mask` of a group; return its number."""
     number = np.int64(queues.new_transaction(dev))
     writes.begin_write(dev, number, how, group, mask, slot, pages)
     dev.transaction[number].partial = partial
@@ -326,7 +326,7 @@ def _new_write(dev, how, group, mask, partial, slot, pages):
 
 @kernel
 def _leave(dev, how, group, mask, partial, slot, own):
-    """Queue the writes of sectors that leave the buffer; `own` are those of the request in `slot`."""
+    """Queue the writes of sectors `mask` that leave the buffer; the request in `slot` waits for `own`."""
     if how == SUBPAGE_WRITE:
         while mask != 0:
             one = mask & -mask
@@ -350,7 +350,7 @@ _queue_oldest, _admit_part = _writing_kernels(_admit_list, _leave)
 
 @inlined
 def admit_write(dev, request):
-    """Admit the next part of a write, which is done unless it has to reach flash (SYNC)."""
+    """Admit the next part of a write; it is done at once unless the host waits for flash (SYNC)."""
     status = _admit_part(dev, request)
     if status == OK and not request.flags & SYNC:
         pages_done(dev, np.int64(dev.control[0].slot), part_pages(dev, request))
@@ -382,7 +382,7 @@ def page_ended(dev, die_number, number, command):
 
 @inlined
 def start_next(dev, requests):
-    """Start a request that may have arrived; a flush goes on until nothing is on its way to flash."""
+    """Start the next request if it has arrived; a flush first lets buffer and host writes end."""
     params, control = dev.params[0], dev.control[0]
     request = requests[control.cursor]
     if request.op == FLUSH and (dev.buffer[0].count > 0 or dev.buffer[0].host_writes > 0):
@@ -398,6 +398,6 @@ def start_next(dev, requests):
 
 @inlined
 def has_window(dev):
-    """Return whether transactions are free for the writes and reads of a part, and no decision goes first."""
+    """Return whether enough transactions are free for a part, and no answered decision comes first."""
     least = 2 * (np.int64(dev.subpage[0].slots) + 1)
     return dev.control[0].free_transactions >= least and not is_answered(dev)

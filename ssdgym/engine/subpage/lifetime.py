@@ -1,6 +1,6 @@
-"""What wear does to a device: region blocks change places, worn ones are retired, planes are given up.
+"""Wear in the sub-page family: region blocks are exchanged, worn blocks are retired, the device shrinks.
 
-See `docs/lifetime.md`. Planes count in units of the main area.
+See `docs/lifetime.md`. Pages of planes are units of the main area: slots for `fgm`, otherwise flash pages.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from ssdgym.engine.rounds import gc_needed
 
 @inlined
 def _room_to_move(dev, plane):
-    """Return how many units a plane takes before anything is erased."""
+    """Return how many units a plane has room for before an erase."""
     room = np.int64(dev.plane[plane].pool_pages)
     block = np.int64(dev.open_sub_block[plane * MAX_STREAMS])
     if block >= 0:
@@ -29,7 +29,7 @@ def _room_to_move(dev, plane):
 
 @kernel
 def can_move(dev, leader, pairs, count):
-    """Return whether a plane that has lost blocks has room for the moves of an erase set, in whole pages."""
+    """Return whether a plane that has lost blocks has room for an erase set's moves, in whole pages."""
     per_page = np.int64(dev.subpage[0].slots // dev.subpage[0].unit_slots)
     room = _room_to_move(dev, leader)
     for k in range(count):
@@ -41,9 +41,9 @@ def can_move(dev, leader, pairs, count):
 
 @inlined
 def _held(dev, plane):
-    """Return how many units of logical pages a plane can hold and still be collected.
+    """Return how many units of logical pages a plane can hold so that it can still be collected.
 
-    In a device that shrinks no more than leave its main area the share of spare units that it had.
+    If the device shrinks, they are also so few that the main area keeps its original share of spare units.
     """
     params, subpage = dev.params[0], dev.subpage[0]
     gone = np.int64(dev.plane[plane].gone_pages)
@@ -57,7 +57,7 @@ def _held(dev, plane):
 
 @kernel
 def settle(dev):
-    """Draw the consequence of lost blocks: give up logical pages, in whole groups, or end the life."""
+    """React to lost blocks: give up logical pages, in whole groups, or end the life of the device."""
     params, subpage = dev.params[0], dev.subpage[0]
     most, held = np.int64(-1), np.int64(0)
     for plane in range(params.planes):
@@ -78,7 +78,7 @@ def ensure_page(dev, plane):
 
 @inlined
 def _take_place(dev, plane, block, other):
-    """Replace a region block by an erased block of the main area; the old block is in no pool."""
+    """Replace a region block by an erased block, `other`, of the main area; the old block joins no pool."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     for k in range(plane * blocks, (plane + 1) * blocks):
         if dev.member[k] == block:
@@ -90,7 +90,7 @@ def _take_place(dev, plane, block, other):
 
 @kernel
 def _worn_beyond(dev, plane, block):
-    """Return the least worn erased block of the main area if a region block is worn much more, or -1."""
+    """Return the least erased free block of the main area if a region block is worn much more, or -1."""
     total = np.int64(0)
     count = np.int64(0)
     least = np.int64(-1)
@@ -110,9 +110,9 @@ def _worn_beyond(dev, plane, block):
 
 @kernel
 def _replace(dev, plane, block):
-    """Retire a worn block of a region, and draw the consequence; return the block in its place.
+    """Retire a worn block of a region, and react to the loss; return the block that takes its place.
 
-    Where there is none the device is at its end, and the block is returned.
+    If there is no such block, the life of the device ends, and the worn block is returned.
     """
     params = dev.params[0]
     mark_worn(dev, block)
@@ -134,7 +134,7 @@ def _replace(dev, plane, block):
 
 @kernel
 def member_after(dev, plane, block):
-    """Return the replacement of a region block that was just erased, or the block itself."""
+    """Replace a region block that was just erased, if it is worn; return the replacement, or the block."""
     params = dev.params[0]
     if params.endures and (wears_out(dev, block, full_mask(params.sub_blocks)) or is_worn(dev, block)):
         return np.int64(_replace(dev, plane, block))

@@ -1,4 +1,4 @@
-"""Flash pages, their slots and valid sectors, and the open pages of the main area."""
+"""Flash pages, their slots and the sectors in these, and programs in the main area."""
 
 import numpy as np
 
@@ -56,13 +56,13 @@ def die_of_page(dev, page):
 
 @inlined
 def in_region(dev, page):
-    """Return whether a flash page is one of a region."""
+    """Return whether a flash page is in a region."""
     return dev.region_block[block_of_page(dev, page)].in_region != 0
 
 
 @inlined
 def unit_of(dev, slot):
-    """Return the unit of account of a slot of the main area."""
+    """Return the unit (a slot for `fgm`, otherwise a flash page) of a slot of the main area."""
     return quotient(slot, dev.subpage[0].unit_slots)
 
 
@@ -84,7 +84,7 @@ def age_h(dev, page):
 
 @inlined
 def check_slot(dev, slot):
-    """Read a valid slot: does it hold the newest version of its sector, and is that still readable."""
+    """Read a valid slot; count it if it does not hold the newest version, or is too old to be readable."""
     held = dev.physical[slot]
     if held.version != dev.logical[held.lpn].version:
         dev.counters[0].lost_pages += 1
@@ -98,7 +98,7 @@ def check_slot(dev, slot):
 
 @inlined
 def read_page(dev, group, mask):
-    """Read mapped sectors of a group that one flash page holds."""
+    """Read mapped sectors of a group that are on one flash page."""
     dev.counters[0].flash_reads += 1
     first = group * np.int64(dev.subpage[0].slots)
     while mask != 0:
@@ -114,7 +114,7 @@ def read_page(dev, group, mask):
 
 @inlined
 def together(dev, group, mask):
-    """Return the mapped sectors of a mask that share the page of the lowest sector."""
+    """Return the mask of the mapped sectors of `mask` on the flash page of its lowest sector."""
     first = group * np.int64(dev.subpage[0].slots)
     page = page_of(dev, np.int64(dev.logical[first + lowest_of(mask)].ppn))
     found = np.int64(0)
@@ -153,7 +153,7 @@ def wake_collection(dev, plane):
 
 @inlined
 def forget(dev, lpn):
-    """Invalidate the slot of a sector that is written elsewhere or trimmed, and unmap it, if it is mapped."""
+    """Invalidate the slot of a sector that is rewritten or trimmed, and unmap the sector, if it is mapped."""
     slot = np.int64(dev.logical[lpn].ppn)
     if slot < 0:
         return
@@ -172,7 +172,7 @@ def forget(dev, lpn):
 
 @inlined
 def accept(dev, lpn, version):
-    """Take over a version that is about to be programmed; return whether nothing newer has overtaken it."""
+    """Make `version` of a sector the current one before its program; return False if a newer one exists."""
     behind = version - dev.logical[lpn].version
     if behind <= 0:
         return False
@@ -183,20 +183,20 @@ def accept(dev, lpn, version):
 
 @inlined
 def put(dev, slot, lpn):
-    """Program a slot with the newest version of a sector, and map the sector to it."""
+    """Program a slot with the current version of a sector, and map the sector to the slot."""
     program_page(dev, slot, lpn, np.int64(dev.logical[lpn].version))
     dev.logical[lpn].ppn = slot
 
 
 @inlined
 def waste(dev, slot):
-    """Program a slot with nothing."""
+    """Program a slot without data."""
     program_page(dev, slot, np.int64(-1), np.int64(0))
 
 
 @inlined
 def count_page(dev, page, live):
-    """Count a page that has been programmed as a whole, with so many valid slots."""
+    """Count a page that has been programmed as a whole, with `live` valid slots."""
     dev.page_valid[page] = live
     dev.page_use[page] = dev.subpage[0].slots
     dev.stored_h[page] = dev.buffer[0].calendar_h
@@ -206,10 +206,7 @@ def count_page(dev, page, live):
 
 @kernel
 def take_page(dev, plane, live, relocated):
-    """Take the next page of the main area of a plane for `live` valid slots; return it, -1 for none.
-
-    These are the first of it or any; without one nothing is programmed.
-    """
+    """Take the next page of the main area of a plane for `live` valid slots; return the page, -1 for none."""
     subpage = dev.subpage[0]
     units = quotient(subpage.slots, subpage.unit_slots)
     live_units = live if subpage.unit_slots == 1 else np.int64(live > 0)
@@ -235,7 +232,7 @@ def take_page(dev, plane, live, relocated):
 
 @inlined
 def wipe_pages(dev, block):
-    """Note that the pages of a block are about to be erased."""
+    """Mark all slots of a block, which is about to be erased, as not programmed."""
     pages = np.int64(dev.subpage[0].block_pages)
     for page in range(block * pages, (block + 1) * pages):
         dev.page_use[page] = 0

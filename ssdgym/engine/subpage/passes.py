@@ -1,24 +1,22 @@
-"""Passes over the blocks of a region: which block is next, and which of its pages."""
+"""Passes over the blocks of a region: which block is programmed next, and which of its pages."""
 
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.subpage.state import SUBFTL
 
-#: What a region can do for a write: program it, advance a subpage first, or collect first.
+#: What a region has to do for a write: program it; first advance a subpage; first collect a block.
 READY, ADVANCE, COLLECT = range(3)
 
 
-# The region of a plane: blocks whose pages are programmed several times between two erases, or a log.
-#
-# In `subftl` a page takes one subpage after the other, each while no other of it is valid (erase-free
-# subpage programming; Kim et al., DAC 2017, section 3). In `sector_log` its pages are programmed as a
-# whole.
+# The region of a plane. With `subftl`, a page of its blocks is programmed several times between two erases,
+# one subpage at a time, while no other subpage of the page is valid (erase-free subpage programming; Kim et
+# al., DAC 2017, section 3). With `sector_log` the region is a log whose pages are programmed as a whole.
 
 
 @inlined
 def _precedes(dev, block, other, by_passes):
-    """Return whether a block is a better target than another one."""
+    """Return whether a block is a better target: fewer passes, then valid slots, or vice versa."""
     a, b = dev.region_block[block], dev.region_block[other]
     if by_passes:
         return (a.passes, a.valid, block) < (b.passes, b.valid, other)
@@ -27,7 +25,7 @@ def _precedes(dev, block, other, by_passes):
 
 @kernel
 def _best_block(dev, plane, by_passes, least_passes, most_passes):
-    """Return the best target of so many passes outside the reserve; -1 for none."""
+    """Return the best target with `least_passes` to `most_passes` passes, except the reserve; -1 for none."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     best = np.int64(-1)
     for k in range(plane * blocks, (plane + 1) * blocks):
@@ -42,7 +40,7 @@ def _best_block(dev, plane, by_passes, least_passes, most_passes):
 
 @inlined
 def _printed_target(dev, plane):
-    """Return the target of the rule that the paper prints: passes first, then so many collections."""
+    """Return the target of rule `printed`: first blocks with passes left, then `collect_blocks` victims."""
     passes = np.int64(dev.subpage[0].passes)
     region = dev.region[plane]
     if region.to_collect == 0:
@@ -56,7 +54,7 @@ def _printed_target(dev, plane):
 
 @kernel
 def _choose_target(dev, plane):
-    """Open the next block of a region for a pass over it, or begin to collect it."""
+    """Choose the next target of a region: open it for a pass, or begin to collect it."""
     subpage, region = dev.subpage[0], dev.region[plane]
     if subpage.collect_blocks > 0:
         block = _printed_target(dev, plane)
@@ -90,7 +88,7 @@ def open_page(dev, plane):
 
 @inlined
 def pass_page(dev, plane, valid):
-    """Move on from the page of a region just programmed, with `valid` valid slots."""
+    """Advance a pass behind the page that was just programmed, and count its `valid` valid slots."""
     held = dev.region_block[dev.region[plane].open]
     held.next_page += 1
     held.valid += valid
@@ -105,7 +103,7 @@ def prepare(dev, plane):
             _choose_target(dev, plane)
             continue
         held = dev.region_block[region.open]
-        if held.next_page == subpage.block_pages:  # the pass has come to its end
+        if held.next_page == subpage.block_pages:  # the pass is complete
             region.open = -1
         elif subpage.kind != SUBFTL or dev.page_valid[open_page(dev, plane)] == 0:
             return np.int64(READY)

@@ -1,4 +1,4 @@
-"""Transactions in time: their queues at the dies, and their completion."""
+"""Transactions of event-driven devices: how they are queued to dies, and how they complete."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def subpage_phases(dev):
 
 @inlined
 def region_phases(dev):
-    """Return the phases of a program in a region: of a subpage, or of a page of a log."""
+    """Return the phases of a program in a region: of a subpage, with `sector_log` of a page."""
     if dev.subpage[0].kind == SUBFTL:
         return subpage_phases(dev)
     return write_phases(dev.params[0], 1)
@@ -29,7 +29,7 @@ def region_phases(dev):
 
 @inlined
 def move_phases(dev):
-    """Return the phases of a subpage that is read and programmed again."""
+    """Return the phases of a command that reads a subpage and programs it to another slot."""
     subpage = dev.subpage[0]
     read_ns = np.int64(dev.params[0].read_ns)
     return Phases(read_ns, np.int64(2 * subpage.transfer_ns), np.int64(subpage.program_ns))
@@ -37,7 +37,7 @@ def move_phases(dev):
 
 @inlined
 def new_transaction(dev):
-    """Take a place for a transaction; one is free."""
+    """Take a free transaction, which the caller has checked for; return its number."""
     buffer = dev.buffer[0]
     number = transactions.take_transaction(dev, 0, 0, 0, 0)
     dev.transaction[number].number = buffer.created
@@ -53,7 +53,7 @@ def queue_read(dev, die_number, number):
 
 @inlined
 def queue_main_write(dev, number):
-    """Queue a write to the main area to the die that should be idle first."""
+    """Queue a write to the main area to the die whose estimated end of work is earliest."""
     die_number = np.int64(allocate_die(dev))
     pass_die(dev, die_number)
     transactions.queue_write(dev, die_number, dev.die[die_number], number, write_phases(dev.params[0], 1))
@@ -61,7 +61,7 @@ def queue_main_write(dev, number):
 
 @inlined
 def bind_region(dev):
-    """Bind a write to the region of the next plane of the die that should be idle first; return both."""
+    """Bind a write to a region: to the next plane of the die that is idle first; return plane and die."""
     die_number = np.int64(allocate_die(dev))
     plane = plane_from_cursor(dev, die_number, 0)
     pass_die(dev, die_number)
@@ -71,7 +71,7 @@ def bind_region(dev):
 
 @inlined
 def queue_region_write(dev, number):
-    """Queue a write to a region."""
+    """Bind a write to the region of a plane, and queue it there."""
     plane, die_number = bind_region(dev)
     dev.transaction[number].plane = plane
     transactions.queue_write(dev, die_number, dev.region[plane], number, region_phases(dev))
@@ -79,7 +79,7 @@ def queue_region_write(dev, number):
 
 @kernel
 def queue_reads(dev, group, mask, kind, slot, parent):
-    """Queue reads of mapped sectors of a group, one for each page that holds some; return their number."""
+    """Queue a read for each flash page that holds mapped sectors of a mask; return the number of reads."""
     first = group * np.int64(dev.subpage[0].slots)
     reads = np.int64(0)
     while mask != 0:
@@ -102,7 +102,7 @@ def queue_reads(dev, group, mask, kind, slot, parent):
 
 @inlined
 def queue_after_reads(dev, number, group, others):
-    """Queue a write of a group once the sectors that it does not bring have been read."""
+    """Queue reads of the sectors `others` that a write does not carry; without any, queue the write."""
     reads = np.int64(queue_reads(dev, group, others, CHILD_READ, -1, number))
     dev.transaction[number].waits = reads
     if reads == 0:
@@ -111,7 +111,7 @@ def queue_after_reads(dev, number, group, others):
 
 @inlined
 def read_done(dev, number):
-    """Finish a read: of a request, or of a write that goes on once it is the last one."""
+    """Finish a read of a request, or of a write: after the last read of a write, queue the write."""
     read = dev.transaction[number]
     transactions.free_transaction(dev, number)
     if read.kind != CHILD_READ:
@@ -125,7 +125,7 @@ def read_done(dev, number):
 
 @inlined
 def write_done(dev, number):
-    """Finish a write, of the host or of a collection."""
+    """Finish a write of host data, or an eviction of a collection."""
     write = dev.transaction[number]
     transactions.free_transaction(dev, number)
     if not write.evicts:
@@ -137,7 +137,7 @@ def write_done(dev, number):
     dev.region[plane].pending -= 1
     wake_collection(dev, plane)
     if dev.buffer[0].starved > 0:
-        # Collections that wait for room for an eviction go on.
+        # Collections that wait for free transactions can continue.
         params = dev.params[0]
         for other in range(params.planes):
             if dev.region[other].starved:

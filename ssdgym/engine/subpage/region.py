@@ -1,4 +1,4 @@
-"""The region of small writes: programs and collection."""
+"""The region of small writes: how subpages are programmed there, and how its blocks are collected."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.state import SUBFTL
 
 @inlined
 def _program_subpage(dev, page, lpn):
-    """Program the next subpage of a page without a valid one; return OK, or OUT_OF_ORDER where that fails."""
+    """Program the next subpage of a page without valid subpages; return OK, or OUT_OF_ORDER if it has one."""
     slots = np.int64(dev.subpage[0].slots)
     use = np.int64(dev.page_use[page])
     if use >= slots or dev.page_valid[page] != 0:
@@ -32,9 +32,9 @@ def _program_subpage(dev, page, lpn):
 
 @kernel
 def advance(dev, plane):
-    """Move the valid subpage of the next page to the next place of that page; return OK or OUT_OF_ORDER.
+    """Advance the valid subpage of the next page to the page's next slot; return OK or OUT_OF_ORDER.
 
-    Its data is in the controller while the page is programmed: the two steps are one command.
+    Read and program are one command; the data is in the controller in between.
     """
     page = open_page(dev, plane)
     slot = page * dev.subpage[0].slots + dev.page_use[page] - 1
@@ -51,17 +51,14 @@ def advance(dev, plane):
 
 @inlined
 def _note_updated(dev, lpn):
-    """Store whether a sector written to a region is in a region already."""
+    """Store in `updated` whether a sector, before it is written to a region, is already in a region."""
     slot = np.int64(dev.logical[lpn].ppn)
     dev.updated[lpn] = slot >= 0 and pages.in_region(dev, pages.page_of(dev, slot))
 
 
 @kernel
 def program_subpage(dev, plane, number, lpn, version):
-    """Program a sector that a write carries, and that is still new; return OK or OUT_OF_ORDER.
-
-    Its region is ready for it.
-    """
+    """Program a sector that a write carries to a region that is READY; return OK or OUT_OF_ORDER."""
     pages.accept(dev, lpn, version)
     _note_updated(dev, lpn)
     pages.forget(dev, lpn)
@@ -75,7 +72,7 @@ def program_subpage(dev, plane, number, lpn, version):
 
 @kernel
 def program_log_page(dev, plane, number):
-    """Program the sectors that a write carries, some of them still new, to a page of the log of a plane."""
+    """Program those sectors of a write that are still the newest to a page of the log of a plane."""
     subpage = dev.subpage[0]
     count = writes.accept_list(dev, number)
     base = number * np.int64(subpage.slots)
@@ -91,22 +88,22 @@ def program_log_page(dev, plane, number):
     dev.control[0].host_plane = plane
 
 
-#: What a step of a collection has done: a move, the erase, an eviction, nothing, since it has to wait, or
-#: since no page is left for a move, as the last ones have failed; or the plane of an eviction goes first.
+#: What a step of a collection has done: a move within the region; the erase; an eviction; nothing, since it
+#: waits for evictions; nothing, since the main area of the eviction's plane is collected first.
 MOVED, ERASED, EVICTED, WAITS, SHORT = range(5)
-#: Untimed: the transaction in which evictions are made.
+#: Untimed: the transaction that carries out evictions.
 _EVICTION = 1
 
 
 @inlined
 def most_kept(dev):
-    """Return the most subpages of a victim that may stay in the region; some must leave."""
+    """Return how many subpages of a victim may stay in the region."""
     return 3 * np.int64(dev.subpage[0].block_pages) // 4
 
 
 @inlined
 def _next_valid(dev, plane):
-    """Bring the scan of a victim to its next valid slot, and return that; -1 where none is left."""
+    """Advance the scan of a victim to the next valid slot; return the slot, -1 if none is left."""
     region = dev.region[plane]
     slots = np.int64(dev.subpage[0].slots)
     end = (np.int64(region.victim) + 1) * dev.subpage[0].block_pages * slots
@@ -123,7 +120,7 @@ def _next_valid(dev, plane):
 
 @inlined
 def _stays(dev, plane, lpn):
-    """Decide whether a subpage of a victim stays in the region; PENDING if the caller decides."""
+    """Decide whether a subpage of a victim stays in the region; PENDING if a decision is due."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)
@@ -142,7 +139,7 @@ def evict_now(dev, group, plane):
 
 @inlined
 def _evict(dev, plane, group):
-    """Move a group to the main area, or begin to; return EVICTED, WAITS, SHORT or an error."""
+    """Evict a group to the main area, untimed at once; return EVICTED, WAITS, SHORT or an error."""
     if not dev.params[0].timed:
         if dev.params[0].endures and writes.collects_first(dev):
             dev.region[plane].evicts = dev.region[plane].slot
@@ -169,7 +166,8 @@ def _evict(dev, plane, group):
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns MOVED, ERASED, EVICTED, WAITS or SHORT; PENDING where a decision is due outside; an error.
+    Returns MOVED, ERASED, EVICTED, WAITS, SHORT, PENDING if a decision is due outside the engine, or an
+    error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)
@@ -209,7 +207,7 @@ def collect_step(dev, plane):
 
 @kernel
 def sweep_step(dev):
-    """Evict the next subpage of a retention sweep that is too old; the sweep may end. Untimed."""
+    """Evict the next subpage that is too old for a retention sweep, untimed; end the sweep without one."""
     buffer, subpage = dev.buffer[0], dev.subpage[0]
     slots = np.int64(subpage.slots)
     per_block = slots * subpage.block_pages

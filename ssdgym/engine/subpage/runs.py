@@ -1,4 +1,4 @@
-"""Runs of subFTL: sectors without a gap, which the buffer merges into one write that goes by its length."""
+"""Runs of subFTL: sectors without a gap in the buffer are one write, whose length says where it goes."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def _waits(dev, lpn):
 
 @inlined
 def _own_end(dev, request, lpn):
-    """Return the sector behind the last one that a request writes from `lpn` on."""
+    """Return the sector behind the last sector of a write, whose next sector is `lpn`."""
     params = dev.params[0]
     end = dev.life[0].capacity if params.shrinks else np.int64(params.logical_pages)
     return min(lpn + request.pages - dev.control[0].offset, end)
@@ -26,7 +26,7 @@ def _own_end(dev, request, lpn):
 
 @kernel
 def run_leaves(dev, request, lpn):
-    """Find the run of the next sector of a write; return whether it leaves the buffer at once."""
+    """Find the run that contains the next sector of a write; return whether the run leaves the buffer now."""
     buffer, offset = dev.buffer[0], np.int64(dev.control[0].offset)
     if buffer.run_next == lpn and buffer.run_offset == offset:
         return True
@@ -45,7 +45,7 @@ def run_leaves(dev, request, lpn):
 
 @inlined
 def _between(dev, group, first, end):
-    """Return the mask of the sectors of a group from `first` to before `end`."""
+    """Return the mask of those sectors of a group that lie between `first` and `end`, without `end`."""
     slots = np.int64(dev.subpage[0].slots)
     low = min(max(first - group * slots, 0), slots)
     high = max(min(end - group * slots, slots), low)
@@ -54,14 +54,14 @@ def _between(dev, group, first, end):
 
 @inlined
 def leaving_of(dev, group, brought):
-    """Return the sectors of a group that leave with the run: waiting ones and new ones."""
+    """Return the mask of a group's sectors that leave with the run, of those waiting or in mask `brought`."""
     buffer = dev.buffer[0]
     return (waiting_of(dev, group) | brought) & _between(dev, group, buffer.run_first, buffer.run_end)
 
 
 @inlined
 def group_beside(dev, request, lpn):
-    """Return a group with sectors of the run that the request writes nothing of; -1 for none."""
+    """Return a group with sectors of the run, but none of the request; -1 for none."""
     buffer = dev.buffer[0]
     first, last = group_of(dev, np.int64(buffer.run_first)), group_of(dev, np.int64(buffer.run_end) - 1)
     if first < group_of(dev, lpn) and leaving_of(dev, first, np.int64(0)) != 0:
@@ -72,7 +72,7 @@ def group_beside(dev, request, lpn):
 
 @inlined
 def whole_pages_of(dev, group, mask):
-    """Return the sectors of a group that belong to full pages of the leaving run."""
+    """Return the mask of the sectors of `mask` that belong to full pages of the leaving run."""
     buffer, slots = dev.buffer[0], np.int64(dev.subpage[0].slots)
     length = np.int64(buffer.run_end) - np.int64(buffer.run_first)
     return mask & _between(dev, group, np.int64(buffer.run_first), buffer.run_first + length // slots * slots)
@@ -80,9 +80,9 @@ def whole_pages_of(dev, group, mask):
 
 @kernel
 def region_part(dev, group, mask):
-    """Decide which of these sectors of a group, less than a page, go to the region: all or none.
+    """Decide whether the sectors of a mask, less than a page, go to the region.
 
-    Returns their mask, or PENDING where that has to be decided outside.
+    Returns the mask of those that do (all or none), or PENDING if a decision is due outside the engine.
     """
     if mask == 0 or dev.decider.external & ASK_FLUSHES == 0:
         return np.int64(mask)

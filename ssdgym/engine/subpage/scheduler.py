@@ -1,4 +1,4 @@
-"""The scheduler: the next command of an idle die, and the writes that wait for the die."""
+"""The scheduler: the choice of the next command of an idle die."""
 
 import numpy as np
 
@@ -28,13 +28,13 @@ from ssdgym.engine.time.events import (
 )
 from ssdgym.engine.time.transactions import pop_read, pop_write
 
-#: There is nothing of that kind to be done.
+#: Result of `_collect_region`: the collection waits, and nothing has been queued.
 _NOTHING_TO_DO = 101
 
 
 @inlined
 def _next_page(dev, number):
-    """Return the page of the lowest sector that a read still needs, without those trimmed; -1 for none."""
+    """Drop trimmed sectors from a read; return the page of the lowest sector left, -1 if none is left."""
     read = dev.transaction[number]
     group = np.int64(read.group)
     wanted = np.int64(read.mask) & mapped_of(dev, group)
@@ -49,7 +49,7 @@ def _next_page(dev, number):
 
 @inlined
 def read_ended(dev, number):
-    """Finish a read, or queue it again for the sectors left."""
+    """Finish a read, or queue it again for the sectors that are left to read."""
     page = _next_page(dev, number)
     if page < 0:
         read_done(dev, number)
@@ -79,7 +79,7 @@ def _start_read(dev, die_number):
 
 @inlined
 def _gc_command(dev, plane_number):
-    """Start the next command of the round of a plane, or a round; return OK, a decision due, or an error."""
+    """Start the next command of a plane's round, after starting a round if none runs; return a status."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     status = ensure_round(dev, plane_number)
@@ -104,8 +104,8 @@ def _gc_command(dev, plane_number):
 def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
 
-    Returns OK, _NOTHING_TO_DO where it waits, AGAIN where it has queued something first, a decision that is
-    due, or an error.
+    Returns OK, _NOTHING_TO_DO if the collection waits, AGAIN if it waits after it has queued evictions, a
+    decision that is due, or an error.
     """
     waits = np.int64(_NOTHING_TO_DO)
     while True:
@@ -158,7 +158,7 @@ def _start_main_write(dev, die_number):
 
 @inlined
 def _program_region(dev, die_number, plane):
-    """Start the program of the first write of a region that is ready for it."""
+    """Start the program of the first write in the queue of a region that is READY."""
     number = pop_write(dev, dev.region[plane])
     write = dev.transaction[number]
     status = np.int64(OK)
@@ -173,7 +173,7 @@ def _program_region(dev, die_number, plane):
 
 @inlined
 def _first_region(dev, die_number, number):
-    """Return the plane of the die whose region has the oldest write, older than transaction `number`; -1."""
+    """Return the die's plane whose region has the oldest write, if older than write `number`; else -1."""
     params = dev.params[0]
     best = np.int64(-1)
     before = dev.transaction[number].number if number >= 0 else np.int64(2**62)
@@ -211,14 +211,14 @@ def _start_write(dev, die_number):
 
 @inlined
 def is_answered(dev):
-    """Return whether a collection that a die goes on with has waited for a decision that is taken now."""
+    """Return whether the decision that a collection has waited for is answered, so that it continues."""
     return dev.control[0].answer >= 0 and dev.buffer[0].collected_plane >= 0
 
 
 @inlined
 def dispatch_die(dev, die_number):
     """Start the next command of an idle die, if any."""
-    if is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
+    if is_answered(dev):  # continue this collection before reads that its evictions have queued
         status = _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
         return status if status != _NOTHING_TO_DO else np.int64(AGAIN)
     reads = dev.die[die_number].read_head >= 0

@@ -1,4 +1,4 @@
-"""Writes of pages to the main area: their sectors, and which are still the newest when programmed."""
+"""Writes of pages to the main area: the sectors that they carry, and their programs."""
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from ssdgym.requests import SYNC
 
 @inlined
 def begin_write(dev, number, kind, group, mask, slot, pages):
-    """Fill in a write of a group, which brings the sectors of a mask from the buffer.
+    """Fill in a write of a group, which carries the sectors of a mask from the buffer.
 
-    So many pages of the request in a slot, -1 for none, wait for it.
+    `pages` pages of the request in `slot`, -1 for none, wait for the write.
     """
     write = dev.transaction[number]
     write.group = group
@@ -76,7 +76,7 @@ def is_void(dev, number):
 
 @inlined
 def accept_list(dev, number):
-    """Move the sectors of a write that are still the newest to the front; return their number."""
+    """Accept a write's sectors that are still the newest, move them to the front; return their number."""
     slots = np.int64(dev.subpage[0].slots)
     base = number * slots
     count = np.int64(0)
@@ -91,7 +91,7 @@ def accept_list(dev, number):
 
 @inlined
 def put_list(dev, number, page, count):
-    """Program the sectors that a write carries to a page that has been taken for them."""
+    """Program the first `count` sectors that a write carries to the first slots of a page."""
     slots = np.int64(dev.subpage[0].slots)
     for k in range(slots):
         if k < count:
@@ -102,7 +102,7 @@ def put_list(dev, number, page, count):
 
 @inlined
 def forget_list(dev, number, count):
-    """Invalidate the old copies of the sectors that a write carries."""
+    """Invalidate the old copies of the first `count` sectors that a write carries."""
     base = number * np.int64(dev.subpage[0].slots)
     for k in range(count):
         forget(dev, np.int64(dev.carried[base + k].lpn))
@@ -110,9 +110,9 @@ def forget_list(dev, number, count):
 
 @kernel
 def program_write(dev, plane, number):
-    """Program the page of a write to the main area of a plane; return its number, -1 when out of space.
+    """Program the page of a write to the main area of a plane; return the page, -1 when out of space.
 
-    Something of the write is left to program.
+    The caller has checked that the write has sectors left to program.
     """
     write, subpage = dev.transaction[number], dev.subpage[0]
     if dev.params[0].endures and not ensure_page(dev, plane):
@@ -154,7 +154,7 @@ def program_write(dev, plane, number):
 
 @inlined
 def others_of(dev, number):
-    """Return the mapped sectors of the group that a write does not bring and that have to be read first."""
+    """Return the mask of the group's mapped sectors that a write does not carry and has to read first."""
     write = dev.transaction[number]
     group = np.int64(write.group)
     return mapped_of(dev, group) & ~np.int64(write.mask)
@@ -162,14 +162,14 @@ def others_of(dev, number):
 
 @inlined
 def _plane_of(dev, die_number):
-    """Return the plane that a write bound to a die goes to without time."""
+    """Return the plane of an untimed write that is bound to a die."""
     plane = allocate_plane(dev, die_number)
     return plane if plane >= 0 else np.int64(emptiest_plane(dev))
 
 
 @kernel
 def collects_first(dev):
-    """Return whether the plane of the next write, without time, is collected first, and let it be."""
+    """Start foreground GC in the plane of the next untimed write if it is short; return whether it is."""
     plane = np.int64(_plane_of(dev, np.int64(allocate_die(dev))))
     if not is_short(dev, plane):
         return False
@@ -180,7 +180,7 @@ def collects_first(dev):
 
 @kernel
 def write_now(dev, number):
-    """Carry out a write to the main area in zero time, its reads first; return OK or OUT_OF_SPACE."""
+    """Carry out a write to the main area in zero time, after its reads; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
     if dev.transaction[number].kind == GROUP_WRITE:
         group = np.int64(dev.transaction[number].group)
@@ -218,7 +218,7 @@ def part_of(dev, request):
 
 @inlined
 def needs_place(dev, request, group, mask):
-    """Return whether a part of a write has to wait in a buffer that has no place for it."""
+    """Return whether a part of a write has to wait in the buffer, which has no free entry for it."""
     waiting = waiting_of(dev, group)
     leaves = request.flags & SYNC or (waiting | mask) == full_mask(dev)
     return not leaves and waiting == 0 and is_full(dev)
@@ -226,7 +226,7 @@ def needs_place(dev, request, group, mask):
 
 @inlined
 def count_reads(dev, group, mask):
-    """Count the sectors of a read; return those that have to be read from flash."""
+    """Count the sectors of a read; return the mask of those that have to be read from flash."""
     counters = dev.counters[0]
     first = group * np.int64(dev.subpage[0].slots)
     waiting = waiting_of(dev, group)
@@ -249,7 +249,7 @@ def count_reads(dev, group, mask):
 
 @inlined
 def note_rmw(dev, number):
-    """Count a read-modify-write."""
+    """Count a write as a read-modify-write if it has to read other sectors of its group first."""
     write = dev.transaction[number]
     if write.kind == GROUP_WRITE and others_of(dev, number) != 0:
         dev.tally[0].rmw_count += 1

@@ -1,4 +1,4 @@
-"""Events of a device in time, and the flash commands that they end."""
+"""Events of an event-driven device, and the flash commands that they end."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC
 from ssdgym.engine.flash import NO_PHASE, duration_of
 
-#: The leaf of a resource without an event.
+#: Key of a resource without an event.
 NO_EVENT = np.int64(2**63 - 1)
 #: Later than any time.
 NEVER = np.int64(2**62)
@@ -17,7 +17,7 @@ _push_waiter, _pop_waiter = queue_kernels("waiter_head", "waiter_tail", "next_wa
 
 @inlined
 def _set_leaf(dev, resource, key):
-    """Set a leaf and the minima on the way to the root."""
+    """Set the leaf of a resource, and the minima from there to the root of the event tree."""
     leaves = np.int64(1) << np.int64(dev.params[0].leaf_bits)
     node = resource + leaves
     dev.event[node] = key
@@ -29,16 +29,13 @@ def _set_leaf(dev, resource, key):
 
 @inlined
 def latest_ns(params):
-    """Return when a device stops: commands that start before it end at a time that fits a key."""
+    """Return the time at which a device stops: commands started earlier end at a time that fits a key."""
     return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 
 @inlined
 def schedule(dev, time_ns, resource):
-    """Set the resource's event.
-
-    Its key is time and resource in one number, so that a minimum needs one comparison.
-    """
+    """Set a resource's event; its key is time and resource in one number, for one comparison."""
     _set_leaf(dev, resource, (time_ns << np.int64(dev.params[0].leaf_bits)) | resource)
 
 
@@ -67,7 +64,7 @@ def take_event(dev):
 
 @inlined
 def make_ready(dev, die_number):
-    """Put a die at the tail of the ready queue, unless it is in it."""
+    """Append a die to the ready queue, unless it is already there."""
     params, control, die = dev.params[0], dev.control[0], dev.die[die_number]
     if die.ready:
         return
@@ -81,7 +78,7 @@ def make_ready(dev, die_number):
 
 @inlined
 def take_ready(dev):
-    """Take the die at the head of the ready queue (which is not empty)."""
+    """Remove the die at the head of the ready queue, which is not empty."""
     control = dev.control[0]
     die_number = np.int64(dev.ready[control.ready_head])
     control.ready_head += 1
@@ -109,7 +106,7 @@ def format_queues(dev):
 
 @inlined
 def format_control(dev):
-    """Let a device wait for nothing."""
+    """Initialise the control of a device: no horizon, no decision due, no request in admission."""
     control = dev.control[0]
     control.horizon = NEVER
     control.decision_plane = control.answer = control.gc_plane = control.slot = -1
@@ -117,14 +114,14 @@ def format_control(dev):
 
 
 NO_COMMAND, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
-#: Stages of a command: the array works before its transfer; the transfer and what follows it; or, where a
-#: write of the host is done when its data has arrived, the transfer alone, and what follows it.
+#: Stages of a command: ARRAY, the phase before the transfer; TRANSFER, the transfer and the phase after it.
+#: If host writes are done when their data has arrived, they have ARRIVAL, the transfer, and PROGRAM instead.
 ARRAY, TRANSFER, ARRIVAL, PROGRAM = range(4)
 
 
 @inlined
 def charge(dev, die_number, phases):
-    """Add a command to the estimate of the time when a die is idle, used by dynamic allocation."""
+    """Add a command to the estimate of a die's end of work, which dynamic allocation uses."""
     if dev.params[0].allocation == DYNAMIC:
         die = dev.die[die_number]
         die.estimate_ns = max(die.estimate_ns, dev.control[0].now) + duration_of(phases)
@@ -132,7 +129,7 @@ def charge(dev, die_number, phases):
 
 @inlined
 def _grant_channel(dev, die_number):
-    """Start the data transfer of a die; its next event is the end of its command."""
+    """Start the transfer of a die's command, and schedule the die's next event."""
     params, die = dev.params[0], dev.die[die_number]
     free_at = dev.control[0].now + die.transfer_ns
     dev.channel[remainder(die_number, params.channels)].free_at = free_at
@@ -146,7 +143,7 @@ def _grant_channel(dev, die_number):
 
 @inlined
 def _request_channel(dev, die_number):
-    """Let a die have its channel at once, or wait; the first to wait schedules the channel's next event."""
+    """Start the transfer of a die if its channel is free; otherwise queue the die at the channel."""
     number = remainder(die_number, dev.params[0].channels)
     channel = dev.channel[number]
     if channel.waiter_head < 0:
@@ -159,7 +156,7 @@ def _request_channel(dev, die_number):
 
 @inlined
 def start_command(dev, die_number, command, transaction, pages, phases):
-    """Start a command on an idle die, of pages of as many planes; `transaction` is -1 for GC."""
+    """Start a command of `pages` pages, each in another plane, on an idle die; GC has `transaction` -1."""
     control, die = dev.control[0], dev.die[die_number]
     die.command = command
     die.transaction = transaction
@@ -178,14 +175,14 @@ def start_command(dev, die_number, command, transaction, pages, phases):
 
 @inlined
 def start_gc_command(dev, die_number, command, pages, phases):
-    """Start a command of GC on an idle die, of pages of as many planes."""
+    """Start a command of GC on an idle die, with `pages` pages, each in another plane."""
     charge(dev, die_number, phases)
     start_command(dev, die_number, command, -1, pages, phases)
 
 
 @inlined
 def start_timer(dev, die_number, wait_ns):
-    """Schedule an idle die, which has no other event, to become ready after `wait_ns`."""
+    """Schedule an idle die, which has no event, to become ready after `wait_ns`."""
     params = dev.params[0]
     at = dev.control[0].now + min(max(wait_ns, 1), latest_ns(params))
     if at < latest_ns(params):
@@ -197,7 +194,7 @@ def start_timer(dev, die_number, wait_ns):
 
 @inlined
 def stop_timer(dev, die_number):
-    """Forget the timer of a die, if it has one."""
+    """Cancel the timer of a die, if it has one."""
     die = dev.die[die_number]
     if die.timer:
         die.timer = 0
@@ -206,7 +203,7 @@ def stop_timer(dev, die_number):
 
 @inlined
 def channel_event(dev, number):
-    """Give a channel that has become free to the die at the head of its queue."""
+    """Start the transfer of the die at the head of a channel's queue; the channel has become free."""
     _grant_channel(dev, np.int64(_pop_waiter(dev.die, dev.channel[number])))
     if dev.channel[number].waiter_head >= 0:
         schedule(dev, dev.channel[number].free_at, number)
@@ -214,7 +211,7 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Take a die's event; return its command if the pages are done, otherwise NO_COMMAND."""
+    """Carry out a die's event; return its command if that has done its pages, otherwise NO_COMMAND."""
     control, die = dev.control[0], dev.die[die_number]
     if die.stage == ARRAY:
         _request_channel(dev, die_number)
@@ -234,6 +231,6 @@ def command_ended(dev, die_number):
 
 @inlined
 def wake(dev, die_number):
-    """Make a die to which work has been queued ready, if it is idle."""
+    """Make a die ready if it is idle, since work has been queued to it."""
     if dev.die[die_number].command == NO_COMMAND:
         make_ready(dev, die_number)

@@ -1,4 +1,4 @@
-"""Requests under way: their transactions and latencies."""
+"""Requests under way: the transactions of their pages, and their latencies."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from ssdgym.engine.core.kernel import inlined, kernel, leading_zeros
 from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE, charge, wake
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
-#: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
+#: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in the bin.
 BINS_PER_OCTAVE = 64
 _BITS = 6
-#: Enough for any int64.
+#: Number of bins, enough for any int64.
 BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
 
 
@@ -31,7 +31,7 @@ def bin_middles() -> np.ndarray:
 
 @kernel
 def _sift_up(heap, value):
-    """Insert into a min-heap that starts at index 1 and whose size is in index 0."""
+    """Insert a value into a min-heap that starts at index 1 and has its size at index 0."""
     heap[0] += 1
     child = heap[0]
     while child > 1 and heap[child >> 1] > value:
@@ -42,7 +42,7 @@ def _sift_up(heap, value):
 
 @kernel
 def _replace_least(heap, value):
-    """Put `value` in the place of the smallest one."""
+    """Replace the smallest value of a min-heap, which starts at index 1, by `value`."""
     size = heap[0]
     parent = 1
     while True:
@@ -60,7 +60,7 @@ def _replace_least(heap, value):
 
 @inlined
 def record_latency(dev, op, serial, latency_ns):
-    """Keep the latency of a finished read (op 0) or write (op 1)."""
+    """Record the latency of a completed read (op 0) or write (op 1) in sums, histograms and tail."""
     if op == READ:
         dev.counters[0].read_latency_sum_ns += latency_ns
     else:
@@ -95,7 +95,7 @@ def mark_queued(dev, die_number, number):
 
 @inlined
 def note_parts(dev, die_number, number, slot_number):
-    """Record the parts of a request's latency so far, when the command of one of its pages ends."""
+    """Store service time and wait for GC of the page of a request whose command has ended."""
     die, slot = dev.die[die_number], dev.slot[slot_number]
     slot.service_ns = dev.control[0].now - die.started_ns
     slot.gc_wait_ns = die.gc_ns - dev.transaction[number].gc_mark
@@ -103,25 +103,25 @@ def note_parts(dev, die_number, number, slot_number):
 
 @inlined
 def link_pages(dev, number, following):
-    """Append the page of a transaction to the command of another transaction."""
+    """Link the page of transaction `following` behind transaction `number`, in the same command."""
     dev.transaction[number].next = following
 
 
 @inlined
 def pop_read(dev, die_number):
-    """Take the head of a die's read queue."""
+    """Remove the transaction at the head of a die's read queue; return its number."""
     return np.int64(_pop_read(dev.transaction, dev.die[die_number]))
 
 
 @inlined
 def push_write(dev, queue, number):
-    """Append a transaction to a write queue: that of a die (its record), or the common one (`control`)."""
+    """Append a transaction to a write queue: of a die (its record) or of the device (`control`)."""
     _push_write(dev.transaction, queue, number)
 
 
 @inlined
 def queue_read(dev, die_number, number, phases):
-    """Queue a read to a die, which is charged with it and, if it is idle, made ready."""
+    """Queue a read to a die: add it to the die's estimate, and make the die ready if it is idle."""
     mark_queued(dev, die_number, number)
     _push_read(dev.transaction, dev.die[die_number], number)
     charge(dev, die_number, phases)
@@ -130,7 +130,7 @@ def queue_read(dev, die_number, number, phases):
 
 @inlined
 def queue_write(dev, die_number, queue, number, phases):
-    """Queue a write to a queue of a die, which is charged with it and, if it is idle, made ready."""
+    """Queue a write to a queue of a die: add it to the die's estimate; make the die ready if it is idle."""
     mark_queued(dev, die_number, number)
     push_write(dev, queue, number)
     charge(dev, die_number, phases)
@@ -139,19 +139,19 @@ def queue_write(dev, die_number, queue, number, phases):
 
 @inlined
 def pop_write(dev, queue):
-    """Take the head of a write queue."""
+    """Remove the transaction at the head of a write queue; return its number."""
     return np.int64(_pop_write(dev.transaction, queue))
 
 
 @inlined
 def name_stream(dev, slot_number, stream):
-    """Store the stream that the caller has chosen for all pages of a request."""
+    """Store the stream that is chosen, outside the engine, for all pages of a request."""
     dev.slot[slot_number].stream = stream + 1
 
 
 @inlined
 def pages_done(dev, slot_number, pages):
-    """Mark pages of a request as done; the last one completes it."""
+    """Mark `pages` pages of a request as done; the last page completes the request."""
     control, slot = dev.control[0], dev.slot[slot_number]
     slot.remaining -= pages
     if slot.remaining > 0:
@@ -179,7 +179,7 @@ def pages_done(dev, slot_number, pages):
 
 @inlined
 def take_transaction(dev, lpn, version, slot_number, rmw):
-    """Give a page of a request one of the places; the caller has checked that one is free."""
+    """Take a free transaction for a page of a request; the caller has checked that there is one."""
     control = dev.control[0]
     number = np.int64(control.free_transaction)
     transaction = dev.transaction[number]
@@ -194,7 +194,7 @@ def take_transaction(dev, lpn, version, slot_number, rmw):
 
 @inlined
 def free_transaction(dev, number):
-    """Give the place of a transaction back."""
+    """Return a transaction to the free transactions."""
     control = dev.control[0]
     dev.transaction[number].next = control.free_transaction
     control.free_transaction = number
@@ -210,7 +210,7 @@ def transaction_done(dev, number):
 
 @inlined
 def arrived(params, control, request):
-    """Return whether a request that has not been started may be started now."""
+    """Return whether the next request may be started now."""
     if request.op == FLUSH and control.outstanding_writes > 0:
         return False
     if params.queue_depth > 0:
@@ -227,7 +227,7 @@ def is_partial(request, offset):
 
 @inlined
 def next_request(control):
-    """Advance from the request in admission to the next one."""
+    """Advance from the request in admission to the next request."""
     control.cursor += 1
     control.offset = 0
     control.slot = -1
@@ -235,7 +235,7 @@ def next_request(control):
 
 @inlined
 def start_request(dev, request):
-    """Give the request a slot; a flush that may start is over at once."""
+    """Start a request: give it a slot. A flush ends at once, since no write is outstanding."""
     control = dev.control[0]
     if request.op == FLUSH:
         control.serial += 1
