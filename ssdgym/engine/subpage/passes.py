@@ -16,7 +16,7 @@ READY, ADVANCE, COLLECT = range(3)
 
 @inlined
 def _precedes(dev, block, other, by_passes):
-    """Return whether a block is a better target: fewer passes, then valid slots, or vice versa."""
+    """Return whether a block is a better target than `other`, by passes first or by valid slots first."""
     a, b = dev.region_block[block], dev.region_block[other]
     if by_passes:
         return (a.passes, a.valid, block) < (b.passes, b.valid, other)

@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.state import SUBFTL
 
 @inlined
 def _program_subpage(dev, page, lpn):
-    """Program the next subpage of a page without valid subpages; return OK, or OUT_OF_ORDER if it has one."""
+    """Program the next subpage of a page; return OUT_OF_ORDER if it is full or has a valid one, else OK."""
     slots = np.int64(dev.subpage[0].slots)
     use = np.int64(dev.page_use[page])
     if use >= slots or dev.page_valid[page] != 0:

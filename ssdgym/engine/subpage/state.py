@@ -31,7 +31,7 @@ SUBPAGE = np.dtype(
         ("program_ns", "i8"),  # of one subpage
         ("transfer_ns", "i8"),  # of one subpage on the channel
         ("evict_after_h", "i8"),  # a sweep evicts a subpage older than this; 0 = never
-        ("retention_h", "i8", (MAX_SLOTS,)),  # of region subpages, by programs of the page before
+        ("retention_h", "i8", (MAX_SLOTS,)),  # of region subpages, by earlier programs of the page
         ("full_retention_h", "i8"),  # of all other pages
     ],
     align=True,
@@ -102,7 +102,7 @@ JOB = np.dtype(
         ("plane", "i4"),  # plane of the write's region, or of the collection that evicts; -1 for none
         ("number", "i8"),  # transactions are numbered in order of creation
         ("mask", "u1"),  # sectors of the group: of a read, still to read; of a write, from the buffer
-        ("pages", "u1"),  # pages of the request that are done with the transaction
+        ("pages", "u1"),  # pages of the request that complete with the transaction
         ("kind", "u1"),
         ("partial", "u1"),  # whether the sectors left the buffer as less than a page
         ("evicts", "u1"),  # whether the write is an eviction
