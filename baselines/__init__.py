@@ -1,4 +1,4 @@
-"""Every paper policy and classic heuristic, one small file per source; importing it registers them."""
+"""Heuristic policies, classic and of papers, one small file per source; importing this registers them."""
 
 import importlib
 import pkgutil

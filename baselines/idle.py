@@ -2,7 +2,7 @@
 
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
 
-#: A plane is collected if it has fewer free pages than `blocks` blocks or, above 0, than this `share`.
+#: A plane is collected if its free pages are fewer than those of `blocks` blocks, or than a `share` above 0.
 BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0)}
 
 

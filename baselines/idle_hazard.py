@@ -1,13 +1,13 @@
-"""An idle rule that learns on the device how long idle times last, and collects while the host stays away."""
+"""An idle rule that learns on the device how long idle times last, and collects before the host returns."""
 
 from math import log2
 
 from ssdgym.baselines.idle import BELOW, needed_ns
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, plane_to_collect
 
-#: Of idle times: four to the double, the first one a sixteenth of a move long or shorter.
+#: Classes of idle times by length: four per factor of two; the first four are below a sixteenth of a move.
 _CLASSES = 96
-#: All counts are halved when there are so many.
+#: All counts are halved when their sum reaches this number.
 _MOST = 2000.0
 
 
@@ -31,7 +31,7 @@ def _start_ns(view, number):
 
 @kernel
 def _share_of(view, number, first_ns, last_ns):
-    """Return the share of a class of idle times between two times, `first_ns <= last_ns`."""
+    """Return which share of a class of idle times lies between two lengths, `first_ns <= last_ns`."""
     start_ns, end_ns = _start_ns(view, number), _start_ns(view, number + 1)
     return max(min(last_ns, end_ns) - max(first_ns, start_ns), 0.0) / (end_ns - start_ns)
 
@@ -45,11 +45,11 @@ def _share_of(view, number, first_ns, last_ns):
 def idle_hazard(view, die, gap_ns, parameters):
     """Start a command only if the host is unlikely to return before it ends.
 
-    The rule keeps one histogram of the lengths of idle times, of all dies together. Among those at least as
-    long as the present one so far, it finds the share that ended before the command would end. If this share
-    is above `risk`, the die waits until the next class of lengths begins. If less than one of some 2,000
-    counted idle times is as long, the die collects to the end of the round. Times of commands are those of
-    `oracle_gap`, `blocks` and `share` those of `threshold`.
+    The rule keeps one histogram of the lengths of idle times, of all dies. Of the idle times that were at
+    least as long as the present one is now, it finds the share that ended before the command would end. If
+    this share is above `risk`, the die waits until the next class of lengths begins. If no counted idle time
+    was as long (counts are halved when they reach 2,000), the die collects to the end of the round. Times of
+    commands are those of `oracle_gap`; `blocks` and `share` are those of `threshold`.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0:

@@ -89,7 +89,7 @@ follow(least_worn, _LEAST_WORN.touch, "erased")
 
 @least_worn.on("recycled")
 def freed(view, plane, block, parameters):
-    """Note that the block joined the pool as the last one."""
+    """Store that the block is the last one that has joined the pool."""
     last = view.stream_memory[plane * view.params[0].streams]
     last.freed += 1
     view.block_memory[block].freed = last.freed
@@ -278,7 +278,7 @@ def emptied(view, plane, block, parameters):
 
 @dual_pool.on("opened")
 def filled(view, plane, block, parameters):
-    """Let the block that takes its pages join the cold pool."""
+    """Let a block that is opened for the pages of the emptied block join the cold pool."""
     _note_in_pools(view, block)
     if view.plane[plane].levelling == LEVELLING_RUNS:
         _join(view, block, COLD)
@@ -323,7 +323,7 @@ def swl(view, plane, parameters):
     2. While the erases since the last reset are at least `threshold` for each flag that is set, the next set
        without a flag, in cyclic order, is levelled. Here one closed block of that set is emptied after each
        GC round; sets without a closed block are skipped.
-    3. When all flags are set and there are that many erases, both are reset; a random set is next.
+    3. When all flags are set and there are so many erases, flags and erases are reset; a random set is next.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:
@@ -340,7 +340,7 @@ def swl(view, plane, parameters):
 
 @swl.on("erased")
 def update_table(view, plane, block, parameters):
-    """Count an erase, set the flag of its set, and reset the table if all flags are set."""
+    """Count an erase, set the flag of the block's set, and reset the table if all flags are set."""
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     blocks, sets = np.int64(view.params[0].blocks), _sets(view, k)
     number = (block - plane * blocks) >> k

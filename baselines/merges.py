@@ -32,7 +32,7 @@ def mmerge_fixed(plans, case, parameters):
     """Erase the partial blocks of level `depth` with an invalid page if that is allowed and beats a Merge.
 
     An M-Merge beats a Merge if it costs less. A partial block of level `depth` is the `2**depth`-th part of a
-    block; a device whose smallest parts are larger erases those.
+    block; if the smallest parts of the device are larger, these are erased.
     """
     fixed = 1 + min(int(parameters.depth), case[0].levels)
     return fixed if plans[fixed].allowed and plans[fixed].cost_ns < plans[0].cost_ns else 0

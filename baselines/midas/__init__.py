@@ -1,4 +1,4 @@
-"""MiDAS and its hot filter: placements, and what is computed between two steps of the engine.
+"""MiDAS and its hot filter: placements, and the computations between two steps of the engine.
 
 The policy `midas` is the composition `chain+midas`; with `greedy+midas` the groups remain, but their sizes do
 not choose the victim. Epochs, model and search run as plain Python between two steps of the engine. The

@@ -1,4 +1,4 @@
-"""The epochs of MiDAS: what happens between two steps of the engine, and when."""
+"""The epochs of MiDAS: their stages, which are carried out between two steps of the engine."""
 
 from typing import Any
 
@@ -46,9 +46,9 @@ def _link(view: Any) -> None:
             groups[numbers[block]].sealed += 1
 
 
-#: What the next period does: begin, begin the first epoch, note what has been moved, end the epoch.
+#: Stages: begin; begin the first epoch; store the relocations so far; end the epoch.
 BEGIN, FILL, TIME, MEASURE = range(4)
-#: What became of an epoch.
+#: Outcomes of an epoch.
 NOTHING_YET, APPLIED, HOT_GROUP_IMPURE, LAST_GROUP_EMPTY, NO_GROUPS, NOT_BETTER = range(6)
 OUTCOMES = (
     "no epoch has ended",
@@ -58,13 +58,13 @@ OUTCOMES = (
     "the model finds no groups",
     "the prediction is worse than what was measured",
 )
-#: The hot group is impure above this valid ratio: of one block, and of more.
+#: The hot group is impure above this valid ratio of its victims: if it has one block; if it has more.
 IMPURE_ONE, IMPURE = 0.3, 0.18
-#: Groups are checked after this part of an epoch, and are irregular if their valid ratio is so far above.
+#: Groups are checked after this part of an epoch; irregular ones exceed their predicted valid ratio by this.
 CHECKED_PART, IRREGULAR = 0.3, 0.1
-#: Blocks of 2,048 that the last group keeps at least.
+#: Least blocks of the last group, out of 2,048.
 MARGIN, MARGIN_OF = 50, 2048
-#: Epochs are not doubled beyond this many host pages: what times them has 31 bits.
+#: Epochs are not doubled beyond this many host pages: the stamps of pages have 31 bits.
 LONGEST = 1 << 30
 
 
@@ -102,7 +102,7 @@ def _begin(view: Any, clock: int) -> None:
     memory.last, memory.top = 1, 1 + TAIL
     is_open = (blocks.status & 1) != 0
     view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
-    view.stream_memory.target = 2  # of rounds that are under way
+    view.stream_memory.target = 2  # for rounds that are under way
     view.block_memory.listed = (blocks.status & _INDEXED) != 0
     _link(view)
     memory.tau = logical_pages
@@ -174,11 +174,11 @@ def _configure(view: Any) -> int:
 
 
 def measured_hot(memory: Any) -> Measured:
-    """Return the hot group's means over the windows of the hot filter; small values if there was none."""
+    """Return the hot group's means over the windows of the hot filter; small values without a window."""
     count = min(int(memory.windows), len(memory.window_valid))
     if count == 0:
         return Measured(0.01, 0.05, 1)
-    blocks = float(memory.window_blocks[:count].sum()) / count + 1  # the open one
+    blocks = float(memory.window_blocks[:count].sum()) / count + 1  # the open block
     return Measured(
         float(memory.window_traffic[:count].sum()) / count,
         float(memory.window_valid[:count].sum()) / count,
@@ -200,7 +200,7 @@ def model_of(view: Any, hot: Measured) -> Model:
     pages_per_block = int(params.pages_per_block)
     reserve = max(int(params.low_free), int(params.stop_free), int(params.low_pool), int(params.stop_pool))
     total = int(params.planes) * int(params.blocks)
-    # Blocks without an invalid page would take no part; they are left out where they are many.
+    # Blocks without an invalid page take no part in GC; if they are many, their pages are left out.
     listed = view.block_memory.listed != 0
     whole = listed & (view.block_memory.group >= view.memory[0].last) & (blocks.invalid == 0)
     idle = int(np.count_nonzero(whole)) * pages_per_block
@@ -242,7 +242,7 @@ def _fold(view: Any, first: int) -> None:
 def _check(view: Any, clock: int) -> None:
     """Merge the groups from the first irregular one on, and start to watch again."""
     memory = view.memory[0]
-    # The last group is no tail: it also has a prediction.
+    # Without a tail, the last group also has a prediction.
     end = int(memory.last) + (memory.top == memory.last)
     for group in range(1, end):
         victims = int(memory.victims[group])

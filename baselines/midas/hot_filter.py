@@ -6,12 +6,12 @@ import numpy as np
 
 from ssdgym.policy import kernel
 
-#: What the filter keeps of a page, and once.
+#: Records of the filter: for a page, and for the device.
 PAGE: list[Any] = [("heat", "u1")]
 MEMORY: list[Any] = [
     ("tau", "f8"),  # 0 = as many as there are logical pages
     ("ignored", "i8"),  # events at the start, as many as there are logical pages
-    ("overwrites", "i8"),  # of the present window, as the following
+    ("overwrites", "i8"),  # of the present window, like the next two fields
     ("hot_victims", "i8"),
     ("hot_ages", "f8"),
 ]
@@ -67,7 +67,7 @@ def heat_after(view, lpn, page, group, clock):
 
 @kernel
 def note_overwrite(view, lpn, old_page, group):
-    """Count an overwrite of a page whose old copy is in a block of this group."""
+    """Count an overwrite of a page whose old copy is in a block of `group`."""
     if is_asleep(view):
         view.memory[0].ignored += 1
         return
@@ -77,7 +77,7 @@ def note_overwrite(view, lpn, old_page, group):
 
 @kernel
 def note_move(view, lpn, group):
-    """Count a page that has outlived its block, of this group."""
+    """Count a page that is still valid when its block, in `group`, is collected."""
     if group <= HOST and is_asleep(view):
         view.memory[0].ignored += 1
     elif group <= HOST:

@@ -66,7 +66,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @mida_hot.on("collected")
 def collected(view, plane, block, parameters):
-    """Count the age of a block of stream 0."""
+    """Count the age of a victim of stream 0; end the window if it is over."""
     if view.block[block].stream == HOT and not hot_filter.is_asleep(view):
         hot_filter.note_victim(view, block)
         if hot_filter.window_is_over(view):

@@ -8,12 +8,12 @@ import numpy as np
 
 from ssdgym.baselines.midas.records import Intervals
 
-#: A hot group is computed from the intervals if its measured valid ratio and its share of the host pages are
-#: below and above this.
+#: The size of the hot group is computed if its measured valid ratio is at most the first number, and its
+#: share of the host pages at least the second.
 MOST_HOT_VALID, LEAST_HOT_TRAFFIC = 0.1, 0.15
-#: Requests of the last group are hot up to this part of their mean interval.
+#: In the last group, requests with intervals up to this part of the mean interval count as hot.
 HOT_PART = 0.7
-#: A predicted write amplification above this is no prediction.
+#: A prediction of a larger write amplification is discarded.
 MOST_AMPLIFICATION = 100.0
 
 
@@ -38,21 +38,21 @@ class Hot:
     blocks: int  # its size
     traffic: float  # its share of the host pages
     valid: float  # the share of valid pages of its victims
-    length: float  # how long it keeps a page, in blocks of host pages
-    bins: int  # of the histogram, whose intervals end in it
-    held: float  # valid pages it holds
+    length: float  # how long the group keeps a page, in blocks of host pages
+    bins: int  # number of bins of the histogram whose intervals end in the group
+    held: float  # valid pages that the group holds
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """A device and its writes, as measured in an epoch."""
 
-    intervals: Intervals  # of an epoch
+    intervals: Intervals  # intervals between writes of a page, in an epoch
     pages_per_block: int  # of the device
-    valid_pages: int  # that the groups have to hold
+    valid_pages: int  # valid pages that the groups have to hold
     blocks: int  # of all groups together
-    margin: int  # blocks that the last group keeps at least, and that a group's time ends before the epoch
-    measured: Measured  # what was seen of the hot group
+    margin: int  # least blocks of the last group; also least time from a group's end to the epoch's
+    measured: Measured  # measurements of the hot group
 
     def hot(self, blocks: int) -> Hot | None:
         """Return the hot group of at least this size, or the measured one if sizes cannot be computed."""
@@ -71,7 +71,7 @@ class Model:
             the victims of G1 .. Gn, n arrays of shape (m,).
         """
         intervals = self.intervals
-        # Of each configuration: the first bin that has not died yet, when it began, and the pages that go on.
+        # Of each configuration: the first bin whose pages still live, their age, and the share that goes on.
         first, past = np.array([hot.bins]), np.array([hot.length])
         inflow = np.array([1.0 - hot.traffic + hot.traffic * hot.valid])
         left, held = np.array([float(self.blocks - hot.blocks)]), np.array([hot.held])
@@ -83,7 +83,7 @@ class Model:
                 end = intervals.first_from(past + time)
                 alive = intervals.upto[-1] - intervals.upto[first]
                 ratio = 1.0 - (intervals.upto[end] - intervals.upto[first]) / alive
-                # The valid pages of the group, unit by unit: each unit holds what has not died up to its end.
+                # Valid pages of the group, summed over units: each holds the pages that live up to its end.
                 units = end - first
                 dead = intervals.summed_upto[end] - intervals.summed_upto[first]
                 dead = dead - units * intervals.upto[first]
@@ -93,7 +93,7 @@ class Model:
                 left, past, first, inflow = left - blocks, past + time, end, inflow * ratio
                 cost = cost + inflow
                 ratios.append(ratio)
-            # A group of the blocks that are left.
+            # The last group has the blocks that are left.
             ratio = self._last_ratio(first, left, held)
             cost = cost + inflow * ratio / (1.0 - ratio)
             wrong = wrong | ~(left > 0) | ~((ratio > 0) & (ratio < 1)) | ~(cost <= MOST_AMPLIFICATION)
@@ -104,7 +104,7 @@ class Model:
         """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
         intervals = self.intervals
         requests = intervals.upto[-1] - intervals.upto[first]
-        # The pages with an interval are as many as their requests times it over the length of the epoch.
+        # Number of pages with an interval: their requests, times the interval, over the length of the epoch.
         pages = intervals.length_upto[-1] - intervals.length_upto[first]
         end = np.floor(HOT_PART * (pages / requests) / intervals.width)
         end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
@@ -118,7 +118,7 @@ class Model:
 
 
 def _computed(model: Model, wanted: int) -> Hot | None:
-    """Return a hot group of the pages with the shortest intervals, as many as fill `wanted` blocks."""
+    """Return a hot group of at least `wanted` blocks, for the pages with the shortest intervals."""
     intervals = model.intervals
     share = intervals.upto[1:] / max(intervals.upto[-1], 1.0)
     ends = np.arange(1, intervals.bins + 1) * intervals.width
@@ -174,7 +174,7 @@ def _part(requests: np.ndarray, pages: np.ndarray, spare: np.ndarray, a: np.ndar
 
 #: Most blocks of a hot group whose size is computed, in each plane.
 MOST_HOT_BLOCKS = 29
-#: A larger hot group has to gain so much at first.
+#: Least gain in write amplification for which the first search takes a larger hot group.
 HOT_GAIN = 0.05
 #: Most groups besides the hot one.
 MOST_GROUPS = 9
@@ -226,7 +226,7 @@ def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configu
 
 
 def _first_hot(model: Model, sizes: range) -> Configuration | None:
-    """Return the best configuration of a hot group and one more; each block more of it must gain enough."""
+    """Return the best configuration of the hot group and one other; each larger size must gain HOT_GAIN."""
     if not model.measured.computable:
         return _evaluated(model, model.hot(1), ())
     best = None
@@ -272,7 +272,7 @@ def _split(model: Model, best: Configuration, most_groups: int) -> Configuration
 
 
 def _each_size(model: Model, best: Configuration, most_groups: int) -> Configuration:
-    """Return the configuration after one pass over the sizes."""
+    """Return the configuration after choosing the best size of each group in turn."""
     for place in range(most_groups - 1):
         found = _best_size(model, best.hot, best.sizes[:-1], place)
         if found is not None and found.amplification < best.amplification:

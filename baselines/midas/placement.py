@@ -18,7 +18,7 @@ from ssdgym.baselines.midas.records import (
 from ssdgym.policy import kernel, placement_policy, policy_alias, stream_to_fill
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
-#: A plane that collects so many blocks for one page of the host cannot keep up.
+#: GC of a plane that collects so many blocks for one page of the host cannot keep up.
 MOST_VICTIMS = 25
 
 
@@ -90,7 +90,7 @@ def _time(view, lpn, clock):
 
 @kernel
 def _end_window(view):
-    """At the end of a window of the hot filter, store its figures of the hot group and begin the next one."""
+    """At the end of a window of the hot filter, store its means of the hot group; begin the next window."""
     memory = view.memory[0]
     if not hot_filter.window_is_over(view):
         return
@@ -125,7 +125,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @midas.on("opened")
 def opened(view, plane, block, parameters):
-    """Note the group."""
+    """Store the group of the block."""
     view.block_memory[block].group = min(view.block[block].stream, view.memory[0].top)
 
 
@@ -137,7 +137,7 @@ def closed(view, plane, block, parameters):
 
 @midas.on("collected")
 def collected(view, plane, block, parameters):
-    """Note where the pages of the block go, and whether its group behaves as predicted."""
+    """Store the group that the block's pages go to, and count the victim and its valid share."""
     memory, record, state = view.memory[0], view.block_memory[block], view.block[block]
     _pass_on(view, plane)
     if _is_stuck(view, plane, record.group):
@@ -160,7 +160,7 @@ def collected(view, plane, block, parameters):
 
 @midas.on("erased")
 def erased(view, plane, block, parameters):
-    """Note that the round of the block has ended."""
+    """Count one victim less that waits for its erase."""
     moves = view.stream_memory[plane * STREAMS]
     moves.collecting = max(moves.collecting - 1, 0)
 
@@ -189,7 +189,7 @@ def _pass_on(view, plane):
 
 @kernel
 def _is_stuck(view, plane, group):
-    """Return whether `group`, not over its size, gave a victim as the last group had no invalid page."""
+    """Return whether a group within its size gave the victim because the last group has no invalid page."""
     memory = view.memory[0]
     first = plane * STREAMS
     if group >= memory.last or view.stream_memory[first + group].sealed > memory.limit[group]:
@@ -219,7 +219,7 @@ def _watch(view, group, valid):
 
 @kernel
 def _keep_up(view, plane, group, victims):
-    """Count victims of this group, and merge it with all after it if foreground GC does not end."""
+    """Count victims of a group; if foreground GC does not end, merge the group with all after it."""
     memory = view.memory[0]
     if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
         return

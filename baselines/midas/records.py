@@ -1,4 +1,4 @@
-"""The records of MiDAS: of pages, blocks, groups and the device."""
+"""The records of MiDAS: for pages, blocks, groups and the device."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +17,13 @@ TAIL = 3
 BINS, WINDOWS = 16, 10
 
 PAGE: list[Any] = [
-    ("stamp", "i4"),  # host page of the epoch that wrote it, negative from the second one on; 0 = none
+    ("stamp", "i4"),  # host pages from the epoch's start to the last write; < 0 after the first; 0 = none
     *hot_filter.PAGE,
 ]
 BLOCK: list[Any] = [
-    ("intervals", "i8", (BINS,)),  # the histogram of the device: bins 16 b to 16 b + 15
-    ("serial", "i8"),  # number of its closing, or of its being passed on
-    ("next", "i4"),  # in the list of its group, -1 for none
+    ("intervals", "i8", (BINS,)),  # part of the device's histogram: bins 16 b to 16 b + 15 of block b
+    ("serial", "i8"),  # numbers blocks in the order in which they close or are passed on
+    ("next", "i4"),  # next block in the list of the group, -1 for none
     ("previous", "i4"),
     ("group", "u1"),
     ("listed", "u1"),  # it is closed, and no victim
@@ -32,9 +32,9 @@ STREAM: list[Any] = [
     ("sealed", "i4"),  # listed blocks of a group
     ("oldest", "i4"),  # -1 for none
     ("newest", "i4"),
-    ("victims", "i4"),  # of stream 0: blocks of the plane collected since it last got a page of the host
-    ("collecting", "i4"),  # of stream 0: victims of the plane that have not been erased yet ...
-    ("target", "u1"),  # ... and the group that their pages go to
+    ("victims", "i4"),  # of stream 0: blocks collected since the plane last got a page of the host
+    ("collecting", "i4"),  # of stream 0: victims of the plane that have not been erased yet
+    ("target", "u1"),  # of stream 0: group that the pages of these victims go to
 ]
 MEMORY: list[Any] = [
     # The groups: G1 .. G(last - 1) and the hot one have sizes, for each plane, in listed blocks.
@@ -44,7 +44,7 @@ MEMORY: list[Any] = [
     ("serial", "i8"),  # blocks closed or passed on
     # The hot filter, and what it saw in its last windows.
     *hot_filter.MEMORY,
-    ("host_pages", "i8"),  # of the present window, as the following
+    ("host_pages", "i8"),  # of the present window, like the next two fields
     ("hot_pages", "i8"),
     ("hot_valid", "f8"),
     ("windows", "i8"),
@@ -52,17 +52,17 @@ MEMORY: list[Any] = [
     ("window_valid", "f8", (WINDOWS,)),
     ("window_blocks", "f8", (WINDOWS,)),
     # The epoch.
-    ("stage", "i8"),  # what the next period does
-    ("due", "i8"),  # at which clock
+    ("stage", "i8"),  # the stage that the next period carries out
+    ("due", "i8"),  # clock at which that stage is due
     ("epoch", "i8"),  # number of the epoch that is being timed, from 1
     ("epoch_start", "i8"),  # clock
     ("epoch_pages", "i8"),  # its length
     ("bins", "i8"),  # of the histogram
     ("unit", "i8"),  # width of a bin in host pages, 0 = nothing is timed
     ("moved", "i8"),  # pages relocated
-    ("moved_before", "i8"),  # the same, and the clock, when the last pages of the epoch began
-    ("clock_before", "i8"),
-    # What became of the last epoch.
+    ("moved_before", "i8"),  # `moved` when the last part of the epoch began
+    ("clock_before", "i8"),  # clock when the last part of the epoch began
+    # The outcome of the last epoch.
     ("outcome", "i8"),
     ("applied", "i8"),  # configurations taken so far
     ("predicted_amplification", "f8"),
@@ -70,12 +70,12 @@ MEMORY: list[Any] = [
     ("predicted_valid", "f8", (STREAMS,)),
     # Whether the groups behave as predicted.
     ("configured", "i8"),  # number of groups of the configuration in force, 0 = none
-    ("seen", "i8"),  # bit g: group g had a victim since
-    ("watched_since", "i8"),  # clock at which all had one, 0 = not yet
+    ("seen", "i8"),  # bit g: group g has had a victim since the configuration
+    ("watched_since", "i8"),  # clock at which all groups had had a victim, 0 = not yet
     ("victims", "i8", (STREAMS,)),
     ("valid", "f8", (STREAMS,)),  # sum of the valid shares of these victims
-    ("irregular", "i8"),  # the first half of the chain was, in this epoch
-    ("irregular_epochs", "i8"),  # running
+    ("irregular", "i8"),  # 1: a group in the first half of the chain was irregular in this epoch
+    ("irregular_epochs", "i8"),  # irregular epochs in a row
 ]
 
 

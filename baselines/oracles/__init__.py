@@ -1,1 +1,1 @@
-"""Bounds: placements with the future of a run, and victim rules that go with them."""
+"""Bounds: placements that are given the future of a run, and victim rules that use their records."""

@@ -5,9 +5,9 @@ from ssdgym.policy import blocks_of, erases_left, is_closed, levelling_policy, n
 
 @levelling_policy("known_limits", source="a bound of ours", parameters={"threshold": (2, 1)}, oracle=True)
 def known_limits(view, plane, parameters):
-    """Empty the closed block with most erases left once a free block has `threshold` fewer left.
+    """Empty the closed block with most erases left once a free block has over `threshold` fewer left.
 
-    Its pages move to the free block with least erases left.
+    The pages of the emptied block move to the free block with fewest erases left.
     """
     free = nearest_end_free(view, plane)
     best, most = -1, 0

@@ -1,4 +1,4 @@
-"""What placements with the future of a run have in common: they put pages together that die together."""
+"""Common code of placements that are given the future of a run: they group pages that die together."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from ssdgym.policy import kernel
 
-#: When data that is never overwritten dies: a number of host pages that no device reaches.
+#: Time of death of data that is never overwritten: a clock that no device reaches.
 NEVER = 2**40
 
 
 def sums_over_blocks(view: Any, values: np.ndarray) -> np.ndarray:
-    """Return the sum over the valid pages of each block of values of logical pages, int64 (blocks,)."""
+    """Return for each block the sum of `values` of its valid logical pages, int64 (blocks,)."""
     mapped = view.logical.ppn >= 0
     blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
     sums = np.zeros(len(view.block_memory), np.int64)

@@ -3,7 +3,7 @@
 from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
-#: Length of a window: so many host pages ahead it is known when their data dies.
+#: Length of a window: for so many coming host pages it is known when their data dies.
 WINDOW = 4096
 
 
@@ -51,7 +51,7 @@ _take_out, _move = keep_sums(oracle_k, "dies_at", "deaths")
 
 @oracle_k.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note when the page dies, and count it in its block."""
+    """Store when the page dies, and add this to the sum of its block."""
     _take_out(view, lpn, old_page)
     memory = view.memory[0]
     view.page_memory[lpn].dies_at = memory.deaths[view.control[0].clock - 1 - memory.window_start]

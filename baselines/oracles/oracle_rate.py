@@ -43,7 +43,7 @@ _, _move = keep_sums(oracle_rate, "writes", "writes")
 
 @oracle_rate.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the page in its new block, and no longer in its old one."""
+    """Move the writes of the page from the sum of its old block to that of its new block."""
     _move(view, lpn, old_page, page)
 
 

@@ -1,9 +1,9 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-The table of a plane has three parts: the place at which each group begins and the last one ends; the numbers
-of the plane's blocks, sorted by group and within a group by rising rank; and two bit sets of writable blocks
-for each group. When the place between two groups moves by one, a block goes from one group to the other.
-Groups are numbered from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
+The table of a plane has three parts: the place at which each group begins and the last group ends; the
+numbers of the plane's blocks, sorted by group and within a group by rising rank; and two bit sets of writable
+blocks for each group. Moving the boundary between two groups by one place moves the block there to the other
+group. Groups are numbered from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ssdgym.baselines.victims.gsm import exceeds, is_larger, make_rank
 from ssdgym.policy import kernel, lowest_bit
 
-#: Of each block: rank, group, and how it is writable: 0 not, WRITABLE, WRITABLE_BEST in its best set.
+#: Record of a block: rank, group; `shown`: 0, WRITABLE, or WRITABLE_BEST if its best set is writable.
 RANK = [("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("group", "u1"), ("shown", "u1")]
-#: Of the device: groups of a plane, most blocks of a group, and words of a plane's table.
+#: Record of the device: groups of a plane, most blocks of a group, and words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
 WRITABLE, WRITABLE_BEST = 1, 2
 _WORD = 32
@@ -36,7 +36,7 @@ def words_of_plane(blocks: int, groups: int) -> int:
 
 @kernel
 def set_sizes(view):
-    """Note the sizes of groups, from the thresholds and blocks of the device."""
+    """Store number and largest size of groups, from the thresholds and blocks of the device."""
     params, memory = view.params[0], view.memory[0]
     blocks = np.int64(params.blocks)
     memory.groups = np.int64(params.group_of_degree >> np.uint64(60))
@@ -111,7 +111,7 @@ def _set_bit(view, plane, group, kind, place, value):
 
 @kernel
 def show(view, plane, block, writable):
-    """Store in the bit sets of the block's group how the block is writable."""
+    """Store in the bit sets of a block's group whether the block, and its best set, are writable."""
     own = view.block_memory[block]
     if own.shown == writable:
         return
@@ -125,7 +125,7 @@ def show(view, plane, block, writable):
 
 @kernel
 def first_of(view, plane, group, kind):
-    """Return the lowest block of a group that is writable (kind 0), or in its best set (1); -1 for none."""
+    """Return the lowest block of a group that is writable (kind 0), or whose best set is (1); -1 for none."""
     base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
     words, summary = _bit_words(blocks)
     for k in range(summary):
@@ -155,7 +155,7 @@ def _place_of(view, plane, group, rank):
 
 @kernel
 def _sort(view, plane, group, place, block):
-    """Move a block from a place of its group to where its rank belongs."""
+    """Move a block from a place of its group to the place that its rank demands."""
     params, rank, base = view.params[0], rank_of(view, block), _first_word(view, plane)
     first, last = base + begin_of(view, plane, group), base + begin_of(view, plane, group + 1) - 1
     word = base + place
@@ -224,27 +224,27 @@ def _move(view, plane, place, block, group):
     show(view, plane, block, 0)
     own.group = group
     show(view, plane, block, shown)
-    # 1. It goes to the end of the group that faces its own, and the blocks between move up by one place.
+    # 1. Move it to that end of the new group which is nearer; blocks in between shift by one place.
     step = 1 if group > before else -1
     end = begin_of(view, plane, group) - 1 if group > before else begin_of(view, plane, group + 1)
     for word in range(base + place, base + end, step):
         view.table[word] = view.table[word + step]
-    # 2. Of the groups between, each begins one place nearer to where the block was.
+    # 2. Shift the boundaries of groups in between by one place.
     for between in range(min(before, group) + 1, max(before, group) + 1):
         _shift_begin(view, plane, between, -step)
-    # 3. And on to where its rank belongs.
+    # 3. Move it within the group to the place that its rank demands.
     _sort(view, plane, group, end, block)
 
 
 @kernel
 def _make_room(view, plane, group):
-    """Move surplus blocks of a group that a block has joined down or, if all lower groups are full, up."""
+    """Move surplus blocks of a group that a block has joined to lower groups or, if these are full, up."""
     limit, room = view.memory[0].limit, group - 1
     while room >= 0 and size_of(view, plane, room) == limit:
         room -= 1
     if size_of(view, plane, group) > limit and room >= 0:
-        # 1. The group is full and one below is not: its smallest rank makes room and goes down, where the
-        #    same may happen again, in the lowest group first. Ranks stay above those of the groups below.
+        # 1. A lower group has room: from there upwards, the block of smallest rank of each group moves one
+        # group down. Ranks stay above those of the groups below.
         for higher in range(room + 1, group + 1):
             place = begin_of(view, plane, higher)
             _move(view, plane, place, _block_at(view, plane, place), higher - 1)
@@ -258,7 +258,7 @@ def _make_room(view, plane, group):
 
 @kernel
 def reclassify(view, plane, block, before, writable):
-    """Find the group of a block whose rank was `before` (E30)."""
+    """Move a block, whose rank was `before`, to the group of its present rank (E30)."""
     rank, group = rank_of(view, block), np.int64(view.block_memory[block].group)
     found = _group_for(view, plane, rank)
     if found != group:

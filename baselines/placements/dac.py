@@ -19,7 +19,7 @@ def dac(view, plane, lpn, source, parameters):
     host moves it up a region, and every relocation down one, within the regions that there are. (The paper
     promotes only young pages and demotes only old ones; comparisons since 2022 use this form.)
     """
-    above = view.page_memory[lpn].region  # the next region; 0 for a page in none
+    above = view.page_memory[lpn].region  # 1 + the region of the page; 0 for a page in no region
     return min(above, _REGIONS - 1) if source < 0 else max(above - 2, 0)
 
 

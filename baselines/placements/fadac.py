@@ -61,7 +61,7 @@ def fadac(view, plane, lpn, source, parameters):
 
 @fadac.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the write, and the request with its first page."""
+    """Count the write and, with the first page of a request, the request."""
     is_new = old_page < 0 and view.logical[lpn].ppn == page
     view.memory[0].average = _average(view, lpn, _valid_pages(view) - is_new)
     view.page_memory[lpn].writes += 1

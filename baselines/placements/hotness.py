@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.policy import GOLDEN, below, kernel, mix
 
-#: Of the device: updates since the table last decayed, and host pages written that were hot.
+#: Record of the device: updates since the table last decayed, and hot pages that the host has written.
 MEMORY = [("updates", "i8"), ("hot_pages_written", "i8")]
 _PER_WORD = 8
 _SATURATED, _LOWER_BITS = 15, 0x77777777
@@ -35,7 +35,7 @@ def _counter(params, row, hashed):
 
 @kernel
 def _smallest(view, first, lpn, raised):
-    """Return the smallest counter of a page after each is raised by `raised`."""
+    """Return the smallest counter of a page, with `raised` added to each counter."""
     params = view.params[0]
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = np.int64(_SATURATED)
@@ -53,7 +53,7 @@ def _group_of(params, degree):
 
 @kernel
 def hotness_group(view, first, lpn):
-    """Return the hotness group of a page, counted from 1; 0 for a cold one."""
+    """Return the hotness group of a page, counted from 1; 0 for a cold page."""
     return _group_of(view.params[0], _smallest(view, first, lpn, 0))
 
 
@@ -75,7 +75,7 @@ def is_first_write(view, lpn):
 
 @kernel
 def note_write(view, first, lpn, old_page, page, placed_before):
-    """Count a host write, and a hot page if it was hot when placed: before or after this count.
+    """Count a host write, and a hot page if it was hot when placed (before this count if `placed_before`).
 
     All counters are halved after a period. The count of hot pages is reset with the device's counters.
     """

@@ -77,9 +77,9 @@ from ssdgym.policy import (
     whole_mask,
 )
 
-#: Of each block: its lowest sub-block with unwritten pages, and whether it was open before the last program.
+#: Record of a block; `first`: its lowest sub-block with unwritten pages; `was_open`: it has been opened.
 _BLOCK = [*BEST_SET, *by_benefit.block, *block_groups.RANK, ("first", "u1"), ("was_open", "u1")]
-#: What has happened to a block.
+#: Changes of a block: any changes; one page was programmed; one page became invalid.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
 _TRIES = 64
 
@@ -95,10 +95,10 @@ def _words(device: Any) -> int:
 def _controller_bytes(device: Any) -> int:
     """Return the bytes that a controller would need.
 
-    For every block its best set, its group, and how it can be written. For every group its size; a heap of
-    the numbers of its blocks with the smallest rank on top, with the place of every block; and two bits for
-    every block of the plane, with one over each 64 of them. The largest rank of a group is found by a scan.
-    If ranks are not benefits, an order of the blocks by benefit. And the counters of hotness.
+    Every block has its best set, its group, and whether it can be written. Every group has its size; a heap
+    of its blocks with the smallest rank on top, with the place of every block; and two bits for every block
+    of the plane, with one more bit for each 64 of them. The largest rank of a group is found by a scan. If
+    ranks are not benefits, there is also an order of the blocks by benefit. The hotness counters are added.
     """
     geometry, hotness = device.usable, device.ftl.hotness
     blocks, limit = geometry.blocks_per_plane, geometry.blocks_per_plane // (hotness.groups - 1) - 1
@@ -130,7 +130,7 @@ def _full_and_invalid(view, block):
 
 @kernel
 def _keep(view, block, mask, gain, moves):
-    """Store the best set of a block and its rank; return how the block is writable."""
+    """Store the best set of a block and its rank; return 0 (not writable), WRITABLE or WRITABLE_BEST."""
     own = view.block_memory[block]
     own.mask, own.gain, own.moves = mask, gain, moves
     if view.params[0].isolation == HARDWARE:
@@ -145,7 +145,7 @@ def _keep(view, block, mask, gain, moves):
 
 @kernel
 def _renew(view, block):
-    """Search the best set of a block; return how the block is writable."""
+    """Search the best set of a block, and store it; return what `_keep` returns."""
     if view.block[block].status & INDEXED:
         mask, gain, moves = best_set_from(view, block, view.block_memory[block].mask)
         return _keep(view, block, mask, gain, moves)
@@ -185,7 +185,7 @@ def _note_first(view, block):
 
 @kernel
 def _change(view, plane, block, change, s):
-    """Find best set, rank and group of a block after a change, of one page of sub-block `s` or of all."""
+    """Update best set, rank and group of a block after a change of a page of sub-block `s`, or any change."""
     params, before = view.params[0], block_groups.rank_of(view, block)
     sub = block * params.sub_blocks + s
     if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
@@ -300,7 +300,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @hotness_groups.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Reclassify the block that the page has gone to."""
+    """Reclassify the block that holds the copy of the page."""
     _programmed(view, plane, page, True)
 
 

@@ -69,13 +69,13 @@ def _moves_up(view, lpn, level):
 
 @multi_log.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note when the page was written: 1 for the first page of the host."""
+    """Store the clock after the write of the page: 1 for the first page of the host."""
     view.page_memory[lpn].written = view.control[0].clock
 
 
 @multi_log.on("opened")
 def opened(view, plane, block, parameters):
-    """Note the last level in use."""
+    """Store the number of the last level in use."""
     memory = view.memory[0]
     memory.last = max(memory.last, min(view.block[block].stream, _LEVELS - 1))
 

@@ -38,19 +38,19 @@ def sepbit(view, plane, lpn, source, parameters):
 
 @sepbit.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note when the page was written: 1 for the first page of the host, 0 for never."""
+    """Store the clock after the write of the page: 1 for the first page of the host, 0 for never."""
     view.page_memory[lpn].written = view.control[0].clock
 
 
 @sepbit.on("opened")
 def opened(view, plane, block, parameters):
-    """Note when the block was opened."""
+    """Store the clock at which the block was opened."""
     view.block_memory[block].opened_at = view.control[0].clock
 
 
 @sepbit.on("collected")
 def collected(view, plane, block, parameters):
-    """Count the life of a block of stream 0, and take the mean of every `nc`."""
+    """Add the life of a block of stream 0 to the sum; after every `nc` such blocks, update the mean life."""
     if view.block[block].stream != 0:
         return
     memory = view.memory[0]

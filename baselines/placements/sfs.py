@@ -84,7 +84,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("collected")
 def collected(view, plane, block, parameters):
-    """Compute the centres again if it is time."""
+    """Count the victim; compute the centres again at the first and every `period`-th after it."""
     first = view.stream_memory[plane * _STREAMS]
     if first.victims % parameters.period == 0:
         _measure(view, plane)

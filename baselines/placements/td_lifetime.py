@@ -13,7 +13,7 @@ _TICKS = 65536
 # What is known of a page: the time since its last write, its last interval between two writes, its writes (a
 # count that fades in eight logical spaces) and those of its neighbours (that fades in one), each in 16 steps.
 _AGE, _INTERVAL, _WRITES, _NEAR = range(4)
-#: Each table is indexed by two of them. There is a set of tables for host pages, and one for relocated pages.
+#: Two of these features index each table. Host pages and relocated pages have a set of tables each.
 _FIRST = (_AGE, _AGE, _AGE, _INTERVAL, _INTERVAL, _WRITES)
 _SECOND = (_INTERVAL, _WRITES, _NEAR, _WRITES, _NEAR, _NEAR)
 _TABLES = 6
@@ -24,11 +24,11 @@ _UNKNOWN = 15
 _LEAST, _START, _MOST = -6.0, 1.0, 3.5
 #: Classes of values, 0.4 wide, of host pages; relocated pages have as many of their own.
 _CLASSES = 24
-#: Errors of two lives are compared if so many lives ended from one to the other.
+#: The error of a life is compared with that of the life that ended so many lives before.
 _LAG = 4
-#: Share of all counts that a plan leaves for the next one.
+#: Factor by which all counts fade from one plan to the next.
 _FADE = 0.6
-#: Step of the averages of errors.
+#: Weight of the newest error in the running averages of errors.
 _SLOW = 0.0005
 
 
@@ -122,10 +122,10 @@ def _class(value, relocated):
         ("weight", "f4", (_ENTRIES,)),
         ("visits", "i8", (_ENTRIES,)),
         ("valid", "i8", (2 * _CLASSES,)),  # pages of each class
-        ("deaths", "f8", (2 * _CLASSES,)),  # of pages of each class, and ...
-        ("exposed", "f8", (2 * _CLASSES,)),  # ... its valid pages at each plan; both fade alike
-        ("streams", "i8"),  # in use; 0 before the first plan
-        ("bound", "i8", (_STREAMS,)),  # first class that is not of the stream
+        ("deaths", "f8", (2 * _CLASSES,)),  # faded count of deaths of each class
+        ("exposed", "f8", (2 * _CLASSES,)),  # faded sum, over all plans, of the valid pages of each class
+        ("streams", "i8"),  # streams in use; 0 before the first plan
+        ("bound", "i8", (_STREAMS,)),  # first class above those of the stream
         ("apart", "i8"),  # whether relocated pages have streams of their own
         ("planned", "i8"),  # clock of the last plan
         ("last", "f8", (_LAG,)),  # errors of the last lives that ended, less their mean
@@ -133,8 +133,8 @@ def _class(value, relocated):
         ("mean", "f8"),
         ("covariance", "f8"),
         ("variance", "f8"),
-        ("least", "f8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # of the search: least cost of classes up to here
-        ("begin", "i8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # ... and where its last stream begins
+        ("least", "f8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # search: least cost of all classes below
+        ("begin", "i8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # search: first class of the last stream
     ],
 )
 def td_lifetime(view, plane, lpn, source, parameters):
@@ -186,7 +186,7 @@ def _place(view, lpn, state, relocated, clock):
 
 @kernel
 def _compare(view, error):
-    """Compare the error of a life that ends with that of one which ended shortly before."""
+    """Update the covariance of errors of lives that end close together, with the error of an ended life."""
     memory = view.memory[0]
     memory.mean += (error - memory.mean) * _SLOW
     rest = error - memory.mean
@@ -210,7 +210,7 @@ def _end(view, lpn, clock, parameters):
 
 @kernel
 def _search(view, apart):
-    """Find the least sum of roots for every number of streams and classes; return the number of classes.
+    """Find the least sum of roots for each number of streams and of classes; return the number of classes.
 
     Unless `apart`, host pages and relocated pages of the same value are in one class.
     """
@@ -242,9 +242,9 @@ def _plan(view, least_alike):
     """Choose how many streams there are, and their bounds.
 
     A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
-    `deaths * pages / (2 * spare)` pages. With the room shared out for the fewest relocations, all streams
+    `deaths * pages / (2 * spare)` pages. If the room is divided for the fewest relocations, all streams
     together relocate `(sum of sqrt(deaths * pages)) ** 2 / (2 * room)`. Each open block takes half a block of
-    room. If one stream is best, host pages and relocated pages still get one each.
+    room. If one stream is best, host pages and relocated pages still get one stream each.
     """
     memory, params = view.memory[0], view.params[0]
     apart = memory.covariance > least_alike * memory.variance
@@ -265,7 +265,7 @@ def _plan(view, least_alike):
     for streams in range(best, 0, -1):
         memory.bound[streams - 1] = bound if streams < best else 2 * _CLASSES
         bound = memory.begin[streams, bound]
-    if best == 1:  # so that a change finds new pages apart from those that live on
+    if best == 1:  # if the workload changes, new pages are then separate from those that live on
         memory.streams, memory.apart = 2, 1
         memory.bound[0], memory.bound[1] = _CLASSES, 2 * _CLASSES
     for label in range(2 * _CLASSES):
@@ -304,7 +304,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @td_lifetime.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Learn from a life that goes on: the pages so far, and those still expected."""
+    """Learn from a life that continues: its host pages so far plus those that are now expected."""
     clock, own = view.control[0].clock, view.page_memory[lpn]
     state = _state(view, lpn, clock)
     if own.placed > 0:

@@ -4,7 +4,7 @@ import math
 
 from ssdgym.policy import best_by, choose_block, kernel, longest_quiet, victim_policy
 
-#: From this exponent on no two ages have the same benefit.
+#: With at least this exponent, two different ages never give the same benefit.
 _LEAST_EXPONENT = 1 / 16
 
 
@@ -32,7 +32,7 @@ _best_of_all = best_by(_benefit)
 
 @kernel
 def _best_of_buckets(view, plane, exponent):
-    """Choose among the blocks of each bucket that were invalidated longest ago."""
+    """Return the best block of a plane; of each bucket only those invalidated longest ago are examined."""
     best = -1
     best_score = -1.0
     for invalid in range(view.plane[plane].max_invalid, view.params[0].least_invalid - 1, -1):
@@ -62,7 +62,7 @@ def cost_benefit(view, plane, parameters, choice):
     A block without a valid page comes before all others; of equals the lowest number is chosen.
     """
     exponent = parameters.exponent
-    # Only if blocks are erased whole, all blocks that can be victims are full.
+    # Only if blocks are erased whole, all eligible blocks are full, and those of a bucket differ in age only.
     if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
         return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
     return choose_block(view, choice, _best_of_all(view, plane, parameters))

@@ -1,6 +1,6 @@
-"""Victims are the sub-blocks of the highest benefit: the greedy scanning method, performance booster.
+"""Victims are the sub-blocks of highest benefit: greedy scanning method (GSM), performance booster (PB).
 
-A record of every block has its best set (E43), which is searched again when the block has changed.
+A record of every block stores its best set (E43), which is searched again when the block has changed.
 """
 
 from typing import Any, NamedTuple
@@ -25,12 +25,12 @@ from ssdgym.policy import (
     whole_mask,
 )
 
-#: Of each block: its best set (0 = none), its invalid pages, the moves before its erase, whether it has
-#: unwritten pages, and whether all that has to be looked at again.
+#: Record of a block: the mask of its best set (0 = none), the set's invalid pages and moves, whether the set
+#: has unwritten pages, and whether the record is out of date.
 BEST_SET = [("mask", "u8"), ("gain", "i4"), ("moves", "i4"), ("writable", "u1"), ("stale", "u1")]
 #: The mask of no sub-block.
 NOTHING = np.uint64(0)
-#: Placements that keep the best sets themselves.
+#: Placements that keep these records themselves.
 KEEPING = ("hot_to_victims", "hotness_groups")
 
 
@@ -100,7 +100,7 @@ note, next_victim = by_benefit.touch, by_benefit.first
 
 @kernel
 def choose_set(view, plane, choice, block, mask):
-    """Choose a set of a block (-1: none) or, if not legal, the whole block with most invalid pages."""
+    """Choose a set of a block; if it is illegal or `block` is -1, the whole block with most invalid pages."""
     if block >= 0:
         choice[0].block = block
         choice[0].mask = mask
@@ -116,7 +116,7 @@ def by_search(view, plane, parameters, choice):
     block = most_invalid_block(view, plane)
     while block >= 0:
         if view.block[block].invalid * cost_of(params, best.moves) < best.gain * params.erase_cost:
-            break  # nor can any that follows
+            break  # no later block has a better set, either
         mask, gain, moves = best_set_from(view, block, NOTHING)
         found = make_rank(gain, moves, tie_of(mask), block)
         if best.block < 0 or is_larger(params, found, best):

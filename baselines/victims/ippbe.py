@@ -42,10 +42,10 @@ def _most_invalid_unit_of(view, block):
 
 @kernel
 def _next_sub_block(view, plane, after):
-    """Return the sub-block after `after` in falling order of invalid pages, -1 for none.
+    """Return the sub-block that follows `after` in falling order of invalid pages, -1 for none.
 
-    With -1 as `after` it is the first of all. It has at least one invalid page. Of equals the lower block
-    comes first, then the lower sub-block.
+    With -1 as `after`, return the first of all. Sub-blocks without an invalid page do not count. Of equals
+    the lower block comes first, then the lower sub-block.
     """
     params = view.params[0]
     limit = np.int64(params.pages_per_sub_block) + 1
@@ -65,7 +65,7 @@ def _next_sub_block(view, plane, after):
 
 @kernel
 def _next_unit(view, plane, after):
-    """Return the (first) sub-block of the unit after `after` in falling order of invalid pages."""
+    """Return the (first) sub-block of the unit that follows `after` in falling order of invalid pages."""
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(view, plane, after)
@@ -110,7 +110,7 @@ def _is_chosen(choice, count, block):
 
 @kernel
 def _add_units(view, leader, plane, parameters, choice, count, after):
-    """Add the units of a plane after `after` to the choice, up to `limit`; return how many it has.
+    """Add the units of a plane that follow `after` to the choice, up to `limit`; return the pairs chosen.
 
     The first unit of the leading plane is already in the choice.
     """
@@ -131,7 +131,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add the blocks of a sibling that have the numbers of the leading plane's `led` blocks."""
+    """Add the blocks of a sibling with the numbers of the leading plane's `led` blocks; return all pairs."""
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks

@@ -11,7 +11,7 @@ from ssdgym.policy import POLICY_STREAM, choose_block, random_eligible, victim_p
 def random(view, plane, parameters, choice):
     """Choose an eligible block uniformly at random.
 
-    Draws 0 to 63 name blocks `below(B)`; the first eligible one is chosen. If none is eligible, the search
-    goes upwards from the block of draw 64, wrapping.
+    Draws 0 to 63 each select a block, `below(B)`; the first eligible block is chosen. If none is eligible,
+    the search goes upwards from the block of draw 64, wrapping.
     """
     return choose_block(view, choice, random_eligible(view, plane, POLICY_STREAM, 0))

@@ -1,10 +1,10 @@
-"""SpeedupGC and what it is compared with: erase sub-blocks, guide hot pages to the next victims."""
+"""SpeedupGC and the policies it is compared with: erase sub-blocks, place hot pages on the next victims."""
 
 from ssdgym.policy import policy_alias
 
 _PAPER = "Gong, Shen and Shu, SpeedupGC"
 
-# It erases whole blocks, even if the device offers a smaller unit.
+# The baseline erases whole blocks, even if the device offers a smaller unit.
 policy_alias("baseline", "greedy+single", source=f"{_PAPER}, section IV-A", erase_unit="block")
 policy_alias("gsm_plus", "gsm+hot_to_victims", source=f"{_PAPER}, section II-B")
 policy_alias("speedupgc", "gsm+hotness_groups", source=f"{_PAPER}, section III")

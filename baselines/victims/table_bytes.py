@@ -16,7 +16,7 @@ def best_set_bytes(device: Any, *fields: int) -> int:
 
 
 def tree_bytes(device: Any) -> int:
-    """Return the bytes of a tournament tree over each plane's blocks: one winner fewer than blocks."""
+    """Return the bytes of a tournament tree over each plane's blocks; n blocks have n - 1 winners."""
     blocks = device.usable.blocks_per_plane
     return device.usable.planes * (blocks - 1) * whole_bytes(bits_of(blocks - 1))
 
@@ -27,5 +27,5 @@ def bits_of(largest: int) -> int:
 
 
 def whole_bytes(bits: int) -> int:
-    """Return the bytes that hold so many bits."""
+    """Return the number of bytes that hold `bits` bits."""
     return -(-bits // 8)

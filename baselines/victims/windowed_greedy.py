@@ -7,7 +7,7 @@ from ssdgym.policy import choose_block, eligible, victim_policy
 def windowed_greedy(view, plane, parameters, choice):
     """Choose, of the first `window` entries of the age list, the eligible block with most invalid pages.
 
-    Of equals the oldest is chosen. If no block of the window is eligible, it grows to the first eligible one.
+    Of equals the oldest is chosen. A window without an eligible block grows to the first eligible block.
     """
     best = -1
     seen = 0
