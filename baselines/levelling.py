@@ -77,9 +77,9 @@ def first_freed(view, plane, stream, parameters):
     stream=[("freed", "i8"), *_LEAST_WORN.stream],
 )
 def least_worn(view, plane, stream, parameters):
-    """Open the free block that was erased least, of equals the one that was freed first.
+    """Open the free block that was erased least; on a tie, the one that was freed first.
 
-    Blocks that hold cold data are never free, so they stay little worn: only static levelling reaches them.
+    Blocks that hold cold data are never free, so they stay little worn: only a levelling rule reaches them.
     """
     return _next_to_open(view, plane)
 
@@ -244,8 +244,8 @@ def dual_pool(view, plane, parameters):
 
     1. Blocks are in two pools. The emptied block joins the hot pool; the worn block that takes its pages
        joins the cold pool, where it rests (cold-data migration).
-    2. At each erase, before it counts, the block of the cold pool with most erases since it joined moves to
-       the hot pool if some block there has over `threshold` fewer since that joined (cold-pool adjustment).
+    2. Erases since a block joined its pool are compared before each erase. The block of the cold pool that
+       has most moves to the hot pool if some block there has over `threshold` fewer (cold-pool adjustment).
     3. Then the least worn block of the hot pool moves to the cold pool if some block of the hot pool has over
        `2 * threshold` erases more (hot-pool adjustment).
     """

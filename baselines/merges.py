@@ -40,7 +40,7 @@ def mmerge_fixed(plans, case, parameters):
 
 @merge_policy("cheapest_plan", source="ours: the best answer to one decision by itself")
 def cheapest_plan(plans, case, parameters):
-    """Take the allowed candidate that costs least; of equals the one with the lowest number."""
+    """Take the allowed candidate that costs least; ties go to the lowest number."""
     best = 0
     for number in range(1, case[0].candidates):
         if plans[number].allowed and plans[number].cost_ns < plans[best].cost_ns:

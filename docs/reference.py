@@ -112,10 +112,10 @@ def _sections(kind: Kind) -> Callable[[], str]:
 
 
 def _docstring(rule: Rule) -> str:
-    """Return the definition of a rule; that of one that the engine has code for is its file's docstring."""
-    if rule.function is not None:
-        return inspect.getdoc(rule.function) or ""
-    return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
+    """Return the docstring of a rule's function, or of its file if that numbers rules or is all there is."""
+    module = rule.function.__module__ if rule.function else f"ssdgym.baselines.placements.{rule.name}"
+    whole = importlib.import_module(module).__doc__ or ""
+    return whole.strip() if rule.function is None or "* **E" in whole else inspect.getdoc(rule.function) or ""
 
 
 def _definition(package: str) -> Callable[[], str]:

@@ -25,9 +25,9 @@ and each plane gets an equal share of every size.
    size, join it without a page being moved.
 6. **Irregular groups.** Once every group has had a victim, the shares of valid pages are watched for 0.3
    epochs. The first group that is 0.1 above its prediction is merged with all after it into one with a tail.
-   So is a group of which a plane collects 25 blocks for one host page, and the last two groups are if no
-   group is over its size and no block of the last one has an invalid page. If a merge is in the first half of
-   the chain in two epochs in a row, epochs double.
+   A group of which a plane collects 25 blocks for one host page is merged likewise. The last two groups are
+   merged if no group is over its size and no block of the last one has an invalid page. If groups in the
+   first half of the chain are merged in two epochs in a row, epochs double.
 
 The paper and its simulator leave four choices open. Here the oldest block of a group over its size, if it has
 no invalid page, joins the next group without copies and counts as a victim with all pages valid, under any

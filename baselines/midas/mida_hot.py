@@ -26,8 +26,8 @@ def mida_hot(view, plane, lpn, source, parameters):
       full yet, otherwise -1.
     * A relocation: -2 from stream 0, -1 from stream 1.
 
-    The first events (overwrites, and relocations from streams 0 and 1) are ignored, as many as there are
-    logical pages. At first `tau` is the number of logical pages. A window ends after `tau` overwrites, but
+    Of these events (overwrites, and relocations from streams 0 and 1) the first `L` are ignored, where `L` is
+    the number of logical pages. At first `tau` is `L`. A window ends after `tau` overwrites, but
     not before a block of stream 0 was collected in it. Let `m` be the mean number of host pages between
     closing and collecting such blocks: then `tau` becomes `1.5 * tau` if `m` is `2 * tau` or more, otherwise
     the mean of `m` and `tau`.

@@ -3,8 +3,8 @@
 Hotness is that of `hot_cold` (E22 to E25).
 
 * **E27** Under `hot_to_victims` a hot host page goes to a block in the pool whose best set (E43) has
-  unwritten pages or, if there is none, to any block in the pool with a best set; of these to the one whose
-  best set has the highest benefit (ties as for the best set of a plane). There it goes to the lowest
+  unwritten pages or, if there is none, to any block in the pool with a best set. Among several such blocks
+  the best set of highest benefit decides (ties as for the best set of a plane). The page goes to the lowest
   sub-block with unwritten pages of the best set, or else of the block. If no block in the pool has a best
   set, it goes to stream 0.
 """

@@ -5,9 +5,9 @@ Hotness is that of `hot_cold` (E22 to E25).
 * **E28** The blocks of a plane are in `g` *block groups* of at most `m = B // (g - 1) - 1` blocks; at the
   start block `j` of a plane is in group `1 + j % g`.
 * **E29** A block's *rank* is the benefit of its best set (0 without one); under hardware isolation the number
-  of its sub-blocks all of whose pages are written and invalid. Of equal ranks the larger is the rank of the
-  block whose best set would be chosen first as the best of the plane; under hardware isolation, and without
-  best sets, that of the lower block.
+  of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set would be
+  chosen first as the best of the plane counts as larger; under hardware isolation, and without best sets, the
+  lower block does.
 * **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (for a page dead at
   birth once, as invalid), and when a round on it ends; until then a victim keeps group and rank. To
   reclassify block `b` with new rank `r`:
@@ -28,13 +28,13 @@ Hotness is that of `hot_cold` (E22 to E25).
   the search goes upwards from the block of draw `first + 64`, wrapping. A host page uses random stream 4,
   decision `clock`, `first = 0`; a relocated page random stream 5, decision `rounds`, `first = 65 * page`,
   with its page number within its block.
-* **E33** With `hotness.scatter: block` such a page goes to the open block of stream 0. If none is open, the
+* **E33** With `hotness.scatter: block` a page of E32 goes to the open block of stream 0. If none is open, the
   block of E32 is opened and stays open until full. Meanwhile it is in neither pool nor index, has rank 0,
   gets no hot pages, and is reclassified only when opened and closed.
 * **E34** When `hotness_groups` starts on a device with data (`preconditioning: until_gc_greedy`), the open
   block of stream 0 goes with its pages to the tail of the pool and into the index, and the blocks of a plane
-  are dealt by rank: the one with `k` below it to group `1 + k * g // B`. Other placements keep the open
-  blocks.
+  are dealt by rank: a block with `k` blocks below it joins group `1 + k * g // B`. Other placements keep the
+  open blocks.
 """
 
 from typing import Any

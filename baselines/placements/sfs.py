@@ -18,7 +18,7 @@ _ROUNDS = 3
     stream=[("centre", "f8"), ("total", "f8"), ("blocks", "i8"), ("victims", "i8")],
 )
 def sfs(view, plane, lpn, source, parameters):
-    """Put a page into the stream whose centre is nearest to its hotness, of equals into the last one.
+    """Put a page into the stream whose centre is nearest to its hotness; ties go to the last stream.
 
     The hotness of a page is the number of its host writes, divided by the host pages since the last of them.
     A host page is placed by its earlier writes; a page without any goes to stream 0, the hottest.

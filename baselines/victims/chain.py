@@ -41,11 +41,11 @@ _best_of_all, _best_of_last = best_by(_benefit), best_by(_benefit_in_last)
 
 @victim_policy("chain", source="Oh et al., MiDAS, FAST 2024", shares_memory_with="midas")
 def chain(view, plane, parameters, choice):
-    """Choose the oldest block of the first group that is over its size, however much of it is valid.
+    """Choose the oldest block of the first `midas` group over its size, however much of it is valid.
 
     A block without an invalid page is no victim; `midas` moves it to the next group. If no group is over its
     size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last group or its tail.
-    Without a configuration, or if the last group has no eligible block, choose so among all blocks.
+    Without a configuration of sizes, or if the last group has no eligible block, choose so among all blocks.
     """
     block = -1
     if view.memory[0].last > 1:

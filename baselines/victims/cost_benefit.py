@@ -59,7 +59,7 @@ def cost_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
 
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
-    A block without a valid page comes before all others; of equals the lowest number is chosen.
+    A block without a valid page comes before all others; ties go to the lowest number.
     """
     exponent = parameters.exponent
     # Only if blocks are erased whole, all eligible blocks are full, and those of a bucket differ in age only.

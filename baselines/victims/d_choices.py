@@ -9,7 +9,7 @@ from ssdgym.policy import DRAWS_PER_CHOICE, POLICY_STREAM, choose_block, random_
     parameters={"d": (10, 1)},
 )
 def d_choices(view, plane, parameters, choice):
-    """Choose, of `d` random eligible blocks, the one with most invalid pages; of equals the first drawn.
+    """Choose, of `d` random eligible blocks, the one with most invalid pages; ties go to the first drawn.
 
     Block `j` is drawn as in `random`, with the draws `65 j + (0..64)`.
     """

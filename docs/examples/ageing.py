@@ -1,4 +1,4 @@
-"""Draw figure 11 of IPPBE: a plane that SSDsim has aged to 75 %, and one written until as much is used.
+"""Draw figure 11 of IPPBE: a plane that SSDsim has aged to 75 %, and one in which writes have used 75 %.
 
 `python ageing.py --out ippbe-ageing.svg` writes 75 % of the pages of a device, single pages at random.
 """

@@ -1,4 +1,4 @@
-"""Train DQN and PPO with credit for each page from several seeds, and draw how it goes.
+"""Train DQN and PPO with credit for each page from several seeds, and draw the learning curves.
 
 `python credit_curves.py` draws what `docs/pictures/credit.tsv` has, as `make figures` does. With `--train 5`
 it first trains five seeds of each and measures placements, where the file lacks them.

@@ -1,4 +1,4 @@
-"""Train `ppo` from cost-benefit on, and from a clone of it, and hold the agents against heuristics.
+"""Train `ppo` from cost-benefit, and from a clone of it, and compare the agents with heuristics.
 
 `python improve_on_heuristics.py --out results/improving` trains 25 agents one after another, half a minute
 to two minutes of CPU time each; `--only wide` trains five of them. What is finished is not done again. Writes

@@ -1,4 +1,4 @@
-"""Train with `ppo_cleanrl.py` and `ppo_sb3.py` from several seeds, and hold the agents against heuristics.
+"""Train with `ppo_cleanrl.py` and `ppo_sb3.py` from several seeds, and compare the agents with heuristics.
 
 `python learning_curves.py --out results/learning --jobs 2` takes about half an hour of CPU time; what is
 finished is not done again. Writes `results.csv` (every evaluated run), `learning.md` (the table) and

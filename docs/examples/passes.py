@@ -1,4 +1,4 @@
-"""Write the table of recorded traces on their first pass and on the three behind it: `python passes.py`.
+"""Write the table of recorded traces on their first pass and on the next three: `python passes.py`.
 
 `SSDGYM_TRACES` names the folder of the traces, which are no part of ssdgym. Takes a minute.
 """

@@ -1,4 +1,4 @@
-"""Search settings of `ppo` in environments by Optuna, train with the best, and hold that against rules.
+"""Search settings of `ppo` in environments by Optuna, train with the best, and compare with rules.
 
 `python search_settings.py` draws what `docs/pictures/settings.tsv` has, as `make figures` does. With
 `--trials 5` it first does what the file lacks: measures rules, tries settings in short trainings, trains with

@@ -1,4 +1,4 @@
-"""Play random actions, rules and stumps by default: `python sound_tasks.py` writes a table.
+"""Write a table of the returns of random actions, rules and stumps: `python sound_tasks.py`.
 
 A task is sound where a random action is behind the rule that it is about. Stumps take the largest or smallest
 value of a feature of candidates, or stand at the quartiles of a feature of the context, to both sides.

@@ -117,7 +117,7 @@ class BackgroundGCEnv(DecisionEnv):
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
 
     Devices must simulate time (`ftl.timing: event`). A device without an idle rule gets
-    `threshold(blocks=5)`, or `threshold` with the share `gc.background_fraction` if that is set.
+    `threshold(blocks=5)` or, if it sets `gc.background_fraction: F`, `threshold(share=F)`.
     """
 
     options_type = BackgroundGCOptions

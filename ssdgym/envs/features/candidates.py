@@ -115,7 +115,7 @@ def _wears_out(setting: Setting) -> bool:
 
 @feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
 def log_wear_gap(view, candidate, decision):
-    """Return log4(erases that the most worn free block has more than the set / erases left to that block).
+    """Return log4(erases of the most worn free block beyond those of the set / erases left to that block).
 
     The erases left are the mean endurance less those used, and at least a fortieth of the mean endurance.
     """

@@ -68,7 +68,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     kind: Literal["synthetic"] = "synthetic"
     name: str = Field(min_length=1, description="Name of the trace and of its only volume.")
     addresses: Literal["compact", "fold"] = Field(
-        "fold", description="As of a trace; default fold, since few devices are as large as the volume."
+        "fold", description="See kind trace; default fold, since few devices are as large as the volume."
     )
     reads: OperationConfig = Field(description="Statistics of the reads.")
     writes: OperationConfig = Field(description="Statistics of the writes.")

@@ -170,7 +170,7 @@ class OperationConfig(Config):
         0.0,
         ge=0,
         le=0.999,
-        description="Share of repeated requests, in stretches (`ssdgym.workloads.synthetic.fitting`).",
+        description="Share of requests that repeat a stretch (`ssdgym.workloads.synthetic.fitting`).",
     )
     replay_requests: int = Field(
         64,

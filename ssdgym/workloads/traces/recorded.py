@@ -46,9 +46,8 @@ class PlayedConfig(WorkloadConfig):
     )
     start: Start = Field(
         None,
-        description="The request of the window that is played first: the first, a random one by the seed, or"
-        " the one of this number from 0 on. Default: in environments a random one of a trace, otherwise the"
-        " first.",
+        description="The request of the window that is played first: `first`, `random` (by the seed), or "
+        "a number, counted from 0. Default: `random` for traces in environments, otherwise `first`.",
     )
     loops: PositiveInt | None = Field(
         1,

@@ -187,8 +187,8 @@ class ScaleSpaceConfig(_Transform):
         ByteSize(36 << 20),
         ge=1 << 20,
         le=1 << 40,
-        description="Size of a region: a multiple of the device's logical blocks. 36 MiB is one of 2, 4, 9 "
-        "and 18 MiB.",
+        description="Size of a region: a multiple of the device's logical blocks. 36 MiB is a multiple of "
+        "2, 4, 9 and 18 MiB.",
     )
     seed: NonNegativeInt = Field(0, description="Seed that selects kept regions, not the stream's seed.")
 

@@ -72,7 +72,7 @@ register_format(
     TextFormat(
         name="fio_v2",
         text=_TEXT,
-        meaning=f"{_LOG}; the time stands as `wait`, of which less than {_LEAST_WAIT_US} us do not count",
+        meaning=f"{_LOG}; times are in `wait` lines, and waits below {_LEAST_WAIT_US} us do not count",
         header="fio version 2 iolog",
         splits=partial(_Splitter, has_times=False),
     )
