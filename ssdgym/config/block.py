@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
 from ssdgym.enums import BlockKind, GcPriority, MergePace, Striping, UBlockSearch
@@ -117,6 +117,3 @@ class BlockFtl(FtlConfig):
         if is_superblock and isinstance(gc, dict) and "merges" not in changes.get("gc", {}):
             gc.pop("merges", None)
         return fields
-
-
-register_ftl("block", BlockFtl)

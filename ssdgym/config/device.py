@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
-from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
+from ssdgym.config import block, subpage  # noqa: F401  their FTLs register
 from ssdgym.config.cells import CellsConfig
 from ssdgym.config.fields import dotted, nested, overlapping
 from ssdgym.config.ftl import AnyFtl, FtlConfig

@@ -11,35 +11,14 @@ from ssdgym.config.loading import Config
 from ssdgym.enums import Timing
 from ssdgym.errors import SsdgymError
 
-
-class MemoryBytes(Config):
-    """Sizes of the records that a rule keeps."""
-
-    page: int = Field(0, ge=0, description="bytes per logical page")
-    block: int = Field(0, ge=0, description="bytes per block")
-    stream: int = Field(0, ge=0, description="bytes per plane and stream")
-    device: int = Field(0, ge=0, description="bytes per device")
-    table: int = Field(0, ge=0, description="bytes of the table")
-    controller: int | None = Field(
-        None, ge=0, description="bytes that a controller would need in total; default: the same"
-    )
-
-
-class RuleNeeds(Config):
-    """Requirements of the rules that run on a device; filled in when a policy adapts the device."""
-
-    streams: int = Field(1, ge=1, description="write streams of a plane")
-    relocation_streams: int = Field(1, ge=1, description="streams that the pages of one victim can go to")
-    place: MemoryBytes = Field(MemoryBytes(), description="memory of the placement")
-    victim: MemoryBytes = Field(MemoryBytes(), description="memory of the victim rule")
-    idle: MemoryBytes = Field(MemoryBytes(), description="memory of the idle rule")
-    wear: MemoryBytes = Field(MemoryBytes(), description="memory of the rules that level wear")
-    targets: bool = Field(False, description="the placement may name sub-blocks")
-    shared: bool = Field(False, description="the victim rule uses the memory of the placement")
+#: The models by their `mapping`.
+_FAMILIES: dict[str, type[FtlConfig]] = {}
 
 
 class FtlConfig(Config):
     """The base of every family's model: how the host drives the FTL.
+
+    A subclass with a `mapping` of its own reads the configurations with this `ftl: {mapping: ...}`.
 
     Attributes:
         mapping: name of the family.
@@ -69,6 +48,15 @@ class FtlConfig(Config):
     window_pages: int = Field(
         16384, ge=1, le=MAX_PAGES, description="limit of page transactions; further requests wait"
     )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Register the model of a new mapping; refuse a mapping that another model has."""
+        if "mapping" in vars(cls).get("__annotations__", {}):
+            mapping = cls.model_fields["mapping"].default
+            if _FAMILIES.setdefault(mapping, cls).__qualname__ != cls.__qualname__:
+                raise SsdgymError(f"the FTL mapping {mapping} is registered already; choose another name.")
+            _FAMILIES[mapping] = cls
 
     @classmethod
     def of(cls, ftl: FtlConfig) -> Self:
@@ -130,24 +118,6 @@ class FtlConfig(Config):
             return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
         lost = set(self.foreign.get(str(changes.get("kind")), ())) - changes.keys()
         return {name: value for name, value in super().with_changes(changes).items() if name not in lost}
-
-
-_FAMILIES: dict[str, type[FtlConfig]] = {}
-
-
-def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
-    """Register the model that reads configurations with this `ftl: {mapping: ...}`.
-
-    Args:
-        mapping: name of the family.
-        model: class of its FTL configuration; its field `mapping` has only this value.
-
-    Raises:
-        SsdgymError: another model has that name.
-    """
-    if _FAMILIES.setdefault(mapping, model).__qualname__ != model.__qualname__:
-        raise SsdgymError(f"the FTL mapping {mapping} is registered already; choose another name.")
-    _FAMILIES[mapping] = model
 
 
 def ftl_model(mapping: Any) -> type[FtlConfig] | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl import FtlConfig, RuleNeeds, register_ftl
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
@@ -51,8 +51,9 @@ class PageFtl(FtlConfig):
         description="name and parameters of the levelling rule, which chooses the block to empty for wear "
         "levelling, if any; relocated pages go to a separate open block",
     )
-    rules: RuleNeeds | None = Field(
-        None, description="requirements of the rules; ssdgym fills them in and replaces given values"
+    victim: str | None = Field(
+        None,
+        description="name and parameters of the victim rule whose records the device keeps; set by policies",
     )
     hotness: HotnessConfig = HotnessConfig()
     # Shin, Electronics Letters 2018.
@@ -85,22 +86,6 @@ class PageFtl(FtlConfig):
         if self.timing == "none" and self.gc.background_fraction is not None:
             raise ValueError("timing none has no idle time for gc.background_fraction; use timing event")
         return self
-
-    @property
-    def needs(self) -> RuleNeeds:
-        """What the rules need; of a placement that is not the engine's it is known once it was looked up."""
-        streams = max(STREAMS.get(self.placement, 1), self.min_streams)
-        return self.rules or RuleNeeds(streams=streams, relocation_streams=self.min_streams)
-
-    @property
-    def streams(self) -> int:
-        """Write streams of a plane."""
-        return self.needs.streams
-
-    @property
-    def open_blocks(self) -> int:
-        """Blocks of a plane that may be open at once: one of each stream, and one that levels wear."""
-        return self.streams + (self.levelling is not None)
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the placement or the idle rule needs what the device does not have."""
@@ -165,6 +150,3 @@ class PageFtl(FtlConfig):
                 f"ftl.pad_limit = {self.pad_limit} must be below the {geometry.pages_per_block} pages of a "
                 "block"
             )
-
-
-register_ftl("page", PageFtl)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.gc import GcConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Advance, RegionRule, SubpageKind
@@ -154,6 +154,3 @@ class SubpageFtl(FtlConfig):
                 f"ftl.collect_blocks = {self.collect_blocks} must be below the {blocks} blocks of the "
                 "region, of which one is in reserve"
             )
-
-
-register_ftl("subpage", SubpageFtl)

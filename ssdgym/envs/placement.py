@@ -18,7 +18,7 @@ from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
-from ssdgym.policy.on_device import beside_on, tracking
+from ssdgym.policy.on_device import beside_on, streams_of, tracking
 from ssdgym.policy.rules import Rule
 
 #: The kinds of decisions that the agent takes, by the value of the argument `pages`.
@@ -130,8 +130,8 @@ class StreamDecision(DescribedDecision):
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of streams and of proposers that may name sub-blocks, the most of a device."""
-        needs = [PageFtl.of(device.ftl).needs for device in devices]
-        return max(own.streams + own.targets * (1 + len(self.placements)) for own in needs)
+        proposing = 1 + len(self.placements)
+        return max(streams_of(one) + beside_on(one)["placement"].targets * proposing for one in devices)
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations, without features."""

@@ -3,7 +3,7 @@
 The records of a role lie side by side: what one rule notes of a page stands beside what the others note.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Literal
@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.config.ftl import MemoryBytes, RuleNeeds
 from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.errors import SsdgymError
@@ -26,9 +25,12 @@ BESIDE: dict[Kind, str] = {
     "allocation": "block_allocation",
     "levelling": "levelling",
 }
+#: The fields for all rules that the FTL names: with the victim rule, if the device keeps its records.
+_NAMED: dict[Kind, str] = {"victim": "victim", **BESIDE}
 #: Whose records lie side by side, by the name that the engine has for them; trackers are with the placement.
-Role = Literal["place", "idle", "wear"]
+Role = Literal["victim", "place", "idle", "wear"]
 ROLES: dict[Role, tuple[Kind, ...]] = {
+    "victim": ("victim",),
     "place": ("placement",),
     "idle": ("idle",),
     "wear": ("allocation", "levelling"),
@@ -38,18 +40,24 @@ _ALIGNED = 8
 
 
 def _named_by(ftl: PageFtl) -> dict[Kind, str | None]:
-    return {kind: attrgetter(field)(ftl) for kind, field in BESIDE.items()}
+    return {kind: attrgetter(field)(ftl) for kind, field in _NAMED.items()}
+
+
+def _named_on(device: DeviceConfig, kinds: Iterable[Kind]) -> dict[Kind, Rule]:
+    """Return the rules of some kinds that the FTL of a device names; of another family than page none."""
+    if not isinstance(device.ftl, PageFtl):
+        return {}
+    named = _named_by(device.ftl)
+    return {
+        kind: rule_of_kind(kind, text, f"device {device.name}: ftl.{_NAMED[kind]}")
+        for kind in kinds
+        if (text := named[kind]) is not None
+    }
 
 
 def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
-    """Return the rules that the FTL of a device names, by their kinds; of another family than page none."""
-    if not isinstance(device.ftl, PageFtl):
-        return {}
-    return {
-        kind: rule_of_kind(kind, text, f"device {device.name}: ftl.{BESIDE[kind]}")
-        for kind, text in _named_by(device.ftl).items()
-        if text is not None
-    }
+    """Return the rules beside the main one that the FTL of a device names, by their kinds."""
+    return _named_on(device, BESIDE)
 
 
 def trackers_of(device: DeviceConfig) -> list[Rule]:
@@ -64,8 +72,7 @@ def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
 
     With the role `place` the placement is the first, and trackers follow it.
     """
-    beside = beside_on(device)
-    rules = [beside[kind] for kind in ROLES[role] if kind in beside]
+    rules = list(_named_on(device, ROLES[role]).values())
     if role == "place":
         rules += trackers_of(device)
     memories = side_by_side([rule.memory for rule in rules])
@@ -138,19 +145,17 @@ def with_rules(
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
         rules = {**beside_on(device), **(beside or {})}
-        try:
-            needs = _needs_of(device.model_copy(update=changes), rules, victim)
-        except ValueError:  # a shape that cannot be; the device is refused below
-            needs = ftl.needs
         labels = {kind: rules[kind].label if kind in rules else None for kind in BESIDE}
-        if (labels, needs) != (_named_by(ftl), ftl.needs):
-            values = {field: labels[kind] for kind, field in BESIDE.items() if kind != "idle"}
-            bare = ftl.model_copy(update={**values, "rules": None})
-            filled: dict[str, Any] = {} if needs == bare.needs else {"rules": needs}
+        labels["victim"] = ftl.victim
+        if victim is not None and (victim.memory != Memory() or victim.needs_placement):
+            _check_placement(victim, rules["placement"])
+            labels["victim"] = victim.label
+        if labels != _named_by(ftl):
+            values: dict[str, Any] = {field: labels[kind] for kind, field in _NAMED.items() if kind != "idle"}
             if labels["idle"] is not None:
                 gc = {"idle": labels["idle"], "background_fraction": None}
-                filled["gc"] = ftl.gc.model_copy(update=gc)
-            changes["ftl"] = bare.model_copy(update=filled)
+                values["gc"] = ftl.gc.model_copy(update=gc)
+            changes["ftl"] = ftl.model_copy(update=values)
     else:
         family = f"{where or device.name}: ftl.mapping {ftl.mapping}"
         for kind in beside or ():
@@ -165,49 +170,16 @@ def with_rules(
     return changed_device(device, where, **changes) if changes else device
 
 
-def _needs_of(device: DeviceConfig, beside: Mapping[Kind, Rule], victim: Rule | None) -> RuleNeeds:
-    """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
-    ftl, placement = PageFtl.of(device.ftl), beside["placement"]
-
-    def kept(role: Role) -> list[Rule]:
-        return [beside[kind] for kind in ROLES[role] if kind in beside]
-
-    needs = RuleNeeds(
-        streams=max(placement.streams, ftl.min_streams),
-        relocation_streams=max(placement.relocation_streams, ftl.min_streams),
-        targets=placement.targets,
-        place=_bytes_of(device, [placement, *trackers_of(device)]),
-        victim=ftl.needs.victim,
-        shared=ftl.needs.shared and placement.label == ftl.placement,
-        idle=_bytes_of(device, kept("idle")),
-        wear=_bytes_of(device, kept("wear")),
-    )
-    if victim is None:
-        return needs
-    if placement.name in victim.shares_memory_with:
-        return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
-    if victim.needs_placement:
+def _check_placement(victim: Rule, placement: Rule) -> None:
+    """Raise if a victim rule uses the memory of another placement than this one."""
+    if victim.needs_placement and placement.name not in victim.shares_memory_with:
         shared = victim.shares_memory_with[0]
         raise SsdgymError(
             f"policy {victim.name} uses the memory of the placement {shared} and cannot run with "
             f"{placement.name}; write {victim.label}+{shared}."
         )
-    own = _bytes_of(device, [victim])
-    return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own, "shared": False})
 
 
-def _bytes_of(device: DeviceConfig, rules: Sequence[Rule]) -> MemoryBytes:
-    """Return the sizes of the records, and of the table, of rules that lie side by side on a device."""
-    sizes = {
-        part: record.itemsize
-        for memory in side_by_side([rule.memory for rule in rules])
-        for part, record in vars(memory).items()
-        if record is not None
-    }
-    stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
-    tables = [(rule.name, rule.table(device)) for rule in rules if rule.table is not None]
-    if len(tables) > 1:
-        names = ", ".join(name for name, _ in tables)
-        raise SsdgymError(f"device {device.name}: {names} have tables, and one can; leave the others out.")
-    sizes["table"] = 4 * sum(words for _, words in tables)
-    return MemoryBytes(**sizes, controller=sum(stated) if stated else None)
+def streams_of(device: DeviceConfig) -> int:
+    """Return the write streams of a plane: those of the placement, or more for an agent."""
+    return max(beside_on(device)["placement"].streams, PageFtl.of(device.ftl).min_streams)

@@ -20,20 +20,16 @@ from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.transactions import BINS
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.cells import begin_life, cell_fields
-from ssdgym.simulator.families import (
+from ssdgym.simulator.families import (  # noqa: F401  their builders register
     FamilyBuilder,
+    block,
     family_of,
     family_of_state,
-    register_family,
+    page,
     sub_blocks_of,
+    subpage,
 )
-from ssdgym.simulator.families.block import BlockFamily
-from ssdgym.simulator.families.page import PageFamily
-from ssdgym.simulator.families.subpage import SubpageFamily
 
-register_family(PageFamily())
-register_family(SubpageFamily())
-register_family(BlockFamily())
 _MOST_RECORDED = 2**40
 
 

@@ -1,32 +1,50 @@
 """Memory that rules declare, and the device's constants for their benefits and counters."""
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import MemoryBytes
 from ssdgym.config.page import PageFtl
 from ssdgym.engine.core.handle import MEMORY_FIELDS
 from ssdgym.errors import SsdgymError
+from ssdgym.policy import Rule
+from ssdgym.policy.on_device import ROLES, rules_on, streams_of
 
 #: The engine's array of each part of a rule's memory.
-ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
+_ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
 #: The memory of a rule, and that of a device in a batch, begins at multiples of so many bytes.
 _ALIGNED = 64
 
 
+def _roles(device: DeviceConfig) -> list[list[Rule]]:
+    """Return the rules of each role, whose records lie side by side, in memory order."""
+    victims, *others = (rules_on(device, role) for role in ROLES)
+    return [[] if _is_shared(device) else victims, *others]
+
+
+def _is_shared(device: DeviceConfig) -> bool:
+    """Return whether the victim rule uses the memory of the placement."""
+    victims, placement = rules_on(device, "victim"), rules_on(device)[0]
+    return any(placement.name in rule.shares_memory_with for rule in victims)
+
+
 def _kept(device: DeviceConfig) -> list[dict[str, int]]:
-    """Return the bytes of the records of each role's rules, by part, in memory order."""
-    geometry, ftl = device.usable, PageFtl.of(device.ftl)
-    counts = {
-        "page": device.logical_pages,
-        "block": geometry.planes * geometry.blocks_per_plane,
-        "stream": geometry.planes * ftl.streams,
-        "device": 1,
-        "table": 1,
-    }
-    return [{part: getattr(own, part) * counts[part] for part in ARRAYS} for own in _roles(ftl)]
-
-
-def _roles(ftl: PageFtl) -> list[MemoryBytes]:
-    return [ftl.needs.victim, ftl.needs.place, ftl.needs.idle, ftl.needs.wear]
+    """Return the bytes of the records, and of the table, of each role's rules, by part, in memory order."""
+    geometry, found = device.usable, []
+    for rules in _roles(device):
+        tables = {rule.name: rule.table(device) for rule in rules if rule.table is not None}
+        if len(tables) > 1:
+            raise SsdgymError(
+                f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
+            )
+        counts = {
+            "page": device.logical_pages,
+            "block": geometry.planes * geometry.blocks_per_plane,
+            "stream": geometry.planes * streams_of(device),
+            "device": 1,
+            "table": sum(tables.values()),
+        }
+        records = {part: record for rule in rules for part, record in vars(rule.memory).items() if record}
+        sizes = {part: record.itemsize * counts[part] for part, record in records.items()}
+        found.append({**dict.fromkeys(_ARRAYS, 0), **sizes})
+    return found
 
 
 def _room(size: int) -> int:
@@ -35,24 +53,26 @@ def _room(size: int) -> int:
 
 def memory_at(device: DeviceConfig) -> list[list[int]]:
     """Return the offsets, in bytes, of each role's memory, for the field of PARAMS."""
-    starts = [[0] * len(ARRAYS)]
+    starts = [[0] * len(_ARRAYS)]
     for kept in _kept(device)[:-1]:
-        starts.append([start + _room(kept[part]) for start, part in zip(starts[-1], ARRAYS, strict=True)])
-    return [starts[1] if PageFtl.of(device.ftl).needs.shared else starts[0], *starts[1:]]
+        starts.append([start + _room(kept[part]) for start, part in zip(starts[-1], _ARRAYS, strict=True)])
+    return [starts[1] if _is_shared(device) else starts[0], *starts[1:]]
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
     kept = _kept(device)
-    return {array: max(sum(_room(own[part]) for own in kept), _ALIGNED) for part, array in ARRAYS.items()}
+    return {array: max(sum(_room(own[part]) for own in kept), _ALIGNED) for part, array in _ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
     """Return the bytes of all records of rules, and the bytes that a controller would need."""
     kept = [sum(own.values()) for own in _kept(device)]
-    stated = [own.controller for own in _roles(PageFtl.of(device.ftl))]
-    needed = (own if least is None else least for own, least in zip(kept, stated, strict=True))
-    return sum(kept), sum(needed)
+    needed = 0
+    for own, rules in zip(kept, _roles(device), strict=True):
+        stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
+        needed += sum(stated) if stated else own
+    return sum(kept), needed
 
 
 #: Sums of a benefit's cross-products have to stay below this.

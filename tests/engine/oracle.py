@@ -15,7 +15,7 @@ from ssdgym.engine.entries import attach
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy import rules_for
 from ssdgym.policy.names import label_of
-from ssdgym.policy.on_device import rules_on
+from ssdgym.policy.on_device import rules_on, streams_of
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
@@ -250,7 +250,10 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "closed_at": block["closed_at"].tolist(),
         "invalidated_at": block["invalidated_at"].tolist(),
         "open": [
-            [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.open_blocks)]
+            [
+                _block_of(sim, subs[p * MAX_STREAMS + s])
+                for s in range(streams_of(sim.device) + (sim.device.ftl.levelling is not None))
+            ]
             for p in range(g.planes)
         ],
         "leaders": state.plane[0]["round_leader"].tolist(),

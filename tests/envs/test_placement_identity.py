@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import PlacementEnv
+from ssdgym.policy.on_device import streams_of
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, differences
 from tests.envs.cases import MIXED, compiled_run, play, proposal, spacious
@@ -93,7 +94,7 @@ def test_dynamic_allocation__compiled_and_played__the_same_device() -> None:
 def test_host_pages_to_the_streams_of_the_placement__the_device_of_the_plain_run(timing: str) -> None:
     env = assert_same_device(arguments(timing, "dac", pages="host"))
     plain = Simulator(spacious(timing, "dac", 2), policy=VICTIMS)
-    assert env.episodes.devices[0].ftl.streams == plain.device.ftl.streams
+    assert streams_of(env.episodes.devices[0]) == streams_of(plain.device)
     for name in ("low_free", "low_pool", "stop_free", "stop_pool", "valid_limit"):
         assert env.episodes.state.params[name] == plain.state.params[name], name
 

@@ -7,8 +7,8 @@ from typing import Literal
 from my_lab.chest import CHEST, DRAWER
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import FtlConfig, register_ftl
-from ssdgym.simulator.families import FamilyBuilder, register_family
+from ssdgym.config.ftl import FtlConfig
+from ssdgym.simulator.families import FamilyBuilder
 
 
 class ChestFtl(FtlConfig):
@@ -34,7 +34,3 @@ class ChestFamily(FamilyBuilder):
     def sizes(self, device: DeviceConfig) -> dict[str, int]:
         """Return the lengths of the arrays, by the names that the arrays give them."""
         return {"sub_blocks": device.geometry.planes * device.geometry.blocks_per_plane}
-
-
-register_ftl("chest", ChestFtl)
-register_family(ChestFamily())

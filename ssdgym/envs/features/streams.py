@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.config.page import PageFtl
 from ssdgym.envs.features.registry import Setting, always, clip, feature
+from ssdgym.policy.on_device import beside_on
 from ssdgym.policy.page_history import log_age
 
 
 def _has_sub_blocks(setting: Setting) -> bool:
     """Return whether pages can go to sub-blocks of the pool."""
-    return setting.has(lambda device: isinstance(device.ftl, PageFtl) and device.ftl.needs.targets)
+    return setting.has(lambda device: any(rule.targets for rule in beside_on(device).values()))
 
 
 @feature(low=-1.0, default=always)

@@ -1,7 +1,7 @@
 """FTL families in the simulator: building, checking and measuring their devices.
 
-A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays and operations in the
-engine, and a builder between the two, which is registered here; all three go by one `mapping`.
+A family has a model of its configuration, a subclass of `ssdgym.config.ftl.FtlConfig`, arrays and operations
+in the engine, and a builder between the two, a subclass of `FamilyBuilder`; all three go by one `mapping`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ class PageMap:
         return cls(pages, is_open.astype(bool).reshape(blocks))
 
 
+_BUILDERS: dict[str, FamilyBuilder] = {}
+
+
 class FamilyBuilder(ABC):
     """Base class: a subclass builds, checks and measures the devices of one FTL family.
 
@@ -71,6 +74,12 @@ class FamilyBuilder(ABC):
     wins_by_erases: bool = True
     counts_causes: bool = True
     counts_planes: bool = True
+
+    def __init_subclass__(cls) -> None:
+        """Register the builder; refuse a mapping that another builder has."""
+        mapping = cls.engine.name
+        if type(_BUILDERS.setdefault(mapping, cls())).__qualname__ != cls.__qualname__:
+            raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -178,16 +187,6 @@ def sub_blocks_of(device: DeviceConfig) -> int:
     """Return the sub-blocks of a device."""
     geometry = device.geometry
     return geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-
-
-_BUILDERS: dict[str, FamilyBuilder] = {}
-
-
-def register_family(builder: FamilyBuilder) -> None:
-    """Register the builder of devices with the mapping of a family."""
-    mapping = builder.engine.name
-    if type(_BUILDERS.setdefault(mapping, builder)) is not type(builder):
-        raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
 
 
 def family_of(device: DeviceConfig) -> FamilyBuilder:

@@ -15,7 +15,7 @@ from ssdgym.engine.view import view_arrays
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Rule
-from ssdgym.policy.on_device import beside_on, rules_on
+from ssdgym.policy.on_device import beside_on, rules_on, streams_of
 from ssdgym.simulator import families
 from ssdgym.simulator.memory import constants_of, memory_at, memory_bytes, memory_sizes
 
@@ -31,8 +31,14 @@ _COUNTED_BY_STREAM = (
 
 def _shares_open_blocks(device: DeviceConfig) -> bool:
     """Return whether relocated pages have several streams, which share their open blocks if few are free."""
-    ftl = PageFtl.of(device.ftl)
-    return ftl.needs.relocation_streams > 1 or (device.cells is not None and ftl.placement == "hot_cold")
+    ftl, placement = PageFtl.of(device.ftl), beside_on(device)["placement"]
+    several = max(placement.relocation_streams, ftl.min_streams) > 1
+    return several or (device.cells is not None and ftl.placement == "hot_cold")
+
+
+def _open_blocks(device: DeviceConfig) -> int:
+    """Return the blocks of a plane that may be open at once: of each stream, and of one that levels wear."""
+    return streams_of(device) + (PageFtl.of(device.ftl).levelling is not None)
 
 
 def _floor_blocks(device: DeviceConfig) -> int:
@@ -55,7 +61,7 @@ def thresholds_of(device: DeviceConfig) -> dict[str, int]:
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
     low_pool = max((gc.free_blocks or 0) * geometry.pages_per_block, floor)
     background_free = _pages(gc.background_fraction, geometry.plane_pages)
-    open_pages = ftl.open_blocks * geometry.pages_per_block
+    open_pages = _open_blocks(device) * geometry.pages_per_block
     kept = max(low_free, background_free, low_pool)
     barrier = gc.mode == "barrier"
     return {
@@ -91,12 +97,13 @@ class PageFamily(families.FamilyBuilder):
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device)["valid_limit"]
-        ftl = PageFtl.of(device.ftl)
+        ftl, open_blocks = PageFtl.of(device.ftl), _open_blocks(device)
         # Not a matter of the configuration alone: a policy brings its placement.
-        if ftl.open_blocks > records.MAX_STREAMS:
+        if open_blocks > records.MAX_STREAMS:
             raise SsdgymError(
-                f"device {device.name}: placement {ftl.placement} has {ftl.streams} streams and leaves none "
-                f"of {records.MAX_STREAMS} for ftl.levelling; leave that out or choose another placement."
+                f"device {device.name}: placement {ftl.placement} has {open_blocks - 1} streams and "
+                f"leaves none of {records.MAX_STREAMS} for ftl.levelling; leave that out or choose another "
+                "placement."
             )
         if ftl.multi_plane_rows == PlaneRows.ALIGNED and ftl.placement != "sep_gc":
             raise SsdgymError(
@@ -116,7 +123,7 @@ class PageFamily(families.FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
-                f"{ftl.open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
+                f"{open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
                 f"{families.remedy('the threshold')}"
             )
 
@@ -127,10 +134,10 @@ class PageFamily(families.FamilyBuilder):
         # Rounds that are repeated until a level is reached have to win pages.
         repeated = gc.mode == "barrier" or gc.start == "queue_empty" or gc.background_fraction or gc.idle
         most_padding = ftl.pad_limit or device.geometry.pages_per_block - 1
-        last = STREAMS.get(ftl.placement, ftl.streams) - 1
+        last = STREAMS.get(ftl.placement, streams_of(device)) - 1
         return {
             "allocation": ftl.allocation.code,
-            "streams": ftl.streams,
+            "streams": streams_of(device),
             "gc_stream": last if rule.relocated_to is None else rule.relocated_to,
             "overflows": _shares_open_blocks(device),
             **thresholds_of(device),
@@ -174,7 +181,7 @@ class PageFamily(families.FamilyBuilder):
         levelling rule there are its rounds and the pages that these have moved.
         """
         kept, for_controller = memory_bytes(device)
-        count = PageFtl.of(device.ftl).streams
+        count = streams_of(device)
         of_planes = state.stream[i].reshape(-1, records.MAX_STREAMS)
         by_stream = {
             str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
@@ -224,4 +231,4 @@ class PageFamily(families.FamilyBuilder):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = PageFtl.of(device.ftl)
-        return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + ftl.open_blocks
+        return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + _open_blocks(device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
-from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
 from ssdgym.config.page import PageFtl
@@ -24,7 +23,7 @@ from ssdgym.engine.operations import family_bind, family_format
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families as registry
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
+from ssdgym.simulator.families import FamilyBuilder, family_of
 from tests.engine.devices import device
 
 RECORDING = Recording(latencies=4, slowest=1)
@@ -87,18 +86,14 @@ class LogFamily(FamilyBuilder):
         return {"log_blocks": device.ftl.log.blocks}
 
 
+KNOWN = ftl_module._FAMILIES.pop("log"), registry._BUILDERS.pop("log")
+
+
 @pytest.fixture(autouse=True)
-def log_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def log_family(monkeypatch: pytest.MonkeyPatch) -> None:
     """The family is known during a test only."""
-    monkeypatch.setattr(ftl_module, "_FAMILIES", dict(ftl_module._FAMILIES))
-    monkeypatch.setattr(registry, "_BUILDERS", dict(registry._BUILDERS))
-    register_ftl("log", LogFtl)
-    register_family(LogFamily())
-    yield
-
-
-class OtherPageFamily(LogFamily):
-    engine = replace(LOG, name="page", arrays=Arrays("Other", __name__, {}))
+    monkeypatch.setitem(ftl_module._FAMILIES, "log", KNOWN[0])
+    monkeypatch.setitem(registry._BUILDERS, "log", KNOWN[1])
 
 
 def logged(**ftl: Any) -> DeviceConfig:
@@ -162,11 +157,18 @@ def test_make_state__a_device_that_cannot_run__refused_by_its_family() -> None:
         make_state([odd], [1], RECORDING)
 
 
-def test_register__a_name_twice__refused() -> None:
+def test_subclass__of_a_name_that_is_taken__refused() -> None:
     with pytest.raises(SsdgymError, match="the FTL mapping page is registered already"):
-        register_ftl("page", LogFtl)
+
+        class OtherFtl(FtlConfig):
+            mapping: Literal["page"] = "page"
+
     with pytest.raises(SsdgymError, match="the FTL mapping page has a builder already"):
-        register_family(OtherPageFamily())
+
+        class OtherFamily(LogFamily):
+            engine = replace(LOG, name="page", arrays=Arrays("Other", __name__, {}))
+
+    assert ftl_module.ftl_model("page") is PageFtl
 
 
 def test_family_of__a_model_without_a_builder__refused(monkeypatch: pytest.MonkeyPatch) -> None:
