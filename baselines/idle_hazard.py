@@ -1,4 +1,4 @@
-"""An idle rule that learns on the device how long idle times last, and collects before the host returns."""
+"""An idle rule that learns the lengths of idle times, and collects while the host is unlikely to return."""
 
 from math import log2
 

@@ -69,7 +69,7 @@ LONGEST = 1 << 30
 
 
 def period(view: Any, parameters: Any) -> int:
-    """Carry out the stage that is due, and return how many host pages later the next one is due."""
+    """Carry out the stage that is due; return after how many host pages the next stage is due."""
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.stage == BEGIN:
         _begin(view, clock)
@@ -230,7 +230,7 @@ def _apply(view: Any, found: Configuration) -> None:
 
 
 def _fold(view: Any, first: int) -> None:
-    """Merge a group and all after it into one with a tail; if it is G1, no configuration is left."""
+    """Merge a group and all later groups into one with a tail; if it is G1, no configuration is left."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + TAIL

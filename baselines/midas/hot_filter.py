@@ -38,13 +38,13 @@ def heat_after_move(heat, group):
 
 @kernel
 def next_tau(tau, mean_age):
-    """Return the threshold after a window of `tau` overwrites."""
+    """Return the next threshold after a window with this `tau` and this mean age of its victims."""
     return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 
 @kernel
 def is_asleep(view):
-    """Return whether events are still ignored."""
+    """Return whether the filter still ignores events."""
     return view.memory[0].ignored < view.params[0].logical_pages
 
 
@@ -100,7 +100,7 @@ def window_is_over(view):
 
 @kernel
 def begin_window(view):
-    """Adapt `tau` to the window that ends, and begin the next one."""
+    """Adapt `tau` to the window that ends, and begin the next window."""
     memory = view.memory[0]
     memory.tau = next_tau(_tau(view), memory.hot_ages / memory.hot_victims)
     memory.overwrites = memory.hot_victims = 0

@@ -1,4 +1,4 @@
-"""MiDA after the hot filter of MiDAS: pages that are repeatedly overwritten soon have their own stream."""
+"""MiDA after the hot filter of MiDAS: pages that are overwritten soon, repeatedly, have their own stream."""
 
 from ssdgym.baselines.midas import hot_filter
 from ssdgym.baselines.midas.hot_filter import FULL, HOST, HOT

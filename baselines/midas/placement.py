@@ -160,14 +160,14 @@ def collected(view, plane, block, parameters):
 
 @midas.on("erased")
 def erased(view, plane, block, parameters):
-    """Count one victim less that waits for its erase."""
+    """Lower the number of victims that have not been erased yet."""
     moves = view.stream_memory[plane * STREAMS]
     moves.collecting = max(moves.collecting - 1, 0)
 
 
 @kernel
 def _pass_on(view, plane):
-    """Move oldest blocks of a group over its size, if without an invalid page, to the next group uncopied.
+    """Move the oldest blocks of groups over their size on to the next group, if no page in them is invalid.
 
     They count as victims of their old group, with all pages valid; otherwise they would fill that group.
     """

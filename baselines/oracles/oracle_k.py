@@ -1,4 +1,4 @@
-"""Data that dies together lies together: a bound for placements, by the time when each page dies."""
+"""A bound for placements: pages that die at the same time are stored together."""
 
 from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy

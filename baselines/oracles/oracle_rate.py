@@ -1,4 +1,4 @@
-"""A bound for workloads without memory: pages that are written equally often lie together."""
+"""A bound for workloads without memory: pages that are written equally often are stored together."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""Placements: where pages are written, one small file each."""
+"""Placements: rules that choose the stream or sub-block of a page, one small file each."""

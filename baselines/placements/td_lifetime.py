@@ -1,4 +1,4 @@
-"""td_lifetime: the rule learns lives of pages while the device runs, and plans streams from them."""
+"""td_lifetime: the rule learns how long pages live while the device runs, and plans streams accordingly."""
 
 from math import log2, sqrt
 
@@ -40,19 +40,19 @@ def _tick(view):
 
 @kernel
 def _pages_since(view, mark, clock):
-    """Return the host pages since a mark: 1 + the tick at which it was set."""
+    """Return the host pages since `mark` was set; a mark is 1 + the tick at which it is set."""
     return float(clock // _tick(view) - mark + 1) * _tick(view) + 1.0
 
 
 @kernel
 def _value_of(view, pages):
-    """Return the value of a life of so many host pages."""
+    """Return the value of a life of `pages` host pages."""
     return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
 
 
 @kernel
 def _step_of(view, pages):
-    """Return the step of a time in host pages, 0 to 14."""
+    """Return the step, 0 to 14, of a time of `pages` host pages."""
     return int(min(max((_value_of(view, pages) - _LEAST) * 1.5, 0.0), 14.0))
 
 
@@ -64,7 +64,7 @@ def _step_of_count(count):
 
 @kernel
 def _state(view, lpn, clock):
-    """Return what is known of a page when it is placed: four steps of four bits."""
+    """Return the features of a page when it is placed: four steps of four bits each."""
     own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
     space, tick = float(view.params[0].logical_pages), _tick(view)
     since, interval, writes = _UNKNOWN, _UNKNOWN, 0

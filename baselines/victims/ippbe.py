@@ -110,7 +110,7 @@ def _is_chosen(choice, count, block):
 
 @kernel
 def _add_units(view, leader, plane, parameters, choice, count, after):
-    """Add the units of a plane that follow `after` to the choice, up to `limit`; return the pairs chosen.
+    """Add up to `limit` units of a plane that follow `after` to the choice; return the number of all pairs.
 
     The first unit of the leading plane is already in the choice.
     """
@@ -131,7 +131,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add the blocks of a sibling with the numbers of the leading plane's `led` blocks; return all pairs."""
+    """Add a sibling's blocks with the numbers of the first `led` blocks; return the number of all pairs."""
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks

@@ -84,7 +84,7 @@ IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 RULE = np.dtype(
     [
         ("choose", "i8"),
-        ("hook", "i8", (len(EVENTS),)),  # by event
+        ("hook", "i8", (len(EVENTS),)),  # addresses by event
         ("hooks", "i8"),
         ("parameters", "f8", (MAX_PARAMETERS,)),
         ("constants", "i8"),  # address of the constants that its function reads; 0: none

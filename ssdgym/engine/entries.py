@@ -81,8 +81,7 @@ def advance(
     Args:
         state: the batch.
         i: number of the device in the batch.
-        requests: (m,) REQUEST, the present chunk of input, of which `control.cursor` requests are already
-        done.
+        requests: (m,) REQUEST, the present chunk of input; the first `control.cursor` requests are done.
         last: whether no more input follows.
         rules: (kinds + trackers,) RULE, the rules that take all other decisions than `external`.
         external: set of the kinds that are decided outside the engine, bit `1 << kind`.
@@ -213,8 +212,7 @@ _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
     """Carry out the decision that is due; return OK, or a negative error, which leaves the device unchanged.
 
-    For ERASE and LEVEL the answer is the erase set `chosen` (MAX_PAIRS,), for other kinds the number
-    `action`.
+    For ERASE and LEVEL the answer is the erase set `chosen` (MAX_PAIRS,), otherwise the number `action`.
     """
     memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)
     bind_device(state, i, rules, 0, chosen, memory.ctypes.data)

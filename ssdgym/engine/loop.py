@@ -1,8 +1,7 @@
 """The two loops of every FTL family, untimed and event-driven, and operations of a family that they call.
 
-The untimed loop carries out one page after the other, and GC whenever it is due. In the event-driven loop a
-page becomes a transaction, an idle die starts the next command, and time advances to the next event or
-arrival.
+The untimed loop carries out one page after the other, and GC whenever it is due. In the event-driven loop
+pages become transactions, idle dies start commands, and time advances to the next event or arrival.
 """
 
 import numpy as np

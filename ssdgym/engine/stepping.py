@@ -121,7 +121,7 @@ def _work(at, shared, spec, thread):
 
 @inlined
 def _finish(shared, count):
-    """Return how many devices wait for no decision; NOT_DONE if other threads take too long."""
+    """Wait until all devices are done; return how many wait for no decision, or NOT_DONE after a while."""
     for _ in range(_ROUNDS):
         if pointer.read(shared.words, _DONE) == count:
             others = np.int64(0)
@@ -221,12 +221,11 @@ class Stepper:
 
     Attributes:
         outside: (threads,) OUTSIDE, the first value out of bounds that each thread has found.
-        run: function (which, tasks): carry out a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO` for
-            devices, int64 (m,). Returns how many of them wait for no decision, plus `OUT_OF_BOUNDS`; or
-            `NOT_DONE`.
+        run: function (which, tasks): carry out tasks, a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO`,
+            for the devices `which`, int64 (m,). Returns how many of these wait for no decision, plus
+            `OUT_OF_BOUNDS`; or `NOT_DONE`.
         wait: function (m): wait for a step of m devices; to be called again while it returns `NOT_DONE`.
-        helpers: for each thread except the first, a function that works on steps until none comes for a
-            while.
+        helpers: for each thread except the first, a function that works on steps until it has waited long.
         give_up: function (thread): count a thread's unfinished devices as done, after code of a user fails.
         first_invalid: function (which): return the first device whose action may not be chosen, or -1.
     """

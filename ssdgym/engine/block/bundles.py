@@ -18,7 +18,7 @@ _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "p
 
 @inlined
 def locate(dev, lpn):
-    """Return the bundle of a logical page, and its place in it."""
+    """Return the bundle of a logical page, and the place of the page in the bundle."""
     merging = dev.merging[0]
     if merging.by_pages:
         planes = np.int64(dev.params[0].planes)
@@ -73,7 +73,7 @@ def free_slot(dev, bundle):
 
 @inlined
 def take_block(dev, plane):
-    """Take the block at the head of a plane's pool; -1 if it is empty."""
+    """Remove the block at the head of a plane's pool and return it; -1 if the pool is empty."""
     block = np.int64(dev.plane[plane].pool_head)
     if block >= 0:
         leave_pool(dev, block)

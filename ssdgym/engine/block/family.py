@@ -20,7 +20,7 @@ from ssdgym.engine.view import VICTIM, view_of
 
 @kernel
 def _format_plane(dev, number):
-    """Put all blocks of a plane into its pool; list no bundle as a candidate of merges."""
+    """Put all blocks of a plane into its pool, and make its buckets of bundles empty."""
     params, plane = dev.params[0], dev.plane[number]
     plane.pool_head = plane.pool_tail = dev.job[number].bundle = -1
     for block in range(number * params.blocks, (number + 1) * params.blocks):

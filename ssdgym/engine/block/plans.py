@@ -16,8 +16,7 @@ MERGE_BLOCKS, AT_DEPTH = 0, 1
 
 # A plan lists the partial blocks of a block that are erased in place, and their costs.
 #
-# It frees all invalid pages of the block. Valid pages leave a partial block before its erase, and return
-# after it.
+# It frees all invalid pages of the block. Valid pages leave a partial block before its erase, then return.
 
 
 @inlined
@@ -106,7 +105,7 @@ def _least_cost(dev, corrupted):
 
 @kernel
 def _corrupted_by(dev, block, margin):
-    """Return the mask of sub-blocks with valid pages that a plan disturbs `margin` times too often."""
+    """Return the mask of valid sub-blocks that a plan leaves, but disturbs to `margin` over the tolerance."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
     found, cover = NONE, dev.draft[0].cover
     for s in range(leaves):
@@ -242,7 +241,7 @@ def _valid_beside(dev, block, s):
 
 @kernel
 def largest_invalid(dev, block):
-    """Return the largest partial block to erase without loss or copies, and its invalid pages; 0 for none."""
+    """Return the largest partial block that can be erased without copies or loss, and its invalid pages."""
     levels = np.int64(dev.merging[0].levels)
     for node in range(1, np.int64(2) << levels):
         first, count = leaves_of(levels, np.int64(node))

@@ -52,7 +52,7 @@ def count_valid(dev, plane):
 
 @inlined
 def _first_writable(dev, block, first):
-    """Return a block's lowest sub-block with unwritten pages, from its `first` on, or -1 (global number)."""
+    """Return a block's lowest sub-block (global number) with unwritten pages, from its `first` on; or -1."""
     params = dev.params[0]
     base = block * params.sub_blocks
     for sub in range(base + first, base + params.sub_blocks):
@@ -156,8 +156,8 @@ def _open_chosen(dev, plane, stream):
 def ensure_open(dev, plane, stream):
     """Open a block for a stream that is written next, if a rule chooses the block; return OK or an error.
 
-    The rule is called before the state changes. Without a rule, the program of the page opens the first block
-    of the pool.
+    The rule is called before the state changes. Without a rule, the page's program opens the pool's first
+    block.
     """
     if dev.decider.hooks & decisions.ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)
@@ -330,7 +330,7 @@ def withdraw_block(dev, block, valid):
 
 @inlined
 def lose_pages(dev, plane, pages):
-    """Lower the limit of valid pages of a plane for good."""
+    """Lower the limit of valid pages of a plane by `pages`, permanently."""
     dev.plane[plane].gone_pages += pages
 
 

@@ -36,8 +36,7 @@ def mean_erases(view, plane):
 def erases_left(view, block):
     """Return the erases that a block has left: the least that one of its sub-blocks has left.
 
-    Cells that do not wear out all have the same limit. Only oracles may call this: no real FTL has the
-    limits.
+    Cells that do not wear out all have the same limit. Only oracles may call this: no FTL can see limits.
     """
     sub_blocks = np.int64(view.params[0].sub_blocks)
     least = _MOST_ERASES
@@ -49,7 +48,7 @@ def erases_left(view, block):
 
 @inlined
 def _first_free(view, plane, by_left, sign):
-    """Return the block of a plane's pool with the least `sign * erases` (left or done), the first; or -1."""
+    """Return the first block of a plane's pool with least `sign` times the erases left, or done; or -1."""
     best, least = np.int64(-1), np.int64(0)
     block = np.int64(view.plane[plane].pool_head)
     while block >= 0:

@@ -210,7 +210,7 @@ class RuleCompiler(PartCompiler):
     """Compile functions of other packages as numba does, with the two passes above."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return the one pipeline."""
+        """Return numba's pipeline with the two passes."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.add_pass_after(_CountRounds, IRProcessing)
         manager.add_pass_after(_WholeResult, NopythonTypeInference)

@@ -3,8 +3,7 @@
 numba optimises and translates every function that it compiles, together with the functions that it calls, and
 again within each of its callers. Functions of the engine call each other ten levels deep, and Python calls
 only the topmost function, so most of this work is wasted. Here a function keeps its unoptimised code until a
-pointer to the function is needed, as for entries; then the code of all functions that it calls is linked to
-it, once.
+pointer to the function is needed, as for entries; then all functions that it calls are linked to it, once.
 
 This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything by
 plain numba: the same results, after a compile that takes several times as long.
@@ -108,7 +107,7 @@ class PartCompiler(Compiler):
         super().__init__(typing_context, target_context.subtarget(mangler=_short_name), library, *rest)
 
     def define_pipelines(self) -> list[Any]:
-        """Return the one pipeline."""
+        """Return numba's pipeline with the pass `PlainIndices`."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         if not PLAIN_NUMBA:
             manager.add_pass_after(PlainIndices, NopythonTypeInference)
@@ -170,8 +169,7 @@ class _Part(JITCodeLibrary):
         for name in _defined(self._final_module) - own:
             function = self._final_module.get_function(name)
             function.linkage = "internal"
-            # LLVM may change the calling convention of internal functions, which it finds by name in all
-            # modules.
+            # LLVM may change the calling convention of internal functions, which it finds by name.
             function.name = f"part.{name}"
         self._optimize_final_module()
         self._final_module.verify()

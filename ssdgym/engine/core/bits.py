@@ -89,8 +89,7 @@ def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[A
     """Make the kernels (append, remove) of a doubly linked list, both O(1).
 
     `head` and `tail` name fields of the record that holds the list, `following` and `previous` fields of an
-    item; -1 means no item. Both kernels take the items, the record that holds the list, and the number of an
-    item.
+    item; -1 means no item. Both kernels take the items, the record of the list, and the number of an item.
     """
 
     @inlined

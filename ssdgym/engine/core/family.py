@@ -86,8 +86,7 @@ class Arrays:
         device: class of one device of a batch: the same fields without that axis, and `decider`, which says
             who takes its decisions.
         bind_device: kernel (state, i, decider, address) that stores device `i` of a batch at an address:
-        views
-            of the batch's arrays, and the decider.
+            views of the batch's arrays, and the decider.
     """
 
     def __init__(self, name: str, module: str, arrays: Mapping[str, Array]) -> None:
@@ -112,7 +111,7 @@ class Arrays:
         )
 
     def sample(self) -> State:
-        """Allocate the smallest batch, to take numba's types from."""
+        """Allocate the smallest batch, from which numba's types are taken."""
         names = {n for a in self._arrays.values() for n in a.shape if isinstance(n, str)}
         return self.allocate(1, dict.fromkeys(names, 1))
 

@@ -83,7 +83,7 @@ class Handle(types.Type):
 
 
 class Parameters(types.Type):
-    """Type of a pointer to a rule's parameters: float64, by name or by number."""
+    """Type of a pointer to a rule's parameters, float64 values that are read by name or by number."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

@@ -72,8 +72,7 @@ def _widened(argument: Any) -> Any:
 
 def kernel(function: Callable) -> Any:
     """Compile `function` as a part of other kernels (not cached by itself). Python cannot call it."""
-    # `forceinline` is explicit: a kernel compiled while an inlined function is compiled would be inlined,
-    # too.
+    # Explicit, since a kernel that is compiled while an inlined function is compiled would be inlined, too.
     return _part(function, forceinline=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -176,8 +175,7 @@ def address_of(dispatcher: Any, signature: Any) -> int:
 def entry_for(function: Any, *arguments: Any) -> Any:
     """Return an entry that is compiled for arguments of these numba types, to be called from Python.
 
-    A call does not check its arguments: values of other types would be misread. A pointer is passed as an
-    address.
+    Calls do not check their arguments: values of other types would be misread. Pass a pointer as an address.
     """
     function.compile(arguments)
     return function.overloads[arguments].entry_point

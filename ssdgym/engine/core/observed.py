@@ -22,8 +22,8 @@ CANDIDATE = np.dtype(
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
         ("erases", "i8"),  # erases of these sub-blocks since the device was made
         ("relocated", "i8"),  # blocks of the stream of relocated pages, where there are several streams
-        ("invalidated_at", "i8"),  # clock of the last invalidation in its blocks
-        ("closed_at", "i8"),  # clock when the last of its blocks was closed
+        ("invalidated_at", "i8"),  # clock of the last invalidation in the candidate's blocks
+        ("closed_at", "i8"),  # clock when the last of the candidate's blocks was closed
         ("proposers", "u8"),  # bit j: proposer j has picked this candidate
         # If a feature needs a sample of the valid pages: the number of sampled pages, the host writes of
         # these pages, and the same for the other logical pages in their aligned groups of four.
@@ -50,8 +50,8 @@ STREAM_SEEN = np.dtype(
         ("streams", "i8"),  # streams of the plane
         ("slot", "i8"),  # index in `view.stream`, counted over the device
         ("own", "i8"),  # index in the rule's own records of streams
-        ("room", "i8"),  # free pages of its open block; 0 where none is open
-        ("open", "i8"),  # open blocks, 0 or 1
+        ("room", "i8"),  # free pages of the stream's open block; 0 if none is open
+        ("open", "i8"),  # open blocks of the stream, 0 or 1
         ("blocks", "i8"),  # blocks of the stream, including the open block
         ("valid", "i8"),  # valid pages of the stream
         ("written", "i8"),  # written pages of the stream
@@ -80,7 +80,7 @@ DIE_SEEN = np.dtype(
     [
         ("number", "i8"),
         ("plane", "i8"),  # plane that GC would collect; any plane of the die if none
-        ("collects", "i8"),  # whether there is something to collect
+        ("collects", "i8"),  # whether the die has a plane to collect
         ("running", "i8"),  # whether a round runs in the plane
         ("moves", "i8"),  # pages left to move; without a round, in the block with most invalid pages
         ("invalid", "i8"),  # invalid pages, which the erase reclaims
@@ -92,8 +92,8 @@ ANSWER_SEEN = np.dtype(
     [
         ("number", "i8"),
         ("commands", "i8"),  # commands of the round that is under way or would start
-        ("moves", "i8"),  # moves among these commands
-        ("erases", "i8"),  # 1 if the erase is among these commands
+        ("moves", "i8"),  # moves among the commands of this answer
+        ("erases", "i8"),  # 1 if the erase is among the commands of this answer
         ("nominal_ns", "i8"),
     ],
     align=True,
@@ -104,7 +104,7 @@ SECTOR_SEEN = np.dtype(
     [
         ("plane", "i8"),  # plane that would take the next sector, or that collects
         ("lpn", "i8"),  # logical page of the subpage, or of the first sector
-        ("collected", "i8"),  # whether it is a subpage of a collected block
+        ("collected", "i8"),  # 1: a subpage of a collected block; 0: sectors from the write buffer
         ("slots", "i8"),  # sectors of a group
         ("sectors", "i8"),  # sectors that the decision is about: those that leave the buffer, or 1
         ("others", "i8"),  # other mapped sectors of their group
@@ -153,7 +153,7 @@ BUNDLE_SEEN = np.dtype(
         ("levels", "i8"),  # levels below the whole block at which parts can be erased
         ("block_pages", "i8"),
         ("blocks", "i8"),
-        ("valid", "i8"),  # valid pages of its blocks
+        ("valid", "i8"),  # valid pages of the bundle's blocks
         ("invalid", "i8"),
         ("since_merge", "i8"),  # M-Merges of the bundle since its last Merge
         ("limit", "i8"),  # most M-Merges of a bundle between two Merges
@@ -163,8 +163,8 @@ BUNDLE_SEEN = np.dtype(
         ("merge_ns", "i8"),  # time of a Merge
         ("merge_copies", "i8"),
         ("block_erase_ns", "i8"),
-        ("mean_erases", "f8"),  # erases per smallest part of its blocks
-        ("spread", "f8"),  # standard deviation of these erases
+        ("mean_erases", "f8"),  # erases per smallest part of the bundle's blocks
+        ("spread", "f8"),  # standard deviation of the erases of these smallest parts
     ],
     align=True,
 )
@@ -173,10 +173,10 @@ PLAN_SEEN = np.dtype(
     [
         ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
         ("depth", "i8"),  # level l of an M-Merge, or -1
-        ("allowed", "i8"),  # whether it can be carried out; it may equal another candidate
+        ("allowed", "i8"),  # whether the candidate can be carried out; it may equal another one
         ("cost_ns", "i8"),
         ("erase_ns", "i8"),
-        ("copies", "i8"),  # pages
+        ("copies", "i8"),  # copied pages
         ("out_copies", "i8"),  # copied pages that make room for an erase in place
         ("erases", "i8"),
         ("restored", "i8"),  # smallest parts erased only because of disturbance

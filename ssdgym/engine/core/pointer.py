@@ -112,7 +112,7 @@ def _load_pointed(context: Any, builder: Any, pointer: Pointer, value: Any, name
 
 
 def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int) -> Any:
-    """Load field number `place` of a stored tuple, telling the compiler that it never changes."""
+    """Load field number `place` of a stored tuple; LLVM may assume that the field never changes."""
     field = stored.types[place]
     # Address the field by its offset in bytes: LLVM would read the long type of the tuple as text.
     begin = builder.gep(

@@ -55,7 +55,7 @@ PARAMS = np.dtype(
         ("background_free", "i8"),  # background GC runs while free_pages < this; 0 = never
         ("valid_limit", "i8"),  # V_max: most valid pages of a plane
         *fields("i8", "read_ns program_ns erase_ns"),
-        ("transfer_ns", "i8"),  # one page on the channel
+        ("transfer_ns", "i8"),  # transfer of one page on the channel
         ("slow_ns", "i8"),  # latency over which a request counts as slow
         ("copy_cost", "i8"),  # cost of one relocation in a benefit, ns
         ("erase_cost", "i8"),  # cost of one erase in a benefit, ns
@@ -105,7 +105,7 @@ NOTHING, DISPATCH, ADMISSION = range(3)
 CONTROL = np.dtype(
     [
         ("clock", "i8"),  # host pages programmed since the device was made
-        ("now", "i8"),  # ns
+        ("now", "i8"),  # simulated time, ns
         ("rounds", "i8"),  # GC rounds started since the device was made; also numbers random draws
         ("horizon", "i8"),  # admission stops when this many host pages have been admitted
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
@@ -153,7 +153,7 @@ COUNTERS = np.dtype(
         ("max_victim_valid_pages", "i8"),  # most valid pages of one block of an erase set
         ("erases", "i8"),  # erased pairs of erase sets
         ("erased_sub_blocks", "i8"),
-        ("gc_invocations", "i8"),  # rounds
+        ("gc_invocations", "i8"),  # GC rounds
         ("gc_episodes", "i8"),
         ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
         *fields("i8", "flash_reads rmw_reads queue_hits unmapped_reads"),
@@ -199,8 +199,8 @@ LIFE = np.dtype(
 #: A block. Fields that are read together are neighbours, mostly in one cache line.
 BLOCK = np.dtype(
     [
-        ("invalidated_at", "i8"),  # clock
-        ("closed_at", "i8"),  # clock
+        ("invalidated_at", "i8"),  # clock when a page of the block was last invalidated
+        ("closed_at", "i8"),  # clock when the block was last closed
         ("written", "i4"),  # written pages, without those of the open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
@@ -287,7 +287,7 @@ SLOT = np.dtype(
         ("arrival_ns", "i8"),
         ("serial", "i8"),
         ("service_ns", "i8"),  # service time of the last command of the request
-        ("gc_wait_ns", "i8"),  # time that the page of that command waited for GC
+        ("gc_wait_ns", "i8"),  # time that the page of the last command waited for GC
         *fields("i4", "remaining next lpn pages"),
         ("op", "u1"),
         ("hint", "u1"),
@@ -330,7 +330,7 @@ CASE = np.dtype(
         *fields("i4", "plane bundle candidates"),
         ("since_merge", "i4"),  # M-Merges of the bundle since its last Merge
         ("limit", "i4"),  # most M-Merges of a bundle between two Merges
-        ("free_blocks", "i4"),  # of the plane
+        ("free_blocks", "i4"),  # free blocks of the plane
         ("kept_blocks", "i4"),  # free blocks of the plane at which merges begin
         ("waiting", "i4"),  # bundles of the plane whose merge could free a block
         ("valid", "i4"),  # valid pages of the bundle's blocks

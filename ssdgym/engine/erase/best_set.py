@@ -47,8 +47,7 @@ def _better_run(dev, block, gain, moves_before):
     best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
     best_invalid, best_moves = np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
-        # 1. Let the run start here if no earlier start is better; of equal starts, the later makes it
-        # shorter.
+        # 1. Let the run start here if no earlier start is better; a later start makes the run shorter.
         #    Where neighbours count, the pages of the sub-block in front of the run also have to be moved.
         moves_from = moves - counts_beside * valid_before
         at_start = cost * invalid - per_move * moves_from

@@ -80,7 +80,7 @@ def _set_pair(dev, pairs, k, block):
 
 @kernel
 def _set_first(dev, plane, pairs, count):
-    """Make the `count` blocks with most invalid pages the pairs; return their number."""
+    """Write the `count` blocks with most invalid pages to `pairs`; return `count`."""
     block = np.int64(most_invalid_block(dev, plane))
     for k in range(count):
         _set_pair(dev, pairs, k, block)

@@ -1,8 +1,7 @@
 """Observations of the decisions of the page family other than ERASE, compiled when they are first used.
 
-Features are functions of the records that are filled here, and are called by address. PLACE and RELOCATE
-choose the write stream of a page; IDLE chooses how many commands of GC an idle die runs; LEVEL chooses a
-block.
+Features are functions of the records filled here, and are called by address. PLACE and RELOCATE choose the
+write stream of a page, IDLE how many commands of GC an idle die runs, LEVEL a block.
 """
 
 import numpy as np
@@ -40,8 +39,7 @@ _describe_stream = observation.describing_kernel("stream", "page")
 def look_at_page(dev, plane, lpn, source, page):
     """Describe a page that is placed in a plane, and the place of its present data, in a PAGE_SEEN.
 
-    `source` is the physical page that is relocated, -1 for a page of the host. Rules call this with their
-    view.
+    `source` is the physical page that is relocated, -1 for a page of the host. Rules pass their view.
     """
     held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane

@@ -57,7 +57,7 @@ def target_of_proposer(dev, plane, lpn, source, number):
 
 @inlined
 def by_request(dev):
-    """Return whether the stream that is chosen outside for a request's first page holds for all its pages."""
+    """Return whether one stream, chosen outside the engine, holds for all pages of a request."""
     return dev.decider.external & WHOLE_REQUESTS != 0
 
 

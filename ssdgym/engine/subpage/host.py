@@ -382,7 +382,7 @@ def page_ended(dev, die_number, number, command):
 
 @inlined
 def start_next(dev, requests):
-    """Start the next request if it has arrived; a flush first lets buffer and host writes end."""
+    """Start the next request if it has arrived; a flush first empties the buffer and awaits host writes."""
     params, control = dev.params[0], dev.control[0]
     request = requests[control.cursor]
     if request.op == FLUSH and (dev.buffer[0].count > 0 or dev.buffer[0].host_writes > 0):

@@ -139,7 +139,7 @@ def evict_now(dev, group, plane):
 
 @inlined
 def _evict(dev, plane, group):
-    """Evict a group to the main area, untimed at once; return EVICTED, WAITS, SHORT or an error."""
+    """Evict a group to the main area (at once if untimed); return EVICTED, WAITS, SHORT or an error."""
     if not dev.params[0].timed:
         if dev.params[0].endures and writes.collects_first(dev):
             dev.region[plane].evicts = dev.region[plane].slot
@@ -147,7 +147,7 @@ def _evict(dev, plane, group):
         status = evict_now(dev, group, plane)
         return np.int64(EVICTED) if status == OK else status
     if dev.evicting[group] == 0:
-        if dev.control[0].free_transactions < dev.subpage[0].slots + 1:  # for it and its reads
+        if dev.control[0].free_transactions < dev.subpage[0].slots + 1:  # for the eviction and its reads
             region = dev.region[plane]
             region.evicts = region.slot
             if not region.starved:
@@ -166,8 +166,7 @@ def _evict(dev, plane, group):
 def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
-    Returns MOVED, ERASED, EVICTED, WAITS, SHORT, PENDING if a decision is due outside the engine, or an
-    error.
+    Returns MOVED, ERASED, EVICTED, WAITS, SHORT, PENDING if a decision is due, or an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)

@@ -19,17 +19,17 @@ SUBPAGE = np.dtype(
     [
         ("kind", "u1"),
         ("never_advance", "u1"),  # passes skip pages with a valid subpage
-        ("slots", "i4"),  # of a flash page
-        ("unit_slots", "i4"),  # of a unit of account of the main area
+        ("slots", "i4"),  # slots of a flash page
+        ("unit_slots", "i4"),  # slots of a unit of the main area
         ("block_pages", "i4"),  # flash pages of a block
-        ("region_blocks", "i4"),  # of a plane
+        ("region_blocks", "i4"),  # region blocks of a plane
         ("collect_blocks", "i4"),  # rule `printed`: collections until passes come first again; 0 = other rule
         ("passes", "i4"),  # passes over a region block between two erases
         ("buffer_groups", "i4"),  # entries of the write buffer
         ("wear_gap", "i4"),  # erases above the mean at which a region block is exchanged; 0 = never
         ("subpage_bytes", "i8"),
-        ("program_ns", "i8"),  # of one subpage
-        ("transfer_ns", "i8"),  # of one subpage on the channel
+        ("program_ns", "i8"),  # program of one subpage
+        ("transfer_ns", "i8"),  # transfer of one subpage on the channel
         ("evict_after_h", "i8"),  # a sweep evicts a subpage older than this; 0 = never
         ("retention_h", "i8", (MAX_SLOTS,)),  # of region subpages, by earlier programs of the page
         ("full_retention_h", "i8"),  # of all other pages
@@ -71,7 +71,7 @@ REGION = np.dtype(
         ("reserve", "i4"),  # the erased block that a collection moves to, or -1
         ("victim", "i4"),  # the block that is collected, or -1
         ("slot", "i4"),  # next slot of the victim to examine
-        ("kept", "i4"),  # subpages that the collection has moved
+        ("kept", "i4"),  # subpages that the collection has kept in the region
         ("to_collect", "i4"),  # collections left before passes come first again (rule `printed`)
         ("evicts", "i4"),  # slot whose eviction is decided but has to wait, or -1
         ("pending", "i4"),  # evictions of this region under way

@@ -206,7 +206,7 @@ def write_now(dev, number):
 
 @inlined
 def part_of(dev, request):
-    """Return the group of the next part of a request, its sectors as a mask, and their number."""
+    """Return group, mask of sectors and number of sectors of the next part of a request."""
     slots = np.int64(dev.subpage[0].slots)
     offset = np.int64(dev.control[0].offset)
     lpn = np.int64(lpn_of(dev, request))

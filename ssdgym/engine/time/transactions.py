@@ -194,7 +194,7 @@ def take_transaction(dev, lpn, version, slot_number, rmw):
 
 @inlined
 def free_transaction(dev, number):
-    """Return a transaction to the free transactions."""
+    """Free a transaction."""
     control = dev.control[0]
     dev.transaction[number].next = control.free_transaction
     control.free_transaction = number
