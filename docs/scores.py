@@ -160,7 +160,7 @@ def _section(name: str) -> Iterator[str]:
         "",
         _scores(name),
         "",
-        "One training of each row:",
+        "Each command trains the agent of one row:",
         "",
     )
     yield "```bash"

@@ -11,8 +11,8 @@ and each plane gets an equal share of every size.
    and counts how long pages live, in bins as wide as a quarter of a block, 16 bins for each block; intervals
    that the end of the epoch cuts off are included. All pages are timed; the authors' simulator can time one
    in a hundred.
-3. **Model.** The share of pages that die in each group follows from the intervals, that of the last group
-   from the formula of Desnoyers for greedy collection with two kinds of pages. The size of the hot group is
+3. **Model.** The share of pages that die in each group follows from the intervals; for the last group it
+   follows from Desnoyers' formula for greedy collection with two kinds of pages. The size of the hot group is
    chosen if at most 10 % of it was valid when collected and it took 15 % of the host pages, otherwise the
    measured size is kept.
 4. **Search.** The hot group grows while each step lowers write amplification by 0.05; the last group is split

@@ -138,13 +138,13 @@ def _class(value, relocated):
     ],
 )
 def td_lifetime(view, plane, lpn, source, parameters):
-    """Put a page into the stream of the remaining life that is expected of it.
+    """Put a page into the stream for the remaining life that it is expected to have.
 
     The logarithm of the life is a sum of weights, one from each of six tables over pairs of four features:
     time since the last write, last interval, writes, writes of the neighbours. The target is the life that
-    ended or, for a relocated page, its life so far plus the life now expected. After every tenth of a logical
-    space of writes the rule chooses the number of streams (two or more) and their bounds for the fewest
-    predicted relocations.
+    ended or, for a relocated page, its life so far plus the life now expected. Whenever the host has written
+    a tenth of the logical space, the rule chooses the number of streams (two or more) and their bounds for
+    the fewest predicted relocations.
 
     `rate` is the smallest step of learning. Relocated pages have streams of their own while prediction errors
     of lives that end close together correlate by more than `apart`. `bootstrap=0` learns from ended lives

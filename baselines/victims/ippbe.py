@@ -162,8 +162,8 @@ def ippbe(view, plane, parameters, choice):
     3. With `multi_plane: relaxed`, do the same for each sibling, in rising order of planes, up to `limit`
        units each.
     4. With `multi_plane: strict`, take instead from each sibling the blocks with the same numbers as those
-       chosen in this plane, in the same order (of sub-blocks the one with most invalid pages, the lowest of
-       equals). Skip a block that is not eligible, is heavy, or makes the set illegal.
+       chosen in this plane, in the same order (of sub-blocks the one with most invalid pages, the lowest on
+       a tie). Skip a block that is not eligible, is heavy, or makes the set illegal.
 
     There are at most 8 pairs in all.
 

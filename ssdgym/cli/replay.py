@@ -64,7 +64,7 @@ def replay(
 def report(results: Path, out: Path | None = None, figures: Path | None = None) -> None:
     """Write an HTML report with tables, figures and the configuration.
 
-    --out is the HTML file (default: report.html beside the results). It highlights learned policies.
+    --out is the HTML file (default: report.html beside the results). Learned policies are highlighted.
 
     Examples:
         ssdgym report results/evaluate
