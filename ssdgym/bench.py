@@ -33,7 +33,7 @@ from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.transforms import HeadConfig
 from ssdgym.workloads.traces.writing import convert, writable_format
 
-#: Does some work, and returns the number of its operations.
+#: A function that does some work and returns the number of operations done.
 Work = Callable[[], int]
 
 ENVIRONMENT, _PLACEMENT = "ssdgym/EraseVictim-v0", "ssdgym/Placement-v0"
@@ -41,7 +41,7 @@ REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_0
 _SPREAD = {"median": "median", "low": "min", "high": "max"}
 _BY = ["name", "unit"]
 _DEVICES = 64
-#: Devices of papers, the policies measured on them, and the requests of a repeat.
+#: Measurements on devices of papers: device, policy, and number of requests per repeat.
 _POLICIES = (
     ("speedupgc-64l-small", "baseline", 100_000),
     ("speedupgc-64l-small", "speedupgc", 100_000),
@@ -58,7 +58,7 @@ _FIRST_STEP = (
 def measure(repeats: int, *, start: bool) -> pd.DataFrame:
     """Return a row for each measurement: name, unit, median, low and high.
 
-    `start` adds a cold compile and warm starts, each in a new process.
+    If `start` is true, the rows include a cold compile and warm starts, each measured in a new process.
     """
     rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
@@ -69,8 +69,8 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
             for _ in range(repeats):
                 started = time.perf_counter()
                 rows.append((name, unit, work() / (time.perf_counter() - started)))
-            del work  # or the next device would use other memory
-        # The sources are compiled to bytecode, as after an installation.
+            del work  # so that the next device can use the same memory
+        # Bytecode of the sources is written and reused, as after an installation.
         variables = {**os.environ, "SSDGYM_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
         for name, times in {"cold compile": 1, "warm start": repeats}.items() if start else ():
             note(f"measuring {name}")
@@ -83,12 +83,12 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
 
 
 def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
-    """Measure another clone (with its own Python) and these sources in turns, each in new processes.
+    """Measure another clone (with its own Python) and these sources alternately, each time in a new process.
 
-    Return a row for each measurement that both have: name, unit, the two medians, the median, low and high of
-    their ratio within a turn, and whether these sources were slower in every turn.
+    Return a row for each measurement that both print: name, unit, the median of each side, the median, low
+    and high of the ratio here / other (one per turn), and whether these sources were slower in every turn.
     """
-    own = Path(__file__).parents[1], sys.executable  # -m finds the sources of the folder first
+    own = Path(__file__).parents[1], sys.executable  # python -m imports from its working folder first
     sides = {"other": (clone, str((clone / ".venv" / "bin" / "python").absolute())), "here": own}
     options = ["-m", "ssdgym.bench", "--repeats", "1", "--start" if start else "--no-start", "--json"]
     rows = []
@@ -113,7 +113,7 @@ def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return the unit of each rate and a function that prepares its work, by name."""
+    """Return for each rate, by its name, the unit and a function that prepares the work to be timed."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
     large = _device("none", 23_020, pages_per_block=128)
     dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)
@@ -156,10 +156,10 @@ def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometr
 def _runs(
     source: Source, read_fraction: float = 0, laps: int = 0, policy: str = "greedy", count: int | None = None
 ) -> Work:
-    """Play the same `count` uniform requests repeatedly on a device that was filled before.
+    """Return work that runs the same `count` uniform requests on a device; the device is filled first.
 
-    With `laps`, all pages are first overwritten that many times, and addresses shift with each repeat: a
-    device with more pages than requests would otherwise have pages that are never overwritten.
+    If `laps` is above 0, all pages are first overwritten about that many times, and addresses shift with each
+    repeat: a device with more pages than requests would otherwise have pages that are never overwritten.
     """
     device = load_device(source)
     simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
@@ -197,7 +197,7 @@ def _single_steps() -> Work:
 def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     environments = gymnasium.make_vec(environment, _DEVICES, "vector_entry_point", **arguments)
     environments.reset(seed=0)
-    # Candidate 0, the pick of the first proposer, may always be chosen, as may stream 0.
+    # Candidate 0 (the pick of the first proposer) and stream 0 may always be chosen.
     actions = np.zeros(_DEVICES, np.int64)
 
     def work() -> int:
@@ -209,7 +209,7 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
 
 
 def _parsing(folder: Path) -> Work:
-    """Parse a trace of the MSR format without the cache."""
+    """Write a trace in the MSR format, and return work that parses it without the cache of parsed traces."""
     trace, known = folder / "trace.csv", writable_format("msr")
     head = HeadConfig(kind="head", requests=TRACE_LINES)
     config: Any = load_workload("synthetic:hm_0").model_copy(update={"transforms": (head,)})
@@ -229,7 +229,7 @@ def bench(
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, lines/s of traces, cold compile and warm start.
 
-    The command prints a Markdown table. With --against, the table says what was slower in every turn.
+    The command prints a Markdown table. With --against, the table says what was slower in every repeat.
 
     Examples:
         python -m ssdgym.bench

@@ -1,4 +1,4 @@
-"""Choices that have a word in configurations, a code in the engine, and a meaning."""
+"""Values of configuration fields; each has a word in configurations, a code in the engine, and a meaning."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from enum import StrEnum
 
 
 class Choice(StrEnum):
-    """One of several ways; equal to its word.
+    """A value of a configuration field; it equals its word as a string.
 
     Attributes:
-        code: what the engine calls it.
-        meaning: for help and documentation.
+        code: number of the value in the engine.
+        meaning: description of the value in help and documentation.
     """
 
     code: int
     meaning: str
 
     def __new__(cls, word: str, meaning: str) -> Choice:
-        """Make a member of its word and its meaning; codes are counted from 0."""
+        """Make a member with its word and meaning; members have the codes 0, 1, 2, ... in their order."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.code = len(cls.__members__)
@@ -31,7 +31,7 @@ class Choice(StrEnum):
 
 
 class EraseUnit(Choice):
-    """What one erase may take of a block."""
+    """Which part of a block one erase command may erase."""
 
     BLOCK = "block", "the whole block"
     SUB_BLOCK_RUN = "sub_block_run", "a run of adjacent sub-blocks"
@@ -47,9 +47,9 @@ class Isolation(Choice):
 
 
 class MultiPlane(Choice):
-    """Planes of a die that one command may take: moves, erases and, if the FTL allows, host writes."""
+    """Which planes of a die one command may use: for moves, erases and, if the FTL allows, host writes."""
 
-    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips need less.
+    # Hu et al., ICS 2011: multi-plane commands need equal block and page addresses; newer chips allow more.
     NONE = "none", "only one plane"
     STRICT = "strict", "planes with equal page numbers and, for erases, equal block numbers"
     RELAXED = "relaxed", "planes with equal page numbers, and any blocks for erases"
@@ -59,9 +59,9 @@ class Allocation(Choice):
     """When a host write is bound to its die."""
 
     STATIC = "static", "the logical page determines the plane"
-    # By queue, as Park et al. (IEEE CAL 2010).
+    # The lengths of the dies' queues decide, as in Park et al. (IEEE CAL 2010).
     DYNAMIC = "dynamic", "a queued write goes to the die that is expected to be idle first"
-    # By state, as SSDsim does (Hu et al., ICS 2011).
+    # Which die is idle decides, as in SSDsim (Hu et al., ICS 2011).
     LATE = "late", "writes wait in one queue, from which idle dies take them (timing none: as dynamic)"
 
 
@@ -106,25 +106,25 @@ class GcGrain(Choice):
 
 
 class WriteCompletes(Choice):
-    """When a page of the host that is written counts as done."""
+    """When the write of a host page counts as done."""
 
     PROGRAM = "program", "when it is programmed"
-    # SSDsim, whose requests end with their transfer.
+    # As in SSDsim, where a request ends with its transfer.
     TRANSFER = "transfer", "when its data has reached the die, before it is programmed"
 
 
 class PlaneRows(Choice):
-    """Which rows of the planes of a die may be written in one command."""
+    """Which rows (page numbers within a block) of a die's planes one command may write."""
 
     ANY = "any", "equal rows, if planes happen to be at them"
-    # Shin, Electronics Letters 2018; make_same_level of SSDsim.
+    # As in Shin, Electronics Letters 2018, and in the function make_same_level of SSDsim.
     PAD = "pad", "equal rows; a plane that lags by up to pad_limit pages is padded first"
-    # Superblocks, whose blocks share a row: the plane that is behind the others is written first.
+    # As in superblocks, whose blocks are written row by row: the plane that lags behind is written first.
     ALIGNED = "aligned", "equal rows; the plane of a die that lags most is written next"
 
 
 class HotnessCounts(Choice):
-    """Which pages of the host the hotness table counts."""
+    """Which pages written by the host the hotness table counts."""
 
     WRITES = "writes", "all written pages"
     # SpeedupGC, section III-A: "when an update request arrives".
@@ -132,9 +132,9 @@ class HotnessCounts(Choice):
 
 
 class ColdScatter(Choice):
-    """How long cold pages stay with the block that is drawn for them."""
+    """How many cold pages are written to a randomly drawn block before another block is drawn."""
 
-    # Two readings of "a randomly selected block" (SpeedupGC, algorithm 2 and section III-D).
+    # "A randomly selected block" (SpeedupGC, algorithm 2 and section III-D) can mean either.
     PAGE = "page", "a random block for each page"
     BLOCK = "block", "a random block, which is written until it is full"
 
@@ -146,7 +146,7 @@ class SubpageKind(Choice):
     FGM = ("fgm", "maps subpages; any may share a page, and the room that a waiting host leaves is wasted")
     # Jin et al., SAC 2011.
     SECTOR_LOG = "sector_log", "maps whole pages, and writes parts of pages to a log that maps subpages"
-    # Kim et al., DAC 2017, as are the region rules.
+    # This FTL and the region rules below are from Kim et al., DAC 2017.
     SUBFTL = (
         "subftl",
         "maps whole pages, and programs parts of pages as single subpages, with no erase in between",
@@ -154,14 +154,14 @@ class SubpageKind(Choice):
 
 
 class RegionRule(Choice):
-    """Which block of subFTL's region is written next."""
+    """Which block of subFTL's region is written next; a pass programs one subpage of each of its pages."""
 
     FEWEST_VALID = ("fewest_valid", "block with fewest valid subpages; with no pass left it is collected")
     PRINTED = "printed", "block with fewest passes; once none has passes left, some are collected"
 
 
 class Advance(Choice):
-    """What subFTL does with a valid subpage that is in the way of a pass."""
+    """What subFTL does with valid subpages in a page that the current pass over a block would program."""
 
     ALWAYS = "always", "are programmed again as the next subpage of their page"
     NEVER = "never", "keep their page out of the pass"
@@ -179,7 +179,7 @@ class BlockKind(Choice):
 
 
 class Striping(Choice):
-    """How logical pages follow each other over the planes."""
+    """How consecutive logical pages are distributed over the planes."""
 
     BLOCKS = "blocks", "consecutive logical pages share a logical block"
     PAGES = "pages", "consecutive logical pages lie in consecutive planes"
@@ -201,7 +201,7 @@ class MergePace(Choice):
 
 
 class Capacity(Choice):
-    """What a device does once the blocks that are left no longer hold its logical pages."""
+    """What a device does once its remaining blocks cannot hold all its logical pages."""
 
     FIXED = "fixed", "the device is at the end of its life"
     # Jiao, Bhimani, Kim, HotStorage 2022.

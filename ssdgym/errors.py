@@ -1,4 +1,4 @@
-"""The one exception type that is meant for people, and how values are quoted in its sentences."""
+"""The exception for mistakes of users, and functions that quote values in its message."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Longest value that is quoted in full, and longest sentence.
+#: Longest value and longest sentence that are shown in full, in characters.
 _LONGEST_VALUE = 200
 _LONGEST_SENTENCE = 1500
-#: What a value looks like in a sentence: between quotation marks, or without a space.
+#: Matches the long values in a sentence: texts in quotation marks, and words.
 _LONG_VALUES = re.compile(
     rf"'[^']{{{_LONGEST_VALUE},}}'|\"[^\"]{{{_LONGEST_VALUE},}}\"|\S{{{_LONGEST_VALUE},}}"
 )
 
 
 class SsdgymError(Exception):
-    """One sentence that names the file, line, field or action, and says what to do.
+    """An error whose sentence names the file, line, field or action, and says what to do.
 
-    The command line prints it without a traceback and exits with code 2. Long values in it are cut.
+    The command line prints the sentence without a traceback and exits with code 2. Long values are shortened.
     """
 
     def __init__(self, sentence: str = "") -> None:
@@ -27,7 +27,7 @@ class SsdgymError(Exception):
 
 
 def with_short_values(sentence: str) -> str:
-    """Return a sentence with the middle of each long value, and of a long sentence, left out."""
+    """Leave out the middle of each long value in a sentence, then of the sentence if it is still too long."""
     sentence = _LONG_VALUES.sub(lambda match: _without_middle(match[0], _LONGEST_VALUE), sentence)
     return _without_middle(sentence, _LONGEST_SENTENCE)
 
@@ -40,7 +40,7 @@ def _without_middle(text: str, most: int) -> str:
 
 @contextmanager
 def needing(extra: str, who: str) -> Iterator[None]:
-    """Say where an import lacks a package which one, and which extra of ssdgym has it; `who` needs it."""
+    """Turn a failed import into an error: `who` ("agents need") the package, which `extra` installs."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -50,11 +50,11 @@ def needing(extra: str, who: str) -> Iterator[None]:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """Return a value as errors quote it.
+    """Return the text with which errors quote a value.
 
     Args:
-        value: anything, also what has no text: a number of more digits than Python prints.
-        most: characters that are shown.
+        value: any value, even one that Python cannot print, such as a number with too many digits.
+        most: largest number of characters shown.
     """
     try:
         return f"{value!r:.{most}}"

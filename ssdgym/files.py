@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all, and folders checked before the work."""
+"""Write files in one step, and check that folders are writable before long work begins."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from typing import IO
 
 from ssdgym.errors import SsdgymError
 
-#: What reading a damaged zip file, or a kind of zip file that Python cannot read, has been seen to raise.
+#: Exceptions that Python may raise for a zip file that is damaged or of a kind that Python cannot read.
 DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, KeyError, OSError)
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be made again: `SSDGYM_CACHE_DIR`, or the user's cache folder.
+    """Return the cache folder: `SSDGYM_CACHE_DIR`, or `ssdgym` in the user's folder of caches.
 
-    A user without a home folder has one of their own in the folder of temporary files.
+    For a user without a home folder, the cache is in the folder of temporary files.
     """
     if chosen := os.environ.get("SSDGYM_CACHE_DIR"):
         return Path(chosen)
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def _homeless_cache() -> Path:
-    """Return a cache folder that only this user may read or write, since its code is executed."""
+    """Return a temporary cache folder that only this user may write, since code in it is executed."""
     folder = Path(tempfile.gettempdir()) / f"ssdgym-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -58,10 +58,10 @@ def _homeless_cache() -> Path:
 
 
 def cache_is_writable(folder: Path) -> bool:
-    """Make a folder of the cache and return whether files can be kept in it; if not, warn once."""
+    """Make a folder of the cache and return whether files can be written into it; if not, warn once."""
     is_writable = _was_writable(folder)
     if is_writable:
-        folder.mkdir(parents=True, exist_ok=True)  # it may have been removed since
+        folder.mkdir(parents=True, exist_ok=True)  # it may have been removed since the check
     return is_writable
 
 
@@ -82,9 +82,9 @@ def _was_writable(folder: Path) -> bool:
 
 
 def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
-    """Write bytes, or what a function writes, to a file beside `path`, then put it in place in one step.
+    """Write `content` (bytes, or a function that writes them) to a new file, then rename the file to `path`.
 
-    Whatever interrupts the writing, `path` is afterwards either the old file or the whole new one.
+    If the writing is interrupted, `path` is still the old file.
 
     Raises:
         SsdgymError: the file cannot be written.
@@ -101,15 +101,15 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object])
             f"{path}: cannot be written ({error.strerror or error}); choose another place or free some space"
         ) from error
     finally:
-        with suppress(OSError):  # what hindered the writing may hinder this, and is an error already
+        with suppress(OSError):  # the error of the writing is the one to report
             temporary.unlink(missing_ok=True)
 
 
 def refuse_special(path: Path) -> None:
-    """Raise if a path is something that has no end or no content, such as a named pipe; it may be missing.
+    """Raise if there is something at a path that is neither a file nor a folder: a pipe may never end.
 
     Raises:
-        SsdgymError: it is neither a file nor a folder.
+        SsdgymError: the path is that of a pipe or a device.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise SsdgymError(f"{path}: this is no file but a pipe or a device; give the path of a file.")
@@ -125,7 +125,7 @@ def writable_folder(folder: Path) -> Path:
     """Make `folder` with its parents, check that a file can be written into it, and return it.
 
     Raises:
-        SsdgymError: it cannot be made or written to.
+        SsdgymError: the folder cannot be made or written to.
     """
     try:
         _try_to_write(folder)

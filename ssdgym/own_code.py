@@ -25,12 +25,12 @@ def find_module(module: str, where: str) -> ModuleSpec:
     Raises:
         SsdgymError: there is no such module.
     """
-    # `python` without a script does the same.
+    # Modules of the present folder come first, as in `python` without a script.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):  # ValueError: a module without a file, such as __main__
+    except (ImportError, ValueError):  # ValueError comes from a module without a file, such as __main__
         spec = None
     if spec is None:
         raise SsdgymError(f"{where}: there is no module {module}; correct its name, or run where it lies.")

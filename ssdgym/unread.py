@@ -18,7 +18,7 @@ class Unread(dict[str, Any]):
     def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
         super().__init__(
             unread=None
-        )  # code that first checks for entries, such as json's encoder, would not read an empty dictionary
+        )  # this entry matters to code that reads only dictionaries with entries, such as json's encoder
         self._read: Callable[[], dict[str, Any]] | None = read
 
     def read(self) -> None:

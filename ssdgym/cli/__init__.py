@@ -1,8 +1,8 @@
 """The command line: `ssdgym run | evaluate | replay | report | train | tune | list | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
-`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted,
-143 terminated.
+`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted by Ctrl-C,
+143 terminated by SIGTERM.
 Each command imports its modules only when it runs, so `ssdgym --help` is fast.
 """
 
@@ -90,7 +90,7 @@ def _of_every_command(
 
 @cache
 def command_tree(app: typer.Typer = app) -> Any:
-    """Return the command tree, which takes a tenth of a second to build."""
+    """Return the tree of commands; it is built only once, since that takes a tenth of a second."""
     tree: Any = typer.main.get_command(app)
     shared = typer.Typer(add_completion=False)
     shared.command()(_of_every_command)
@@ -108,11 +108,11 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
 
     Args:
         arguments: the command line; by default that of the process.
-        app: the app with the commands.
+        app: the Typer app that has the commands.
         name: name of the program in messages.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for stderr
+        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does by default for stderr
     terminated = False
 
     def terminate(*_: object) -> None:
@@ -120,9 +120,9 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
         terminated = True
         raise KeyboardInterrupt
 
-    handles_signals = threading.current_thread() is threading.main_thread()  # only this thread can
+    handles_signals = threading.current_thread() is threading.main_thread()  # only the main thread can
     usual = signal.signal(signal.SIGTERM, terminate) if handles_signals else None
-    usual_warning = warnings.formatwarning  # it also prints the line of code
+    usual_warning = warnings.formatwarning  # the usual format would also print the line of code
     warnings.formatwarning = lambda message, *_, **__: f"ssdgym: {' '.join(str(message).split())}\n"
     try:
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would fail on it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # since Python flushes at exit
         status = _refuse("no space is left on the device that is written to; free some")
     finally:
         warnings.formatwarning = usual_warning
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
 
 
 def _refuse(sentence: str) -> int:
-    """Print the sentence as one line on stderr (nothing if it is empty); return the exit code."""
+    """Print the sentence as one line on stderr (nothing if it is empty); return the code of wrong input."""
     if sentence:
         note(f"ssdgym: {with_short_values(' '.join(sentence.split()))}")
     return WRONG_INPUT

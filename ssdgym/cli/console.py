@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Exit code if a check, a run, a trial or a comparison failed and was reported.
+#: Exit code of a command that reports a failed check, run, trial or comparison.
 FAILED = 1
-#: Width of the output in columns without a terminal: enough for a table with its numbers on one line.
+#: Width of the output in columns without a terminal, enough for the rows of most tables on one line each.
 WIDTH = 120
 
 
@@ -22,7 +22,7 @@ _format = {"json": False}
 
 
 def print_json(wanted: bool) -> None:
-    """Set whether `show` prints JSON, or tables and lines."""
+    """Set whether `show` prints JSON (`wanted`) or tables and lines."""
     _format["json"] = wanted
 
 
@@ -65,7 +65,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a row for each value of nested mappings, named by its path of keys; tables are left out."""
+    """Yield a row for each value in nested mappings, named by its keys; skip empty values and tables."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from facts(value, f"{before}{key} ")
@@ -96,7 +96,7 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     columns += [progress.TimeRemainingColumn(), "left"]
     hidden = not sys.stderr.isatty()
     with progress.Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
-        bar.add_task(unit, total=None, rate="", visible=False)  # until the first call
+        bar.add_task(unit, total=None, rate="", visible=False)  # the first call shows it
         (task,) = bar.tasks
 
         def advance(done: float, total: float | None) -> None:

@@ -1,4 +1,4 @@
-"""`ssdgym demo`: a placement that learns online, PPO from scratch, and a comparison with heuristics."""
+"""`ssdgym demo`: watch a placement learn online, train PPO from scratch, and compare with heuristics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ssdgym.errors import needing
 
 _VICTIMS = "cost_benefit(since_close=1)"
 LEARNED = f"{_VICTIMS}+td_lifetime"
-#: Policies that begin with an empty memory, by the names that are printed.
+#: Policies whose rules start with an empty memory, by the names that are printed.
 WATCHED = {
     "greedy": "greedy+sep_gc",
     "sepbit": f"{_VICTIMS}+sepbit",
     "fadac": f"{_VICTIMS}+fadac(inclusive=1)",
     "td_lifetime": LEARNED,
 }
-#: The workloads, played one after the other on the same devices.
+#: The workloads, which run one after the other on the same devices.
 PHASES = ("zipf99", "drifting")
 #: Host pages per measurement, and measurements per workload.
 WINDOW, WINDOWS = 4_096, 32
@@ -28,8 +28,8 @@ WINDOW, WINDOWS = 4_096, 32
 def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
     """Watch a placement learn on a new device, train PPO for a minute, and compare with heuristics.
 
-    `td_lifetime` starts without training and was not tuned to this device and these workloads. A win is
-    claimed only if the 95 % interval excludes zero. `ssdgym evaluate demo` runs only the comparison.
+    `td_lifetime` starts without training and was not tuned to this device and these workloads. It counts as
+    better only if the 95 % interval excludes zero. `ssdgym evaluate demo` runs only the comparison.
 
     Examples:
         ssdgym demo
@@ -63,7 +63,7 @@ def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
 
 
 def watch(windows: int = WINDOWS, seed: int = 50_000) -> dict[str, list[float]]:
-    """Return the write amplification of every window of host pages, by policy, and print some of them."""
+    """Print for some windows of host pages the write amplification of each policy; return all, by policy."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
     from ssdgym.workloads.stream import load_workload, open_on

@@ -15,7 +15,7 @@ from ssdgym.cli.console import FAILED, note, show, table
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
-#: A small device of each FTL family and its environments; the family that compiles longest is first.
+#: A small device of each FTL family, and its environments; the family that takes longest to compile is first.
 _FAMILIES = {
     "tiny": ("EraseVictim", "ParallelErase", "Placement", "JointGC", "BackgroundGC", "WearLevel"),
     "subftl-tiny": ("SubpageRegion",),
@@ -73,7 +73,7 @@ def check_all() -> Iterator[tuple[str, str, str]]:
 
 
 def _packages() -> Iterator[tuple[str, str, str]]:
-    """Compare installed packages with the requirements of ssdgym and of learned agents."""
+    """Compare installed packages with those that ssdgym and its extra `agents` require."""
     from packaging.requirements import Requirement
 
     for required in map(Requirement, metadata.requires("ssdgym") or []):

@@ -1,4 +1,4 @@
-"""`ssdgym evaluate`: grids of runs."""
+"""`ssdgym evaluate`: run policies and agents on a grid of devices, workloads and seeds."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def evaluate(
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    Options override the experiment. The output folder (default: results/EXPERIMENT) stores finished runs: the
-    same command continues an interrupted grid, and another grid in that folder does not repeat stored runs.
+    Options override fields of the experiment. The output folder (default: results/EXPERIMENT) stores finished
+    runs: the same command continues an interrupted grid, and another grid there does not repeat stored runs.
     Writes results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
     The default experiment `evaluate` runs the classic victim policies on the device demo with the workloads
@@ -104,8 +104,8 @@ def carry_out(
 ) -> tuple[Mapping[str, Source], list[Result]]:
     """Run an experiment, store every finished run, and return its agents by name, and its results.
 
-    Code of agents and policies is executed only if they are in `typed`, the texts of the command line, or
-    with `trust`. `address` is that of a Ray cluster, or `local` for a new cluster on this machine. If a run
+    Code of agents and policies is executed only if the command line names them (`typed`), or if `trust` is
+    set. `address` is the address of a Ray cluster, or `local` for a new cluster on this machine. If a run
     has failed, the other results are written, and the command ends with the failures.
     """
     from ssdgym.agents.playing.agents import names_callable
@@ -115,7 +115,7 @@ def carry_out(
 
     if workers is not None and address not in (None, "local"):
         raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
-    # Files of experiments and of Stable-Baselines3 may be from strangers, but the command line is the user's.
+    # Files may be from strangers, so code that they name needs trust; the user has typed the command line.
     trusted = {text for text in typed if names_callable(text) or modules_of(text)}
     if trust:
         trusted = {*config.agents, *config.policies}
@@ -139,7 +139,7 @@ def carry_out(
 def run_stored(
     runs: Sequence[RunSpec], folder: Path, workers: int | None = None, address: str | None = None
 ) -> GridReport:
-    """Run a grid with a progress bar; print how many runs were stored, and after Ctrl-C how to continue."""
+    """Run a grid with a progress bar; print how many runs are stored, and on Ctrl-C how to continue."""
     from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import Grid, run_grid
     from ssdgym.experiments.runs.ray_runner import run_on_ray
@@ -175,7 +175,7 @@ def run_stored(
 
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Write results, tables and figures; return the parts to print."""
+    """Write results, tables and figures; return the data to print as JSON, and the parts to print."""
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings

@@ -1,4 +1,4 @@
-"""`ssdgym leaderboard`: rank policies and agents on suites."""
+"""`ssdgym leaderboard`: rank policies and agents on suites of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdgym.errors import SsdgymError
 
 #: The default suites.
 SUITES = ("wa", "memory", "latency")
-#: Width without a terminal, so that the standings have names of policies on one line.
+#: Width without a terminal in columns, enough to print long names of policies on one line.
 _WIDTH = 150
 
 
@@ -31,7 +31,7 @@ def leaderboard(
     address: str | None = None,
     out: Path = Path("results/leaderboard"),
 ) -> None:
-    """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
+    """Rank policies, agents and bounds (rules that use the future): best fixed pair 0, best bound 1.
 
     With --policy or --agent, only these are ranked, and the suite's baseline scores 0. Other options override
     the suite. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
@@ -69,7 +69,7 @@ def leaderboard(
                 for label, source in agents.items()
             ] + [named_policy(one) for one in experiment.policies]
             config = config.model_copy(update={"policies": (), "rules": (), "agents": (), "rivals": ()})
-        pages = experiment.host_pages or 0, experiment.warmup  # suites have them
+        pages = experiment.host_pages or 0, experiment.warmup  # suites set host_pages
         boards.append(suite_board(title, config, splits, results, pages, entries))
     board = Leaderboard(suites=tuple(boards))
     paths = write_leaderboard(board, out)

@@ -1,4 +1,4 @@
-"""`ssdgym list`: everything that has a name, including names that `--import` registers."""
+"""`ssdgym list`: print the names of policies, devices and so on, also those that `--import` registers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal[
 
 
 def list_names(kind: Kind) -> None:
-    """List names, one table for each kind; `--import` adds those that your modules register.
+    """List the names of one kind in a table; `--import` adds the names that your modules register.
 
     Examples:
         ssdgym list policies

@@ -1,4 +1,4 @@
-"""Arguments and options of all commands, and functions that read their texts."""
+"""Arguments and options of all commands, and functions that parse their texts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typer.models import OptionInfo
 from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds
 from ssdgym.errors import SsdgymError
 
-#: Options that may be repeated.
+#: Type of options that may be repeated.
 Texts = list[str] | None
 Argument, Option = typer.Argument, typer.Option
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends."""
+    """Parse seeds: `5`, `1,2,9`, or the range `100-109`, which includes both ends."""
     try:
         return tuple(read_seeds(text))
     except ValueError as error:
         raise SsdgymError(f"--seeds {text!r}: {error}") from None
 
 
-#: Arguments and options by the name of the parameter; a parameter means the same in every command.
+#: Arguments and options by the name of the command's parameter; a name means the same in every command.
 OPTIONS: dict[str, Any] = {
     # What is run.
     "experiment": Argument(help="Name of an experiment in configs/experiments, or a YAML file."),

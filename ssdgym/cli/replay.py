@@ -8,7 +8,7 @@ from ssdgym.cli.console import FAILED, note, progress_bar, show, table
 from ssdgym.cli.options import Texts
 from ssdgym.errors import SsdgymError, shown
 
-#: Number of results to draw by default.
+#: Default number of results to draw at random and repeat.
 _SAMPLE = 10
 
 
@@ -20,7 +20,7 @@ def replay(
     workers: int | None = None,
     trust: bool = False,
 ) -> int:
-    """Repeat the runs of one stored result or of a sample, and compare every metric exactly.
+    """Repeat the run of one stored result, or runs of a random sample, and compare every metric exactly.
 
     If a run does not reproduce, the command prints the differences, and the exit code is 1.
 

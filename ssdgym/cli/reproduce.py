@@ -35,8 +35,8 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make a claim hold. The
     output folder (default: results/reproduce/PAPER/SCALE) stores finished runs: the same command continues
-    after an interruption, and figures share runs. Long figures can be run in parts, by figures, traces and
-    seeds, into one folder. Tables of the claims, claims.csv, are in this folder and in that of each figure.
+    after an interruption, and figures share runs. Several commands with different figures, traces or seeds
+    can fill one folder. The verdicts on claims are in claims.csv there and in the folder of each figure.
 
     Examples:
         ssdgym reproduce speedupgc --figure 12a
@@ -95,7 +95,7 @@ def reproduce(
 def _report(
     figure: FigureConfig, scale: tuple[str, ScaleConfig], samples: Sequence[Sample], folder: Path
 ) -> tuple[dict[str, Any], list[Any], list[Any]]:
-    """Write a figure's results, tables, picture and claims; return data for JSON, parts to print, and claims.
+    """Write a figure's results, tables, picture and claims; return data for JSON, parts to print, claims.
 
     Only the tables in the Markdown file show intervals, because a terminal is too narrow for them.
     """

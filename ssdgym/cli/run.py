@@ -1,4 +1,4 @@
-"""`ssdgym run`: one policy on one device and one workload."""
+"""`ssdgym run`: simulate one policy on one device and one workload."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Simulate one policy on one device and workload, and print its metrics.
 
-    The default policy is greedy, or merge on devices of mapping block. Without --host-pages, a trace runs to
-    its end, and a generated workload for a million host pages. --out is a folder for run.parquet and run.csv.
+    The default policy is greedy; on devices of mapping block it is merge. Without --host-pages, a trace runs
+    to its end, an endless workload for a million host pages. --out is a folder for run.parquet and run.csv.
 
     Examples:
         ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdgym.workloads.traces.recorded import PlayedConfig
     from ssdgym.workloads.traces.statistics import RecordSummary
 
-#: Largest number of volumes that are listed; a trace may have thousands.
+#: Largest number of volumes that are listed, since a trace may have thousands of volumes.
 TOP_VOLUMES = 8
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
@@ -32,7 +32,7 @@ def fit(
     seed: int = 0,
     out: Path | None = None,
 ) -> None:
-    """Fit a synthetic trace with memory to a trace, and print both side by side; --out is its YAML file.
+    """Fit a synthetic trace with memory to a trace, save it as --out (YAML), and print statistics of both.
 
     The synthetic trace contains no request of the trace, so you can publish it if the trace is confidential.
     About 30 candidates of the trace's length are generated; --transform "head(requests=100000)" saves time.
@@ -124,7 +124,7 @@ def convert(
 ) -> None:
     """Write a trace, or a synthetic trace, as a trace file of another format.
 
-    A trace that the new format cannot represent is refused. The command names the columns that are not kept.
+    A trace that the new format cannot represent is refused. The command prints which columns are lost.
 
     Examples:
         ssdgym trace convert trace.vscsi.gz trace.csv.gz --to msr

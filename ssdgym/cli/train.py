@@ -1,4 +1,4 @@
-"""`ssdgym train` and `ssdgym tune`: train agents, and search settings."""
+"""`ssdgym train` and `ssdgym tune`: train agents, and search for settings."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def train(
 ) -> None:
     """Train an agent with the algorithm of its configuration: ppo, cmaes or evolution.
 
-    Writes agent.zip (the best agent on validation), agent-last.zip, evaluations.csv, checkpoints and logs of
-    TensorBoard. evolution searches weights by whole runs inside the engine, without checkpoints and logs.
+    Writes agent.zip (the agent that was best in validation), agent-last.zip, evaluations.csv, checkpoints and
+    logs of TensorBoard. evolution measures weights in whole compiled runs; it writes no checkpoints and logs.
 
     Examples:
         ssdgym train ppo-demo --out runs/zipf --workload zipf99
@@ -74,7 +74,7 @@ def tune(
     resume: Path | None = None,
     address: str | None = None,
 ) -> int:
-    """Try settings of an agent or a heuristic on Ray Tune; print the trials, the best first.
+    """Try settings of an agent or a heuristic with Ray Tune; print the trials, the best trial first.
 
     Every trial is measured on workloads and seeds that training does not use. The command writes trials.md,
     trials.csv, results.parquet, results.csv and the best agent, best/agent.zip, by default to

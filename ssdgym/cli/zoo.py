@@ -37,8 +37,8 @@ def show_agent(shown_agent: str) -> None:
 def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = False) -> None:
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
-    An agent that scores candidates gets the functions NAME_scores and NAME_choose, an agent with an ordinal
-    network NAME_act. The functions take features in the order in which the header lists them.
+    An agent that scores candidates becomes the functions NAME_scores and NAME_choose, an agent with an
+    ordinal network the function NAME_act. They take features in the order in which the header lists them.
 
     Examples:
         ssdgym zoo export victim-v1 --out victim.h
@@ -69,10 +69,10 @@ def watch(
     seed: int = 0,
     decisions: int | None = None,
 ) -> None:
-    """Play an episode in the terminal, and show the pages of every block, the candidates and the choices.
+    """Run an episode in the terminal, and show the pages of every block, the candidates and the choices.
 
-    The terminal shows ten decisions per second; Ctrl-C ends the episode. --policy or --agent chooses the
-    player, by default the environment's first proposer. Without a terminal, only the last frame is printed.
+    The terminal shows ten decisions per second; Ctrl-C ends the episode. --policy or --agent names who takes
+    the decisions, by default the first proposer. Without a terminal, only the last frame is printed.
 
     Examples:
         ssdgym zoo watch
@@ -128,10 +128,10 @@ def dataset(
     reference_episodes: int = 20,
     seed: int = 0,
 ) -> None:
-    """Record a Minari data set of whole episodes, with reference scores: random actions 0, the best player 1.
+    """Record a Minari data set of whole episodes, with reference scores: 0 random actions, 1 the best policy.
 
-    Episode i has the seed SEED + i. The given policies and agents play in turn; by default the best policy
-    plays. minari.load_dataset(ID) loads the data set from Minari's folder (MINARI_DATASETS_PATH).
+    Episode i has the seed SEED + i. The given policies and agents take turns; by default the best policy runs
+    all episodes. minari.load_dataset(ID) loads the data set from Minari's folder (MINARI_DATASETS_PATH).
 
     Examples:
         ssdgym zoo dataset erase-victim/zipf99-expert-v0

@@ -24,9 +24,9 @@ DEFAULT_IDLE = "threshold(blocks=5)"
 
 
 class IdleDecision(DescribedDecision):
-    """How many commands of background GC an idle die executes; action k allows `IDLE_STEPS[k]`.
+    """How many commands of background GC an idle die executes; action k allows `IDLE_STEPS[k]` commands.
 
-    `victims` names the victim policy; it is None if the agent also chooses victims.
+    The argument `victims` names the victim policy; None means that the agent also chooses victims.
     """
 
     kind: ClassVar[int] = IDLE
@@ -36,7 +36,7 @@ class IdleDecision(DescribedDecision):
         self.propose("answer", [IDLE_RULE])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with an idle rule, whose choices are proposed, and with the victim policy.
+        """Return the device with its own or the default idle rule, which proposes, and the victim policy.
 
         Raises:
             SsdgymError: the device does not simulate time, or its idle rule uses future requests.
@@ -57,7 +57,7 @@ class IdleDecision(DescribedDecision):
         return len(IDLE_STEPS)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
+        """Return the specification of observations; `ask` adds the features."""
         return spec_without_sets(1 << IDLE, idle_describer())
 
 
@@ -72,7 +72,7 @@ class BackgroundGCOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0, "relocations": 64.0}
 
     def decision(self) -> IdleDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         return IdleDecision(self.victims)
 
 
@@ -88,32 +88,31 @@ class BackgroundGCEnv(DecisionEnv):
 
     ## Action Space
     `Discrete(8)`: actions 0 to 6 let the die execute 0, 1, 2, 4, 8, 16 or 32 commands of its round of GC, and
-    action 7 all commands to the end of the round. If no round is under way, the die starts one. A command
-    relocates a page (of several planes together), or is the erase that ends the round. After action 0 the
-    next decision is due when the die has served the host again. The engine chooses the plane: that of the
-    round under way, or the one with fewest free pages. With `gc.preemptible: true`, a host request that
-    arrives meanwhile waits for at most one command; otherwise writes wait for the whole round.
+    action 7 all commands to the end of the round. If no round is under way, the die starts one in its plane
+    with fewest free pages. A command relocates a page (of several planes together), or is the erase that ends
+    the round. After action 0 the next decision is due when the die has served the host again. With
+    `gc.preemptible: true`, a host request that arrives during a round waits for at most one command;
+    otherwise writes wait for the whole round.
 
     `info["proposed"][0]` is the choice of the device's idle rule (`ftl.gc.idle`), rounded down to an action;
-    it is 0 while the rule would wait. Playing it gives the same device as the rule, bit for bit, if the rule
-    has no other choices; `blocking` and `threshold` have none.
+    it is 0 while the rule would wait. An agent that always takes it gives the same device as the rule, bit
+    for bit, if the rule chooses none but these eight numbers of commands, as `blocking` and `threshold` do.
 
     ## Observation Space
     For each action: its share of the round's commands, whether it ends the round, its nominal time, and the
     ratio of that time to the die's mean idle time. For the die: free pages in the plane's pool, whether a
-    round is under way, the round's relocations, the time since the die became idle and the decisions since
-    then, the last and the mean idle time, and the outstanding requests. The arrival of the next request is
-    not observed.
+    round is under way, the round's relocations, the time and the decisions since the die became idle, the
+    last and the mean idle time, and the outstanding requests. The next request's arrival is not observed.
 
     ## Rewards
-    The default is `{"latency": 1.0, "relocations": 64.0}` and `"plain"`. Latencies of finished reads and
-    writes are in page programs; relocating as many pages as a block has costs 64.
+    The default objective is `{"latency": 1.0, "relocations": 64.0}`, the default reward `"plain"`. Latencies
+    of finished reads and writes are in units of a page program; relocating the pages of one block costs 64.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-idle"` | four dies, with interrupted rounds |
-    | `workload` | as everywhere | `"idle_bursts"` | leaves idle time, by arrival times or by reads |
+    | `device` | as everywhere | `"demo-idle"` | four dies, whose rounds host requests interrupt |
+    | `workload` | as everywhere | `"idle_bursts"` | a workload that leaves dies idle between requests |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
 
     Devices must simulate time (`ftl.timing: event`). A device without an idle rule gets

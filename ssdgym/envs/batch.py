@@ -39,9 +39,9 @@ def threads_for(devices: int) -> int:
 
 
 class Sharing:
-    """Decides whether steps are divided among threads, by which way was faster in recent steps.
+    """Decides whether threads share the steps, from the speed of recent shared and unshared steps.
 
-    The slower way is tried again from time to time; the pause before a trial doubles after each failed one.
+    The slower way is tried again from time to time; the pause doubles after each trial that was not faster.
     """
 
     #: Steps of a trial, and the first and longest pause between trials, in steps.
@@ -110,7 +110,7 @@ class ThreadPool:
         while not self._over:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - whatever code of a user raises is raised by the step
+            except Exception as error:  # noqa: BLE001 - the step raises every exception of a user's code
                 self.errors.append(error)
                 give_up(number)
             self._sleep()
@@ -186,7 +186,7 @@ class Batch:
     def step(self, which: np.ndarray, rewarded: bool) -> int:
         """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
 
-        Return how many devices do not wait for a decision now. If `rewarded`, those that wait get rewards.
+        Return how many devices do not wait for a decision now. If `rewarded`, the waiting ones get rewards.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -241,7 +241,7 @@ class Batch:
             self._broken.update(which.tolist())
 
     def _check(self, which: np.ndarray) -> None:
-        """Raise for a feature outside its bounds; the devices of the step are broken."""
+        """Raise for a feature outside its bounds, and mark the devices of the step as broken."""
         self._broken.update(which.tolist())
         outside = self._stepper.outside
         found = outside[outside["column"] != 0][:1].copy()
@@ -259,7 +259,7 @@ class Batch:
         return self._run(due, _REWARDED_STEP if rewarded else _STEP)
 
     def observe(self, which: np.ndarray) -> None:
-        """Write the observations of devices again; the devices do not change."""
+        """Write the observations of devices again; the states of the devices do not change."""
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
@@ -293,7 +293,7 @@ class Batch:
         return self._rows.row_of(saved)
 
     def place(self, k: int, row: np.ndarray, seed: int) -> None:
-        """Replace device `k` by a saved row, without requests; `seed` seeds its random draws."""
+        """Restore the state of device `k` from a saved row, empty its input, and seed its random draws."""
         i = int(self.numbers[k])
         self._broken.discard(i)
         self._rows.restore(k, row)
@@ -331,9 +331,9 @@ def _metrics_of(rows: Rows, row: np.ndarray, device: DeviceConfig, lost: int) ->
 
 
 def kind_of(device: DeviceConfig) -> tuple[str, ...]:
-    """Return the FTL family of a device and its rules that have compiled code.
+    """Return the FTL family of a device and the names of its compiled rules.
 
-    Devices for which this is equal share a batch.
+    Devices for which these are equal share a batch.
     """
     by_rule, beside = rules_for(device, None)[PLACE]["choose"] != 0, beside_on(device)
     placement = getattr(device.ftl, "placement", "") if by_rule else ""

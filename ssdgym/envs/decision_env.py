@@ -30,12 +30,12 @@ class EpisodeSeed(int):
 
 
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
-    """One device; the agent takes one kind of its decisions.
+    """One device that leaves one kind of its decisions to an agent.
 
     ## Description
     A device serves a workload. Whenever a decision is due, the device stops until the agent has chosen one of
-    several candidates, which the observation describes. The page of each environment says which decision that
-    is and what the candidates are; this page holds for all environments.
+    several candidates, which the observation describes. The page of each environment names its decision and
+    its candidates; this page holds for all environments.
 
     ## Action Space
     `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen. The argument
@@ -44,7 +44,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     1 from the reward. `action_masks()` returns the mask as bool.
 
     ## Observation Space
-    `Dict`, all finite:
+    `Dict`; all values are finite:
 
     | key | shape, type | meaning |
     |---|---|---|
@@ -54,10 +54,10 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     `metadata["features"]` names the features, and `metadata["proposers"]` the policies whose picks are in
     `info["proposed"]`. The argument `features` chooses the features: `"default"` stands for those that vary
-    on the devices of the environment, `"all"` for all registered features, and a list names them
+    on the devices of the environment, `"all"` for all registered features that apply, and a list names them
     (`["default", "gain"]`). You can add features as compiled functions (`ssdgym.envs.features`).
-    `info["host_pages"]` is the number of host pages written since the last decision. Use it for a discount
-    per host page in place of per decision: between most decisions the host writes nothing.
+    `info["host_pages"]` is the number of host pages written since the last decision. With it you can discount
+    per host page and not per decision: between most decisions the host writes nothing.
 
     ## Rewards
     The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; you
@@ -78,8 +78,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     reclaims about as many pages as the host writes, so the better policy has the higher return.
 
     ## Starting State
-    A preconditioned device: every page is written, then the workload overwrites pages until garbage
-    collection is steady. The device is preconditioned once and kept on disk. `preconditioning="uniform"`
+    The device is preconditioned: every page is written, then the workload overwrites pages until garbage
+    collection is steady. This is done once, and its result is kept on disk. `preconditioning="uniform"`
     overwrites uniformly, `"fill"` writes every page once, `"fill(share=0.95)"` or
     `{"kind": "fill", "share": 0.95}` writes the first 95 % of the pages, and `"none"` writes nothing; all
     kinds are in docs/preconditioning.md. `reset(seed=s)` begins the episode of seed `s`;
@@ -101,8 +101,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     | `device` | name, path, mapping or model | `"demo"` | a list gives its devices to environments in turn |
     | `size` | str | `None` | in tasks of papers: the device `small` (the default) or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
-    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | episodes draw one of a list |
-    | `size_to_trace` | bool | `False` | shrink the device to the pages that the compact traces touch |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |
+    | `size_to_trace` | bool | `False` | shrink the device to the pages that its traces touch |
     | `at_end` | str | `"wrap"` | when a workload ends: `wrap` repeats it, `truncate` ends the episode |
     | `objective` | mapping | `None` | weight of each reward term; `None`: the environment's default |
     | `horizon` | int | `8192` | host pages per episode |
@@ -140,7 +140,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     @classmethod
     def of(cls, episodes: Episodes, render_mode: str | None) -> list[Self]:
-        """Return one environment for each of several devices that share their arrays."""
+        """Return one environment for each device of `episodes`; all environments share its arrays."""
         envs = [cls.__new__(cls) for _ in episodes.devices]
         for number, env in enumerate(envs):
             env._show(episodes, number, render_mode)
@@ -151,7 +151,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
-        #: Stable-Baselines3 saves it with the space, so that the zip of an agent names its environment.
+        #: Stable-Baselines3 saves the space with this entry, so the zip of an agent names its environment.
         vars(self.observation_space)["environment"] = {
             "id": registered_id(type(self)),
             "kwargs": described(episodes.options, episodes.decision),
@@ -163,7 +163,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             "proposers": tuple(episodes.decision.names),
         }
         self.render_mode = render_mode
-        #: The erase set taken last in this episode, ERASE_PAIR (pairs,); kept only where it is drawn.
+        #: The erase set taken last in this episode, ERASE_PAIR (pairs,); always None without a render mode.
         self.chosen: np.ndarray | None = None
         self._number = number
         self._which = np.array([number])
@@ -269,7 +269,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             map=episodes.page_map(i),
             kind=kind,
             choices=int(allowed.sum()),
-            # The engine leaves the last erase sets where another kind of decision is due.
+            # If another kind of decision is due, `sets` still has the candidates of the last erase.
             candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=self.chosen,
             counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},
@@ -277,7 +277,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         )
 
     def draw_seed(self, seed: int | None) -> int:
-        """Return the seed of the next episode: the given seed, or a drawn one if it is None."""
+        """Return the seed of the next episode: the given seed, or a drawn seed if `seed` is None."""
         given = None if seed is None else seed_number(seed, f"the seed of environment {self._number}")
         super().reset(seed=given)
         return int(self.np_random.integers(_SEEDS)) if given is None else given

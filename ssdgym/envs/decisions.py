@@ -40,14 +40,14 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return the device with the changes that a victim policy (of `victims_of`) needs, and with its rule."""
+    """Return the device with a policy's victim rule and needed changes; None keeps the device's rules."""
     if policy is None:
         return with_rules(device)
     return with_rules(policy.adapt(device), victim=policy.victim)
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the specification of observations, without features, made by the code at `observer`."""
+    """Return the specification, without features, of observations that the code at `observer` writes."""
     spec = ObservationSpec(
         rules=no_rules(),
         external=external,
@@ -67,13 +67,13 @@ class Decision(ABC):
     """A decision that an environment leaves to the agent.
 
     Attributes:
-        kind: number of the kind of decision, of `ssdgym.engine.decisions`.
+        kind: number of the kind of decision, from `ssdgym.engine.decisions`.
         features: features of the candidates and of the context.
         proposers: policies whose picks the engine computes for each observation.
         names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
             between decisions.
         policy: policy that chooses victims inside the engine; None if the agent chooses them.
-        price: price of the room that dead pages hold, for the credit of decisions; None for no credit.
+        price: price of the space that dead pages occupy (see `Credits`); None: decisions get no credit.
     """
 
     kind: ClassVar[int]
@@ -85,7 +85,7 @@ class Decision(ABC):
 
     @abstractmethod
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return K, the number of candidates: an action is a number below it.
+        """Return K, the number of candidates: actions are numbers below K.
 
         Args:
             devices: all devices of the environment, after `adapt`.
@@ -96,7 +96,7 @@ class Decision(ABC):
 
     @abstractmethod
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features, with addresses of this process."""
+        """Return the specification of observations, valid in this process only; `ask` adds the features."""
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
@@ -123,7 +123,7 @@ class Decision(ABC):
         return self.spec()._replace(rules=rules_for(device, self.policy))
 
     def check_asked_on(self, device: DeviceConfig) -> None:
-        """Raise if devices of this family never wait for the decision."""
+        """Raise if devices of this FTL family never wait for this kind of decision."""
         if self.kind not in family_of(device).agent_decisions:
             mappings = " or ".join(mappings_that_ask(self.kind)) or "a family that has it in agent_decisions"
             raise SsdgymError(
@@ -151,8 +151,8 @@ class DescribedDecision(Decision):
     """A decision that is described by registered features.
 
     Attributes:
-        labels: labels of all proposers, by the kind of features that their picks have.
-        kinds: numbers of the kinds of decisions, if there are others than `kind`.
+        labels: labels of proposers, by what they propose (`candidate`, `stream`, `answer`, `way`, `plan`).
+        kinds: numbers of the kinds of decisions, if the agent takes several or others than `kind`.
         most_blocks: largest number of blocks in a candidate that no proposer picked.
     """
 
@@ -162,12 +162,12 @@ class DescribedDecision(Decision):
     _selection: Selection
 
     def propose(self, kind: str, names: Sequence[str]) -> None:
-        """Register proposers by the kind of features of their picks; choose the default features."""
+        """Set the names of the proposers, which propose a `kind` (such as a stream); use default features."""
         self.names, self.labels = names, {kind: names}
         self.observe("default", ())
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return the properties of the environment by which features are chosen."""
+        """Return the properties of the environment that determine which features apply."""
         kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
         return Setting(tuple(devices), self.most_blocks, kinds)
 
@@ -198,14 +198,14 @@ class DescribedDecision(Decision):
         """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
         count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
-        # The idle rule's choice uses the first place, which otherwise has the first victim policy's pick.
+        # If an idle die decides, the first place holds the idle rule's choice, not a victim policy's pick.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
         return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
 
 class EraseDecision(DescribedDecision):
-    """Which erase set to take next in the plane that collects; action k takes candidate k.
+    """Which erase set garbage collection erases next in a plane; action k takes candidate k.
 
     The candidates are the picks of the proposers without repetitions, then the sets with most invalid pages,
     then random sets.
@@ -240,7 +240,7 @@ class EraseDecision(DescribedDecision):
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
     def spec(self) -> ObservationSpec:
-        """Return the request for observations without features."""
+        """Return the specification of observations; `ask` adds the features."""
         return ObservationSpec(
             rules=no_rules(),
             external=1 << self.kind,
@@ -266,7 +266,7 @@ def _check_candidates(candidates: int | str, proposers: int) -> None:
 
 
 def _count_sets(devices: Sequence[DeviceConfig]) -> int:
-    """Return the number of erase sets in a plane, of the device that has most."""
+    """Return the number of erase sets in a plane of the device that has most erase sets."""
     most = 0
     for device in devices:
         s = device.geometry.sub_blocks_per_block
@@ -281,7 +281,7 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
 
 
 def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
-    """Raise for a proposer whose sets a device cannot erase, or that needs another placement."""
+    """Raise for a proposer that keeps memory, needs another placement, or picks sets that are not legal."""
     for policy in policies:
         if policy.victim.proposing.keeps_memory:
             raise SsdgymError(
@@ -309,14 +309,14 @@ def _placement(device: DeviceConfig) -> str | None:
 
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
-    """Name the policy's victim rule, if it runs on the device without changes."""
-    # A composed policy may have changed the rule's needs.
+    """Return the name of the policy's victim rule if the rule runs on the device without changes."""
+    # A composed policy may need other devices than its victim rule alone.
     rule = get_policy(policy.victim.label).main if policy.alias else policy.victim
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 
 
-#: What an action outside the mask does: raise an error, choose another candidate, or that with reward - 1.
+#: Effect of an action outside the mask: an error, another candidate, or another candidate and reward - 1.
 Invalid = Literal["error", "replace", "penalty"]
 INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
 #: What happens if a workload ends before the episode does.
@@ -324,7 +324,7 @@ AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
 #: The sizes of an environment that has a small device and a paper's device.
 SIZES = ("small", "paper")
-#: Host pages of an episode are fewer than this.
+#: An episode has fewer host pages than this.
 LONGEST_EPISODE = 2**62
 
 
@@ -395,20 +395,20 @@ class Options(ABC):
 
     @abstractmethod
     def decision(self) -> Decision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the arguments of the decision, which must be the same as in training."""
+        """Return the names of the decision's arguments; an agent is used with their values in training."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 
 def described(options: Options, decision: Decision) -> dict[str, Any]:
-    """Return the arguments that must be the same as in training."""
+    """Return the arguments that must have the same values when an agent is trained and when it is used."""
     names = decision.features.names()
     found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
-    # Features by name: the default depends on the device.
+    # Features are listed by name, since the default features depend on the device.
     return {**found, "features": [*names["candidates"], *names["context"]] or "default"}
 
 

@@ -1,4 +1,4 @@
-"""Devices and their episodes: what single and vector environments share, without Gymnasium."""
+"""Devices and their episodes, which single and vector environments share; nothing here uses Gymnasium."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ssdgym.workloads.stream import check_addresses
 #: Numbers in the info of every step: the host pages programmed since the last decision, and counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
 
-#: Ended episodes of each device whose metrics may still be uncomputed.
+#: Largest number of ended episodes per device whose metrics are not computed yet.
 _MOST_UNREAD = 4
 
 
@@ -49,17 +49,17 @@ class Episodes:
 
     Args:
         options: arguments of the environment.
-        count: number of devices n; they have the configurations of `options` in turn.
+        count: number of devices n; device i has the configuration i modulo the number of configurations.
         threads: number of threads that share a step; None: as many as cores, with at least 8 devices each.
 
     Attributes:
         devices: configurations of the devices.
         view: the observations, arrays with the environment as first axis. Every step overwrites these arrays
             and `shown`, `rows` and `terms`: copy to keep.
-        actions: int64 (n,), the candidate that the next step chooses on each device; -1: the device waits.
+        actions: int64 (n,), the candidate that the next step chooses on each device; -1: none.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
-        over: bool (n,), whether the episode has reached its horizon, or the end of workload or device.
+        over: bool (n,), whether the episode has reached its horizon or the end of the workload or device.
         died: bool (n,), whether the device has reached the end of its life.
         ended: bool (n,), whether a step has ended the episode, or no episode has begun.
         any_ended: whether any value of `ended` is true.
@@ -77,7 +77,7 @@ class Episodes:
         self.options = options
         self.workloads = load_workloads(options.workload)
         self._names = [*map(name_of, named_workloads(options.workload), self.workloads)]
-        #: Episodes draw from this many workloads; later entries of `workloads` were given to a reset.
+        #: Number of workloads that episodes draw from; further entries of `workloads` came with a reset.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
@@ -114,9 +114,9 @@ class Episodes:
         self.any_ended = True
         #: The candidates that replaced invalid actions in the last step, by device.
         self.replaced: dict[int, int] = {}
-        #: Which devices are in the unmeasured part of their episode.
+        #: Which devices are in the warm-up of their episode, bool (n,).
         self._warming_up = np.zeros(count, bool)
-        #: Rows of preconditioned devices by place in the pool, `i % self._kinds`, and workload.
+        #: States of preconditioned devices by (number of the configuration, workload), as rows of a batch.
         self._preconditioned: dict[tuple[int, int], np.ndarray] = {}
         self._kinds = len(pool)
         self.all = np.arange(count)
@@ -251,13 +251,13 @@ class Episodes:
         self.reward.start(self._totals, i, self.scale_of(i, number))
 
     def _draw_workload(self, seed: int) -> int:
-        """Return the number of the workload that the episode of a seed plays."""
+        """Draw the workload of an episode by the episode's seed; return its number."""
         if self._drawn_workloads == 1:
             return 0
         return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
-        """Return the device preconditioned for a workload, as a row of its batch; it is made once."""
+        """Return the state of device `i`, preconditioned for a workload, as a row; each is made once."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]
@@ -350,7 +350,7 @@ class Episodes:
             batch.tell(np.array(over), rewarded)
 
     def _end_warmup(self, i: int) -> None:
-        """End the episode of a device at its horizon, or begin the measured part."""
+        """End the episode of a stopped device or, if it was in its warm-up, begin the measured part."""
         batch, k = self._places[i]
         self.died[i] = is_over(batch.state, k)
         self.over[i] = self.died[i] or self._requests[i] is None or not self._warming_up[i]
@@ -367,7 +367,7 @@ class Episodes:
         self.reward.start(self._totals, i)
 
     def _feed(self, i: int) -> None:
-        """Give device `i` its next requests; after the last one, let it complete those under way."""
+        """Give device `i` its next requests; after the last request, let it complete those under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
@@ -393,7 +393,7 @@ class Episodes:
         return {"workload": self._names[self._playing[i]], "device": self.devices[i].name}
 
     def kind_asked(self, i: int) -> int:
-        """Return the number of the kind of device `i`'s present or last decision."""
+        """Return the number of the kind of decision that device `i` waits for or took last."""
         batch, k = self._places[i]
         return int(batch.state.control["decision_kind"][k, 0])
 
@@ -431,6 +431,6 @@ class Episodes:
             batch.dismiss()
 
     def observe_again(self) -> None:
-        """Write all observations again; the devices do not change."""
+        """Write all observations again; the states of the devices do not change."""
         for batch in self.batches:
             batch.observe(batch.numbers)

@@ -1,4 +1,4 @@
-"""The environments of victim selection: what is erased next, and how many blocks are erased together."""
+"""The environments of victim selection: which block or which set of blocks is erased next."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EraseVictimOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> EraseDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         return EraseDecision(self.candidates, self.proposers)
 
 
@@ -44,16 +44,16 @@ class EraseVictimEnv(DecisionEnv):
     a set; `ssdgym.envs.ParallelEraseEnv` offers more such sets.
 
     The candidates are the picks of the `proposers` (in that order, without repetitions), then the blocks with
-    most invalid pages, then random blocks. `info["proposed"][j]` is the candidate that proposer `j` picks:
-    playing it gives exactly the run of that heuristic. With `candidates="all"`, candidate `k` is always the
-    same erase set of the plane.
+    most invalid pages, then random blocks. `info["proposed"][j]` is the candidate that proposer `j` picks; an
+    agent that always takes it has exactly the run of that heuristic. With `candidates="all"`, candidate `k`
+    is always the same erase set of the plane.
 
     ## Observation Space
     For each candidate: its valid share, the pages reclaimed per page relocated, the times since its last
     invalidation and since it was closed, its wear and stream, and which proposers picked it. For the
     decision: the host pages and the time since the last decision, and the free share of the open blocks.
-    Further features are added if devices have sub-blocks, differ in size, or have an open loop. Others have
-    to be named, such as how often the host writes the valid pages of a candidate and their neighbours.
+    Further features are observed if devices have sub-blocks, differ in size, or have an open loop. Others are
+    observed only if `features` names them, such as how often the host writes the candidate's valid pages.
 
     ## Rewards
     The default objective is `{"relocations": 1.0}`: relocated pages / pages per block. Its sum over an
@@ -73,8 +73,8 @@ class EraseVictimEnv(DecisionEnv):
 EraseVictimVectorEnv = vectorized(EraseVictimEnv)
 
 
-#: With a quarter of spare space, few victims have less than half of their pages valid; `ippbe`'s default
-#: threshold would add no block.
+#: `ippbe` adds a block only if the valid share of its pages is below `tau`. With a quarter of spare space,
+#: most victims are more than half valid, so the default of `tau` would add no block.
 PARALLEL_PROPOSERS = (
     "greedy",
     "cost_benefit",
@@ -95,11 +95,11 @@ class ParallelEraseOptions(Options):
 
     #: Erasing blocks together saves time, which relocations alone would not show.
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0}
-    #: With greedy's price every set would earn something, and large sets most: each is a single decision.
+    #: With greedy's price even costly sets would earn something, and large sets most of all.
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
-        """Return the decision that the agent takes.
+        """Return the kind of decision that this environment leaves to the agent.
 
         Raises:
             SsdgymError: `most_blocks` is not from 2 to 8, or `candidates` is `"all"`.
@@ -120,8 +120,8 @@ class ParallelEraseEnv(DecisionEnv):
     """Choose which blocks garbage collection erases next, and how many.
 
     ## Description
-    Several blocks of a plane can be erased in the time of one erase; with multi-plane commands, blocks of
-    sibling planes too. However, all valid pages of these blocks have to be relocated first, and the host
+    Several blocks of a plane can be erased in the time of one erase; with multi-plane commands, blocks of the
+    die's other planes too. However, all valid pages of these blocks have to be relocated first, and the host
     waits meanwhile. The rest is as in `ssdgym.envs.EraseVictimEnv`.
 
     ## Action Space
@@ -131,22 +131,22 @@ class ParallelEraseEnv(DecisionEnv):
     | candidates | erase sets |
     |---|---|
     | the first | the picks of the `proposers`, in that order, without repetitions |
-    | half of the others | blocks with most invalid pages: each alone, then with the best, the best 2, ... |
-    | the rest | random blocks, in random numbers |
+    | half of the others | blocks with most invalid pages: each alone, with the first, with all before it |
+    | the rest | random numbers of random blocks |
 
     Sets of the last two kinds have 1 to `most_blocks` blocks of the collecting plane. On devices that can
     erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no
     room for all its valid pages before the erase. `info["proposed"][j]` is the candidate that proposer `j`
-    picks, or -1 if its pick is left out: playing it gives exactly the run of that heuristic.
+    picks, or -1 if it is left out. An agent that always takes it has exactly the run of that heuristic.
 
     ## Observation Space
     As in `ssdgym.envs.EraseVictimEnv`; pages, sub-blocks and erases are summed over the blocks of a set.
 
     ## Rewards
-    The default is `{"latency": 1.0}`, the latencies of finished reads and writes in units of a page program,
-    with `{"baseline": "cost_benefit"}`: a reclaimed page earns its cost under a good policy. With greedy's
-    price, `ippbe(limit=4, tau=0.75)` would earn more per decision than cost-benefit: one decision reclaims
-    more pages, although each page costs more.
+    The default objective is `{"latency": 1.0}`, the latencies of finished reads and writes in units of a page
+    program. The default reward is `{"baseline": "cost_benefit"}`: a reclaimed page earns its cost under a
+    good policy. With greedy's price, `ippbe(limit=4, tau=0.75)` would earn more per decision than
+    cost-benefit, because one decision reclaims more pages, although each page costs more.
 
     ## Arguments
     | name | type | default | meaning |

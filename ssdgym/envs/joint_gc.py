@@ -1,4 +1,4 @@
-"""The environment of placement and background GC together."""
+"""The environment of victim selection and placement together, and of background GC if wanted."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class JointDecision(DescribedDecision):
         self.observe("default", ())
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with the agent's streams and trackers and, with `idle`, an idle rule."""
+        """Return the device with the agent's streams, the features' trackers and, if needed, an idle rule."""
         adapted = device if self.idle is None else self.idle.adapt(device)
         return self.streams.tracked(adapted, self._selection.trackers)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the largest number of candidates of the kinds."""
+        """Return the number of candidates of the kind of decision that has most."""
         parts = (self.erase, self.streams) if self.idle is None else (self.erase, self.streams, self.idle)
         return max(part.candidates_on(devices) for part in parts)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
+        """Return the specification of observations; `ask` adds the features."""
         erase, streams = self.erase.spec(), self.streams.spec()
         observers = np.where(np.arange(len(KINDS)) == ERASE, 0, streams.observers)
         external = erase.external | streams.external
@@ -78,7 +78,7 @@ class JointGCOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> JointDecision:
-        """Return the decision that the agent takes.
+        """Return the kinds of decisions that this environment leaves to the agent.
 
         Raises:
             SsdgymError: an argument has a wrong type or value.
@@ -106,20 +106,20 @@ class JointGCEnv(DecisionEnv):
     that includes latencies, such as `{"latency": 1.0, "relocations": 64.0}`.
 
     ## Action Space
-    `Discrete(K)`: K is the larger of `candidates` and `streams`, at least 8 with `idle`. Action `k` erases
-    candidate `k`, or places a page in stream `k`, or lets an idle die execute 0, 1, 2, 4, 8, 16, 32 or all
-    commands of its round (`k` = 0 to 7). Actions that the present kind of decision does not have are masked.
+    `Discrete(K)`: K is the larger of `candidates` and `streams`; with `idle=True`, K is at least 8. Depending
+    on the kind of decision, action `k` erases candidate `k`, or places a page in stream `k`, or lets an idle
+    die execute 0, 1, 2, 4, 8, 16, 32 or all commands of its round (`k` = 0 to 7). Further actions are masked.
 
     `info["proposed"]` contains the picks of the `proposers`, then the stream that the device's placement
     would choose, then the streams of the `placements`; an entry is -1 if the decision is of another kind.
     For an idle die (`asks_idle`), `info["proposed"][0]` is the choice of the device's idle rule
-    (`ftl.gc.idle`), and the other entries are -1. Playing these entries gives exactly the run of a victim
-    policy, a placement and an idle rule, if the idle rule has no other choices.
+    (`ftl.gc.idle`), and the other entries are -1. An agent that always takes the choices of one victim
+    policy, one placement and the idle rule has exactly their run, if the idle rule has no other choices.
 
     ## Observation Space
-    The features of all kinds of decisions; those of other kinds than the present one are 0. The context has
+    The features of all kinds of decisions; the features of kinds that are not due now are 0. The context has
     the features of the decision, which include its kind (`asks_erase`, `asks_place`, `asks_relocate`, and
-    with `idle` also `asks_idle`), then the features of the page and of the die.
+    with `idle=True` also `asks_idle`), then the features of the page and of the die.
 
     ## Rewards
     As in `ssdgym.envs.PlacementEnv`.

@@ -18,7 +18,7 @@ from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy
 
-#: Further candidates: the Merge, the M-Merge of whole blocks (level 0), and the cheapest M-Merge.
+#: Candidates besides the M-Merges of parts: the Merge, the M-Merge of whole blocks, the cheapest M-Merge.
 _OTHERS = 3
 
 
@@ -37,11 +37,11 @@ class MergeDecision(DescribedDecision):
         self.propose("plan", [policy.label for policy in self.proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates, of the device whose blocks have the smallest parts."""
+        """Return the number of candidates on the device whose blocks have the smallest parts."""
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
+        """Return the specification of observations; `ask` adds the features."""
         spec = spec_without_sets(1 << MERGE, merge_describer())
         if not self.proposers:
             return spec
@@ -67,7 +67,7 @@ class MergePlanOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "mmerge"}
 
     def decision(self) -> MergeDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         return MergeDecision(self.proposers)
 
 
@@ -98,24 +98,24 @@ class MergePlanEnv(DecisionEnv):
     one size are best. A Merge is always offered.
 
     `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would choose, or -1 if that is
-    not allowed. Playing the picks of one rule gives the same device as the rule, bit for bit.
+    not allowed. An agent that always takes the picks of one rule gives the same device as it, bit for bit.
 
     ## Observation Space
-    For each candidate: its nominal time, also relative to a Merge, its copies and erases, its erases because
-    of disturbance, and its number. For the bundle: the cause of the merge, its shares of valid and invalid
-    pages, its number of M-Merges, the wear of its blocks, and the numbers of free blocks and of other bundles
-    in the plane. The observation at the end of an episode is that of the last decision.
+    For each candidate: its nominal time, also relative to a Merge, its copies and erases, the erases needed
+    only because of disturbance, and its number. For the bundle: the cause of the merge, its shares of valid
+    and invalid pages, its M-Merges, the wear of its blocks, and the numbers of free blocks and of other
+    bundles in the plane. The observation at the end of an episode is that of the last decision.
 
     ## Rewards
-    The default is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies and
-    erases) in page programs, with `{"baseline": "mmerge"}`. Other terms: `wear` counts erased blocks, and
-    parts of blocks as fractions; `levelling` is the cost of uneven wear; `spoiled` counts pages that erases
-    of neighbours have destroyed (only with `ftl.disturb_care: false`). Each page that the host writes earns
-    the mean merge time per host page under `mmerge`, which is also the unit: a return of r means that merges
-    saved the time of r host pages.
+    The default objective is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies
+    and erases) in units of a page program. Other terms: `wear` counts erased blocks, and parts of blocks as
+    fractions; `levelling` is the cost of uneven wear; `spoiled` counts pages that erases of neighbours have
+    destroyed (only with `ftl.disturb_care: false`). The default reward is `{"baseline": "mmerge"}`: each page
+    that the host writes earns the mean merge time per host page under `mmerge`. This time is also the unit,
+    so a return of r means that the agent saved the merge time of r host pages.
 
     ## Starting State
-    Full and preconditioned by the workload, using only Merges.
+    The device is full and preconditioned by the workload, with Merges only.
 
     ## Arguments
     | name | type | default | meaning |

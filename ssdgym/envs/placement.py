@@ -25,12 +25,12 @@ from ssdgym.policy.rules import Rule
 PAGES = {"host": (PLACE,), "relocated": (RELOCATE,), "both": (PLACE, RELOCATE)}
 #: The values of the argument `per`: one decision for each host page, or for each request.
 PER = ("page", "request")
-#: The label of the device's own placement among the proposers.
+#: The name of the device's own placement among the proposers.
 PLACEMENT = "placement"
 
 
 class StreamDecision(DescribedDecision):
-    """Where a page goes: stream k (action k, below S), or the sub-block that proposer j names (S + j).
+    """Where a page goes: action k below S means stream k, action S + j the sub-block of proposer j.
 
     Args:
         pages: which pages the agent places: pages that the host writes, relocated pages, or both.
@@ -38,10 +38,10 @@ class StreamDecision(DescribedDecision):
         streams: number of streams S; None: as many as the device's placement and the proposers have.
         victims: policy that chooses victims, without a placement; None if the agent also chooses victims.
         proposers: placements whose choices are shown after the choice of the device's own placement.
-        price: price of the room that dead pages hold, for the credit of decisions; None for no credit.
+        price: price of the space that dead pages occupy (see `Credits`); None: decisions get no credit.
 
     Raises:
-        SsdgymError: an argument has a wrong type or value, or decisions about requests are credited.
+        SsdgymError: an argument has a wrong type or value, or there is a `price` while `per` is `request`.
     """
 
     kind = PLACE
@@ -87,7 +87,7 @@ class StreamDecision(DescribedDecision):
         """Return the device with the agent's streams, and with the trackers of features and of credit.
 
         Raises:
-            SsdgymError: decisions are credited, but the device levels wear by moving pages on its own.
+            SsdgymError: decisions get credit, but a levelling rule of the device also moves pages.
         """
         if self.price is not None and PageFtl.of(device.ftl).levelling is not None:
             raise SsdgymError(
@@ -123,19 +123,19 @@ class StreamDecision(DescribedDecision):
                     f"streams = {streams} are too few for the placement {label}, which has {count}; give at "
                     "least as many."
                 )
-        # If the rule alone places relocated pages, its own streams have all the free blocks they need.
+        # Otherwise the placement rule itself already reserves the free blocks that its streams need.
         kept = streams if RELOCATE in self.kinds or streams > own.streams else 1
         changes = {"min_streams": kept, "trackers": [*trackers, *(rule.label for rule in self.placements)]}
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of streams and of proposers that may name sub-blocks, the most of a device."""
+        """Return the number of actions on the device that has most: streams, and proposers of sub-blocks."""
         proposing = 1 + len(self.placements)
         return max(streams_of(one) + beside_on(one)["placement"].targets * proposing for one in devices)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
-        # At the horizon, when no decision is due, the observation is as if a host page were placed.
+        """Return the specification of observations; `ask` adds the features."""
+        # At the horizon no decision is due; the observation is then as if a host page were placed.
         return spec_without_sets(self.external, stream_describer())
 
 
@@ -165,7 +165,7 @@ class PlacementOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> StreamDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         price = price_of(self.credit)
         return StreamDecision(self.pages, self.per, self.streams, self.victims, self.proposers, price)
 
@@ -196,23 +196,23 @@ class PlacementEnv(DecisionEnv):
     argument `proposers`. Action `S + j` places the page in the sub-block that proposer `j` chooses. It is
     masked if proposer `j` chooses a stream, or the same sub-block as an earlier proposer.
 
-    `info["proposed"][j]` is the action that proposer `j` would choose now. Playing `info["proposed"][0]`
-    gives the same device, bit for bit, as the device's own placement (`ftl.placement`).
+    `info["proposed"][j]` is the action that proposer `j` would choose now. An agent that always takes
+    `info["proposed"][0]` gives the same device, bit for bit, as the device's own placement (`ftl.placement`).
 
     ## Observation Space
     For each stream: the written share of its open block, the valid share of its blocks, their mean age, their
     share of the plane, the age and the relocated share of the pages that went there lately, the difference
-    between that age and the page's, whether the page's data is there now, and which proposers choose it. For
-    the page: whether it is relocated, the time since its last write, the last two intervals, decaying update
-    counts of the page and of its neighbours, how often it was relocated, and the age and the stream of the
-    block that holds it. If named: size, offset, sequentiality and hint of the request. For a sub-block: the
-    pages of its block, how near the block is to its erase, and whether the sub-block is in the block's best
-    erase set. A tracker (`ssdgym.policy.page_history`) records all this from past events only.
+    between their age and the page's, whether the page's data is there now, and which proposers choose it. For
+    the page: whether it is relocated, the time since its last write, the last two intervals between writes,
+    decaying update counts of the page and of its neighbours, how often it was relocated, and the age and the
+    stream of the block that holds it. For a sub-block, the features of a stream describe its block; others
+    say how near the block is to its erase, and whether the sub-block is in the block's best erase set. A
+    tracker (`ssdgym.policy.page_history`) records the history of pages and streams from past events only.
 
     ## Rewards
-    The default is `{"relocations": 1.0}` with `{"baseline": "cost_benefit(since_close=1)"}` on the device's
-    placement. The cost of a choice appears when its block is collected, thousands of decisions later, and
-    mixed with the costs of all other choices.
+    The default objective is `{"relocations": 1.0}`; the baseline of the default reward is
+    `cost_benefit(since_close=1)` with the device's placement. The cost of a choice appears when its block is
+    collected, thousands of decisions later, and mixed with the costs of all other choices.
 
     `credit={"kind": "page", "price": p}` adds the cost of each choice to the infos; device and rewards stay
     the same. The choices about one page form a chain for as long as its data lives:
@@ -221,7 +221,7 @@ class PlacementEnv(DecisionEnv):
       one in the chain.
     - When the copy is dead (overwritten or trimmed) and its block is erased, the last choice in the chain
       costs `p * waited / logical pages`, where `waited` is the number of host pages written between the death
-      and the erase. This is the rent of the room that the dead copy has held.
+      and the erase. This is a rent for the space that the dead copy has occupied.
 
     `info["decision"]` is the number of the present decision, from 0 in every episode. `info["credits"]` lists
     the decisions whose cost became known in the last step, as `ssdgym.envs.rewards.credit.Credit`
@@ -246,7 +246,7 @@ class PlacementEnv(DecisionEnv):
     | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
-    | `streams` | int or `None` | `4` | number of streams S; `None`: that of the placement and the proposers |
+    | `streams` | int or `None` | `4` | number of streams S; `None`: what placement and proposers need |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses the blocks to erase |
     | `proposers` | list of str | `()` | further placements (compiled rules) whose choices are shown |
     | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |

@@ -68,7 +68,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout with most detail: fewest blocks per cell, then fewest pages per dot, largest dots."""
+    """Return the layout with fewest blocks per cell, of those the fewest pages per dot, then largest dots."""
     for together in _GROUPS:
         for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):
             if per_dot >= 2 * pages or abreast >= 2 * planes:
@@ -102,7 +102,7 @@ class Scene:
     Attributes:
         device: name of the device.
         map: state of the device's pages.
-        kind: number of the kind of decision, of `ssdgym.engine.decisions`.
+        kind: number of the kind of decision, from `ssdgym.engine.decisions`.
         choices: number of candidates that may be chosen now.
         candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty if the decision is of
             another kind.
@@ -172,7 +172,7 @@ _TEXT_LEGEND = "height: valid pages   ·: free   "
 def draw_text(scene: Scene) -> str:
     """Draw a device as lines of text with ANSI colours, a caption above and a legend below.
 
-    On large devices a character stands for several blocks: it shows their mean, and the marks of any of them.
+    On large devices a character stands for several blocks: it shows their mean, and is marked if one is.
     """
     planes, blocks, _ = scene.map.pages.shape
     lines_per_plane = max(_LINES // planes, 1)
@@ -212,7 +212,7 @@ def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
 
 
 def _painted(character: str, is_open: bool, offered: bool, chosen: bool) -> str:
-    """Return the character in the colour of its mark; chosen comes before offered, offered before open."""
+    """Return the character in the colour of its mark: that of a chosen block, else offered, else open."""
     if chosen:
         return colorize(character, "magenta", highlight=True)
     if offered:
@@ -249,7 +249,7 @@ def draw_picture(scene: Scene) -> np.ndarray:
     """Draw a device as a picture, uint8 (height, width, 3); its size depends on the geometry only.
 
     On large devices a square stands for several pages and has their mean colour. On the largest devices a
-    cell stands for several blocks, and has the frame of a mark that one of them has.
+    cell stands for several blocks, and its frame shows a mark that one of them has.
     """
     layout, planes = layout_of(*scene.map.pages.shape), len(scene.map.pages)
     width, height = layout.size(planes)

@@ -24,8 +24,8 @@ AnyObservation = np.ndarray | Observation
 class SB3VecEnv(VecEnv):
     """A Gymnasium `VectorEnv` with the interface of Stable-Baselines3's `VecEnv`.
 
-    One `step` is one call of the vector environment. Observations and rewards are copies, so an
-    environment that reuses its buffers is safe to store from.
+    One `step` is one call of the vector environment. Observations and rewards are copies, so you can store
+    them even if the environment reuses its buffers.
 
     The infos follow the conventions of Stable-Baselines3. They are empty while an episode runs; at its end
     they hold `terminal_observation`, `TimeLimit.truncated`, `episode` (`r` return, `l` length in steps,
@@ -69,7 +69,7 @@ class SB3VecEnv(VecEnv):
     def reset(self) -> AnyObservation:
         """Reset every environment; seeds (`seed`) and options (`set_options`) are used once."""
         options = self._common_options()
-        # seed() numbers the environments upwards from the first one, and so does Gymnasium
+        # seed(s) gives environment i the seed s + i, and so does Gymnasium
         observation, self.last_infos = self.vector_env.reset(seed=self._seeds[0], options=options)
         self._reset_seeds()
         self._reset_options()

@@ -69,7 +69,7 @@ def sized_to_traces(
     seed: int = 0,
     advice: str = "leave out size_to_trace",
 ) -> DeviceConfig:
-    """Return the smallest device, with the same over-provisioning, for the pages that any trace touches.
+    """Return the smallest size of a device, with the same over-provisioning, that holds each of the traces.
 
     Args:
         device: name, path, mapping or model of the device to shrink.
@@ -77,7 +77,7 @@ def sized_to_traces(
         ftl: FTL fields that will be changed.
         policy: policy that will run the device; None if an agent takes the decisions.
         seed: seed of synthetic traces.
-        advice: text of the error: what to do if there is no such device.
+        advice: what the error recommends if no size of the device fits.
 
     Returns:
         The shrunk device, without the changes that `ftl` and the policy make.
@@ -86,7 +86,7 @@ def sized_to_traces(
         SsdgymError: no size of the device fits.
     """
     model = load_device(device)
-    whole = device_for(model, ftl, policy)  # what is wrong whatever the size is said first
+    whole = device_for(model, ftl, policy)  # first raise the errors that do not depend on the size
     for trace in traces:
         check_addresses(trace, whole)
     pages, label = max((t.touched_pages(model.host_unit_bytes, seed), t.label) for t in traces)
@@ -160,7 +160,7 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
 def check_pace(
     workloads: Sequence[WorkloadConfig], devices: Sequence[DeviceConfig], timed_terms: Sequence[str]
 ) -> None:
-    """Raise if latencies are rewarded but all requests of a workload arrive at the same time."""
+    """Raise if latencies are rewarded in an open loop but all requests of a workload arrive at once."""
     open_loop = any(device.ftl.queue_depth == 0 for device in devices)
     paceless = [workload.kind for workload in workloads if not workload.has_pace]
     if timed_terms and open_loop and paceless:
@@ -173,7 +173,7 @@ def check_pace(
 def steady_simulator(
     device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
 ) -> Simulator:
-    """Return a preconditioned device that a policy runs, which records no latencies."""
+    """Return a simulator with a preconditioned device and a policy; it records no latencies."""
     simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
     precondition(simulator, how, workload, seed)
     return simulator
@@ -211,7 +211,7 @@ class EpisodeRequests:
         Raises:
             SsdgymError: a request cannot be carried out, or the workload writes next to nothing.
         """
-        # As bytes: numpy copies records one by one. A user's function may change its array later.
+        # Copied, as a user's function may change its array later; as bytes, as numpy copies records singly.
         requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)

@@ -18,11 +18,11 @@ from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
-#: The bits of the two decisions in `external`, by their names in a `Setting`.
+#: The two decisions: their names in a `Setting`, and their bits in `external`.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
 #: The decisions that the agent takes, by the value of the argument `decides`.
 DUE = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUESTIONS)}
-#: The label of the FTL's own choice among the proposers.
+#: The name of the FTL's own choice among the proposers.
 REGION_RULE = "region_rule"
 
 
@@ -48,7 +48,7 @@ class RegionDecision(DescribedDecision):
         self.propose("way", [REGION_RULE])
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return the properties of the environment by which features are chosen."""
+        """Return the properties of the environment that determine which features apply."""
         for device in devices:
             _check(device)
         return Setting(tuple(devices), kinds=(KINDS[REGION], *self.due))
@@ -63,7 +63,7 @@ class RegionDecision(DescribedDecision):
         return 2
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
+        """Return the specification of observations; `ask` adds the features."""
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.due)
         return spec_without_sets(external, region_describer())
 
@@ -91,7 +91,7 @@ class SubpageRegionOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> RegionDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         return RegionDecision(self.decides, self.victims)
 
 
@@ -102,15 +102,15 @@ class SubpageRegionEnv(DecisionEnv):
     Pages of flash are large, and many writes are small. On devices of `ftl.mapping: subpage` and `ftl.kind:
     subftl`, a write of part of a page can go to two areas. In the *region*, each sector is programmed into a
     subpage; a page takes several such programs one after the other without an erase. In the *main area*, a
-    whole page is programmed after the other sectors of its group have been read. The region is small: a
-    sector that is not overwritten soon is advanced from subpage to subpage, and at last evicted to the main
-    area, which costs a whole page after all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
-    shared by all environments.
+    whole page holds a *group* of consecutive sectors, and is programmed after the other sectors of the group
+    have been read. The region is small: a sector that is not overwritten soon is *advanced* (programmed again
+    to the next subpage of its page), and at last evicted to the main area, which costs a whole page after
+    all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
     `Discrete(2)`, both always valid; `decides` says which of two decisions are due:
 
-    | question | 0 | 1 |
+    | decision | 0 | 1 |
     |---|---|---|
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a valid subpage is in a region block that is collected | evict its group | keep it there |
@@ -118,27 +118,27 @@ class SubpageRegionEnv(DecisionEnv):
     A collection keeps at most 3/4 of a block; beyond that, subpages are evicted without a decision.
 
     `info["proposed"][0]` is the FTL's own choice: all sectors that leave the buffer go to the region, and
-    sectors that were overwritten in a region are kept. Playing it gives the same device as the FTL, bit for
-    bit, whatever `ftl.rule` and `ftl.advance` are.
+    sectors that were overwritten in a region are kept. An agent that always takes it gives the same device as
+    the FTL, bit for bit, whatever `ftl.rule` and `ftl.advance` are.
 
     ## Observation Space
     For each area: the cost of the action now in time, in bytes and in reads, the pages left in the area's
-    open block and how many of them have to be advanced first, and how full the area is. For the data: which
-    decision it is, the share of the group that leaves the buffer, the share of the rest that is in a region,
-    whether the old data was there, how often the host has written it, the passes that the region allows, and
-    the progress of its collection. If the data has no plane yet, the plane that is next in turn is described.
-    The device does not record when the host last wrote a sector.
+    open block and how many of them hold a sector to advance first, and how full the area is. For the data:
+    which decision is due, the share of the group that leaves the buffer, the share of the rest that is in a
+    region, whether the old data was there, how often the host has written it, how many more passes (each
+    programs one subpage of every page of a block) the region allows, and the progress of its collection. If
+    the data has no plane yet, the plane that is next in turn is described.
 
     ## Rewards
-    The default is `{"flash_time": 1.0}`, the nominal time of all flash commands in page programs, which
-    limits the throughput of a busy device, with `{"baseline": "greedy"}`: subFTL's own rules with greedy
-    victims. Other terms: `amplification` for wear, and `small_writes` for small writes alone. Each page
-    (sector) that the host writes earns the baseline's mean cost of a page, which is also the unit: a return
-    of r means that the time of r host pages was saved.
+    The default objective is `{"flash_time": 1.0}`, the nominal time of all flash commands in units of a page
+    program, which limits the throughput of a busy device. Other terms: `amplification` for wear, and
+    `small_writes` for small writes alone. The default reward is `{"baseline": "greedy"}`, subFTL's own rules
+    with greedy victims: each page (sector) that the host writes earns the baseline's mean cost of a page.
+    This cost is also the unit, so a return of r means that the agent saved the time of r host pages.
 
     ## Episode End
-    After `horizon` host pages (sectors). A request writes its sectors of one group together, so an episode
-    may be a few sectors longer.
+    An episode ends after `horizon` host pages (sectors). A request writes its sectors of one group together,
+    so an episode may be a few sectors longer.
 
     ## Arguments
     | name | type | default | meaning |

@@ -36,7 +36,7 @@ def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return a seed for each environment: `seed + i`, or its own of a sequence; None: to be drawn."""
+    """Return a seed for each environment: `seed + i`, or element i of a sequence; None is to be drawn."""
     if seed is None:
         return [None] * count
     if np.ndim(seed) == 0:  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 
 
 class DecisionVectorEnv(OneThread, VectorEnv):
-    """Many devices in one compiled call per step.
+    """A vector environment that steps many devices in one compiled call.
 
     With the same seeds and actions it returns the same observations, rewards and infos, bit for bit, as
     `gymnasium.vector.SyncVectorEnv` with the single environments. `call`, `get_attr` and `set_attr` access
@@ -228,7 +228,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads; there are none if the constructor has failed."""
+        """End the threads; if the constructor has failed, there are none."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
 
@@ -283,7 +283,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
     # -- episodes
 
     def _resting(self) -> np.ndarray:
-        """Return which episodes were over before this step, bool (n,); in this step new ones begin."""
+        """Return in which environments an episode ended before and a new one begins now, bool (n,)."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()
@@ -377,7 +377,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
 
 
 def _only(present: np.ndarray, infos: dict[str, Any]) -> dict[str, Any]:
-    """Set the values of absent environments to 0 or None in the arrays of infos, in place."""
+    """Set the values of environments that are not `present` to 0 or None in the arrays of infos, in place."""
     absent = ~present
     if absent.any():
         for value in infos.values():
@@ -397,7 +397,7 @@ def vectorized(environment: type[DecisionEnv]) -> type[DecisionVectorEnv]:
     name = f"{environment.__name__.removesuffix('Env')}VectorEnv"
     fields = {
         "__doc__": f"Many `{environment.__name__}` in one compiled call per step: a `DecisionVectorEnv`.",
-        "__module__": environment.__module__,  # where it is looked up when it is pickled
+        "__module__": environment.__module__,  # pickle looks the class up in this module
         "env_type": environment,
         "options_type": environment.options_type,
     }

@@ -19,7 +19,7 @@ from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets,
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
-#: Most candidates.
+#: Largest number of candidates.
 _MOST_CANDIDATES = 4096
 
 
@@ -41,7 +41,7 @@ class ColdBlockDecision(DescribedDecision):
         self.propose("candidate", ["levelling_rule"])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with a levelling rule, whose choices are proposed, and with the victim policy.
+        """Return the device with its own or the default levelling rule, which proposes, and a victim policy.
 
         Raises:
             SsdgymError: the device's placement chooses sub-blocks and not streams.
@@ -61,7 +61,7 @@ class ColdBlockDecision(DescribedDecision):
         return self.candidates
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, without features."""
+        """Return the specification of observations; `ask` adds the features."""
         spec = spec_without_sets(1 << self.kind, block_describer())
         return spec._replace(proposed_columns=np.full(1, -1))
 
@@ -79,7 +79,7 @@ class WearLevelOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0, "levelling": 0.01}
 
     def decision(self) -> ColdBlockDecision:
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that this environment leaves to the agent."""
         return ColdBlockDecision(self.candidates, self.victims, self.levelling)
 
 
@@ -97,8 +97,8 @@ class WearLevelEnv(DecisionEnv):
     (`ftl.levelling`) would empty, if any, and the closed blocks of the plane by rising erase counts. Actions
     without a block are masked.
 
-    `info["proposed"][0]` is the choice of the device's own rule: playing it gives the same device as the
-    rule, bit for bit.
+    `info["proposed"][0]` is the choice of the device's own rule. An agent that always takes it gives the same
+    device as the rule, bit for bit.
 
     ## Observation Space
     For each block: its valid share, the times since it was closed and last invalidated, and its wear relative
@@ -106,8 +106,8 @@ class WearLevelEnv(DecisionEnv):
     free pages of its pool.
 
     ## Rewards
-    The default is `{"relocations": 1.0, "levelling": 0.01}` and `"plain"`: relocations of collection and
-    levelling in blocks, and the rise of the sum of squared erase counts.
+    The default objective is `{"relocations": 1.0, "levelling": 0.01}`: relocations of collection and of
+    levelling in blocks, and the rise of the sum of squared erase counts. The default reward is `"plain"`.
 
     ## Arguments
     | name | type | default | meaning |

@@ -12,17 +12,17 @@ from ssdgym.types import IntArray, IntegerArray
 
 
 class Picker(Protocol):
-    """Chooses pages of a footprint, with its own random generator."""
+    """Chooses pages of a footprint (the pages that a workload uses), with its own random generator."""
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.
+        """Return the first page of each request of `sizes` pages, counted from the footprint's start, (n,).
 
         A request that crosses the end of the footprint is split and continues at its start.
         """
 
 
 def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
-    """Move the first pages down to multiples of the sizes, so that requests end within the footprint."""
+    """Move each first page down to a multiple of its request's size, or further to fit the footprint."""
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
 

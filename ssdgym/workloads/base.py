@@ -18,7 +18,7 @@ InnerShare = Annotated[float, Field(gt=0, lt=1)]
 #: The bound keeps sums and products of weights finite.
 Weight = Annotated[float, Field(gt=0, le=1e100)]
 
-#: The request with which a trace begins, if its configuration does not say.
+#: Where a trace starts if its configuration sets no start: at its first request, or at a random one.
 StartAt = Literal["first", "random"]
 
 #: Number that makes draws of workloads differ from other uses of a seed (docs/engine.md, Randomness).
@@ -46,7 +46,7 @@ class WorkloadConfig(Config):
 
     @abstractmethod
     def writes_nothing(self) -> bool:
-        """Return whether the workload writes no page, so that no number of host pages is ever reached.
+        """Return whether the workload writes no page; an episode, which counts host pages, would not end.
 
         Raises:
             SsdgymError: a trace cannot be read.
@@ -61,7 +61,7 @@ class WorkloadConfig(Config):
         return ()
 
     def with_start(self, start: StartAt) -> Self:
-        """Return the workload with a start for every trace in it whose configuration gives none.
+        """Return the workload with a start for each of its traces whose configuration sets no start.
 
         Args:
             start: `first`, or `random` if episodes of different seeds should begin at different requests.
@@ -69,7 +69,7 @@ class WorkloadConfig(Config):
         return self
 
     def trace_hashes(self) -> list[str]:
-        """Return the SHA-256 of every trace file that the workload plays.
+        """Return the SHA-256 of every trace file in the workload.
 
         Raises:
             SsdgymError: a file is missing.
@@ -77,7 +77,7 @@ class WorkloadConfig(Config):
         return [digest for part in self.parts() for digest in part.trace_hashes()]
 
     def code_hashes(self) -> list[str]:
-        """Return hashes of source files outside of ssdgym that determine requests, except the model's."""
+        """Return hashes of files outside of ssdgym that determine the requests, except this class's file."""
         return []
 
     @abstractmethod
@@ -95,16 +95,16 @@ class WorkloadConfig(Config):
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:
-    """Return the seed sequence from which those of a workload's parts are spawned."""
+    """Return the seed sequence from which the seeds of a workload's parts are spawned."""
     return np.random.SeedSequence([seed, _WORKLOAD_STREAM])
 
 
 def drawn_start(requests: int, seed: int) -> int:
-    """Draw the number of the request with which a random start begins."""
+    """Draw the number of the request at which a trace with a random start begins."""
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
-# Chunks of requests, in which workloads are made, and the stream that returns portions of them.
+# A source makes the requests of a workload in chunks, and a stream returns them in portions of any size.
 #
 # Sources keep all their state in plain attributes, so that a stream can be copied and pickled at any point;
 # both copies then return the same requests.
@@ -140,8 +140,8 @@ class RequestStream:
 
         All workloads have `footprint_pages`. Traces and synthetic traces also have `requests`, `trace_pages`,
         `out_of_order`, `trims_below_a_page`, `skipped_lines`, `written_pages` and `rewritten_pages` (written
-        pages that the trace has written before). Tenants have their number `tenants`, and sums over tenants
-        without `requests` and `trace_pages`.
+        pages that the trace has written before). A workload of several tenants has their number `tenants`,
+        and the sums of all these facts except `requests` and `trace_pages` over the tenants.
         """
         return self._make_report()
 
@@ -164,12 +164,12 @@ class RequestStream:
         return np.concatenate(portions) if portions else NO_REQUESTS
 
 
-#: Arrival times are limited to this number; no device plays a request so late, unless it ignores times.
+#: Later arrival times are set to this number; no device that simulates time reaches it.
 _LATEST_NS = 2**62
 
 
 class Lap(Protocol):
-    """One pass over the requests of a workload, with times from its first request."""
+    """One repetition of a workload; arrival times are counted from the first request of the lap."""
 
     @property
     def requests(self) -> int:
@@ -177,18 +177,18 @@ class Lap(Protocol):
 
     @property
     def last_ns(self) -> int:
-        """Arrival of the last request so far."""
+        """Arrival time of the last request so far."""
 
     def chunk(self) -> Requests:
         """Return a new array of the next requests, shape (n,); it is empty at the end."""
 
 
-#: Returns lap n, from its first request; lap 0 may be shorter than the others. It can be pickled.
+#: A function that returns lap n at its first request and can be pickled; lap 0 may be shorter than others.
 Laps = Callable[[int], Lap]
 
 
 class Loops:
-    """A source that plays `loops` laps, or never ends if `loops` is `None`.
+    """A source that repeats a workload in `loops` laps, or without end if `loops` is `None`.
 
     Each lap starts one mean time between arrivals after the last request of the previous lap.
     """
@@ -220,14 +220,14 @@ class Loops:
         length_ns, played = self._now.last_ns, self._now.requests
         self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
         self._number += 1
-        # After a whole lap without a request, no later lap has one.
+        # If a whole lap has no request, no later lap has a request.
         if not played and self._number > 1:
             self._loops = self._number
         self._now = self._laps(self._number)
 
 
 class NotedConfig(WorkloadConfig, BasedConfig):
-    """Base of workloads whose values have notes: a published source, or the reason for an assumption."""
+    """Base of workloads whose fields may have a note: a published source, or the reason for an assumption."""
 
     folder: ClassVar[str] = "workloads"
     by_field: ClassVar[tuple[str, ...]] = NOTES

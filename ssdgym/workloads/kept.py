@@ -1,6 +1,6 @@
-"""Draw the requests of a workload only once, for all runs that play the same requests.
+"""Draw the requests of a workload only once, for all runs that have the same requests.
 
-Drawing requests takes about as long as simulating them, and all policies of an experiment play the same
+Drawing requests takes about as long as simulating them, and all policies of an experiment serve the same
 requests.
 """
 
@@ -31,19 +31,19 @@ from ssdgym.workloads.traces.distributions import expanded
 from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
-#: Number of workloads, and of synthetic traces, that are kept; runs with equal requests follow each other.
+#: Number of workloads, and of synthetic traces, that are kept; two suffice if runs are sorted by workload.
 _MOST_KEPT = 2
 #: Number of requests of a workload that are kept (384 MiB); later requests are drawn again each time.
 _MOST_REQUESTS = 1 << 24
 _CHUNK = 1 << 15
-#: Fields of a trace that say how its records are played; they do not change the records.
+#: Fields of a trace that determine how its records are replayed; they do not change the records.
 _NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
 
 
 def kept(workload: WorkloadConfig) -> WorkloadConfig:
     """Return the same workload with requests that are drawn once per device size, seed and process.
 
-    The requests are stored in temporary files in the cache folder, which the end of the process removes.
+    The requests are stored in the cache folder, in temporary files that disappear when the process ends.
     Traces from files and workloads in Python are returned unchanged.
     """
     if not _is_drawn(workload):
@@ -54,7 +54,7 @@ def kept(workload: WorkloadConfig) -> WorkloadConfig:
 
 
 def _is_drawn(workload: WorkloadConfig) -> bool:
-    """Return whether the requests depend only on the fields and a seed."""
+    """Return whether the requests depend only on the workload's fields and a seed."""
     if isinstance(workload, PythonWorkload) or (isinstance(workload, PlayedConfig) and not workload.is_drawn):
         return False
     return all(map(_is_drawn, workload.parts()))
@@ -63,7 +63,7 @@ def _is_drawn(workload: WorkloadConfig) -> bool:
 def pages_read_first(
     workload: WorkloadConfig, logical_pages: int, page_size: int, seed: int
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the pages whose first request is a read, in the order of these reads."""
+    """Yield arrays of the pages whose first request is a read, in the order of these reads."""
     if not isinstance(workload, _KeptWorkload):
         stream = open_workload(workload, logical_pages=logical_pages, page_size=page_size, seed=seed)
         yield from _read_first(stream, logical_pages)
@@ -89,7 +89,7 @@ def _read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArr
 
 
 class _KeptTraceConfig(SyntheticTraceConfig):
-    """A synthetic trace whose records are kept, for devices of any size."""
+    """A synthetic trace whose records are kept; devices of all sizes share the records."""
 
     def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
@@ -100,8 +100,8 @@ class _KeptWorkload(WorkloadConfig):
     """A workload whose requests are kept.
 
     Attributes:
-        kind: kind of the workload.
-        of: the workload.
+        kind: kind of the original workload.
+        of: the original workload.
     """
 
     of: SerializeAsAny[WorkloadConfig]
@@ -131,7 +131,7 @@ class _KeptWorkload(WorkloadConfig):
 
 
 class _Key:
-    """A workload that is equal to workloads with the same fields."""
+    """A workload as a key of caches; keys of workloads with the same fields are equal."""
 
     def __init__(self, workload: WorkloadConfig) -> None:
         self.workload = workload
@@ -161,9 +161,9 @@ def _kept_records(text: str, seed: int) -> _KeptRecords:
 
 
 class _Kept:
-    """An array in a temporary file, drawn as far as it is read; the file ends with the last reference.
+    """An array in a temporary file; elements are drawn when they are first read.
 
-    Copies of a cursor share the array, because it never changes. It cannot be pickled.
+    Copies of a stream share the array, because its elements never change. It cannot be pickled.
     """
 
     def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[Any]]) -> None:
@@ -231,7 +231,7 @@ class _KeptRequests(_Kept):
 
 
 class _Reader:
-    """A source of the kept requests, and then of the later ones."""
+    """A source of the kept requests, and then of the later requests, which are drawn again."""
 
     def __init__(self, kept: _KeptRequests) -> None:
         self._kept = kept

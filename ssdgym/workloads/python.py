@@ -24,7 +24,7 @@ from ssdgym.workloads.base import (
     drawn_start,
 )
 
-#: Function of a seed and the logical pages of the device that returns an array of REQUEST or yields several.
+#: A function (seed, number of logical pages) that returns an array of REQUEST or yields several such arrays.
 RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
 #: Types that a Python program may pass as a workload.
 PythonSource = Requests | RequestFunction
@@ -60,7 +60,7 @@ class FrozenRequests:
         self.array.flags.writeable = False
 
     def __deepcopy__(self, memo: dict[int, object]) -> FrozenRequests:
-        """Share the array."""
+        """Return this object; a copy is not needed because the array cannot change."""
         return self
 
     def digest(self) -> str:
@@ -70,7 +70,7 @@ class FrozenRequests:
 
 
 class ArrayWorkload(PythonWorkload):
-    """An array of requests, played in order."""
+    """An array of requests, which are issued in order."""
 
     requests: FrozenRequests = Field(description="Requests, in order.")
     start: StartAt | None = Field(None, description="As in workloads of traces.")
@@ -133,7 +133,7 @@ class _ArrayLap:
 
 
 class FunctionWorkload(PythonWorkload):
-    """Requests from a function of a seed and the logical pages, which returns an array or yields arrays."""
+    """Requests that a function (seed, number of logical pages) returns in one array or yields in arrays."""
 
     function: Any = Field(description="Called as `function(seed, logical_pages)`, once for every episode.")
 
@@ -167,7 +167,7 @@ class FunctionWorkload(PythonWorkload):
 
 
 class _Called:
-    """The arrays of a function, as a source; see `ssdgym.workloads.base.Source`.
+    """A source of the requests that a function returns; see `ssdgym.workloads.base.Source`.
 
     Iterators cannot be copied, so a copy calls the function again and skips the arrays already taken.
     """
@@ -203,7 +203,7 @@ class _Called:
         self._has_begun |= count > 0
         if not self._has_begun or empty == _MOST_EMPTY:
             raise SsdgymError(f"workload {_name_of(self._function)} gives no request; let it give some.")
-        # A single array may be long although little of it is played.
+        # A single array is not copied, because it may be long and little of it may be used.
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [NO_REQUESTS])
 
     def _call(self) -> Iterator[Requests]:
@@ -237,7 +237,7 @@ def _name_of(function: Any) -> str:
 
 
 def from_python(source: Any) -> PythonWorkload | None:
-    """Convert an array or a function to a workload; return a model unchanged, and None for other objects."""
+    """Convert an array or a function to a workload; return a workload unchanged; return None for others."""
     if isinstance(source, PythonWorkload):
         return source
     if isinstance(source, np.ndarray):

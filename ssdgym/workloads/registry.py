@@ -25,11 +25,11 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Origin:
-    """The code that registers an object.
+    """The place of the code that registers an object.
 
     Attributes:
         module: name of the module.
-        file: file of the module; in a notebook, a name that changes with the code of the cell.
+        file: path of the module's file; in a notebook, a name that changes with the code of the cell.
     """
 
     module: str
@@ -37,7 +37,7 @@ class Origin:
 
     @property
     def code_hashes(self) -> list[str]:
-        """List with the hash of the file; it is empty for a file of ssdgym."""
+        """A list with the hash of the file; empty if the file belongs to ssdgym."""
         path = Path(self.file)
         if path.is_relative_to(_PACKAGE):
             return []
@@ -45,7 +45,7 @@ class Origin:
 
 
 def caller() -> Origin:
-    """Return the origin of the call of the function from which `caller` is called."""
+    """Return the place of the code that called the function that calls `caller`."""
     frame = inspect.currentframe()
     for _ in range(2):
         assert frame is not None
@@ -69,7 +69,7 @@ class Registry(Generic[ThingT]):
         Args:
             name: name of the object.
             thing: the object.
-            origin: the code that registers the object; the same module may replace it, as notebooks do.
+            origin: place of the code that registers the object; the same module may register it again.
 
         Raises:
             SsdgymError: another module has registered the name.
@@ -79,7 +79,7 @@ class Registry(Generic[ThingT]):
         self._things[name] = thing, origin
 
     def code_hashes(self, name: str) -> list[str]:
-        """Return the hashes of the code outside of ssdgym that registered a name; none if not registered."""
+        """Return the hash of the file that registered a name; an empty list if ssdgym or nothing did."""
         return self._things[name][1].code_hashes if name in self._things else []
 
     def by_name(self) -> dict[str, ThingT]:
@@ -91,7 +91,7 @@ class Registry(Generic[ThingT]):
         return {name: thing for name, (thing, _) in sorted(self._things.items())}
 
 
-# Registry of the kinds of workloads, and fields for a workload of any kind.
+# The registry of kinds of workloads, and the types of fields that hold a workload of any kind.
 #
 # A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
 #
@@ -130,7 +130,7 @@ def code_hashes(config: WorkloadConfig) -> list[str]:
 
 
 def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
-    """Return the pydantic adapter for all kinds that derive from `base`, except the kind `but`."""
+    """Return a pydantic adapter that accepts all kinds derived from `base`, except the kind `but`."""
     models = [model for kind, model in _KINDS.by_name().items() if kind != but and issubclass(model, base)]
     return _adapter(tuple(models))
 
@@ -143,7 +143,7 @@ def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
 
 @dataclass(frozen=True)
 class OfAnyKind:
-    """Annotation of a field that accepts every kind that derives from the annotated model.
+    """Annotation of a field that accepts every kind of workload derived from the annotated model.
 
     The field also accepts kinds that are registered after the model with the field was defined.
 

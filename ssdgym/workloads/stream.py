@@ -29,13 +29,13 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     """Return a workload from a name, a YAML file, a trace, a mapping, a model, or a Python object.
 
     `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0; a mapping may name it as
-    its `base`. `trace:hm_0` is the file of that name in the folder SSDGYM_TRACES. Other paths than YAML
-    files, separated by commas, are the files of a trace with default settings. Python objects are an array of
-    REQUEST, which is played in order, or a function of a seed and the logical pages of the device that
-    returns such an array or yields several.
+    its `base`. `trace:hm_0` is the file of that name in the folder SSDGYM_TRACES. Paths that do not name YAML
+    files, separated by commas, are the files of a trace with default settings. A Python object is an array of
+    REQUEST, whose requests are issued in order, or a function (seed, number of logical pages of the device)
+    that returns such an array or yields several.
 
     Raises:
-        SsdgymError: as in `ssdgym.config.loading.load_config`; or there is no such trace.
+        SsdgymError: there is no such workload or trace, or a field of it is wrong.
     """
     made = source if isinstance(source, WorkloadConfig) else from_python(source)
     if made is not None:
@@ -57,7 +57,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
 
 
 def _trace_called(name: str) -> Path:
-    """Return the file of a name in the folder SSDGYM_TRACES."""
+    """Return the trace file with a name in the folder that SSDGYM_TRACES names."""
     has_synthetic = name in available("synthetic_traces")
     advice = f"use synthetic:{name} in its place" if has_synthetic else "give its path instead"
     folder = os.environ.get(TRACE_FOLDER)
@@ -85,7 +85,7 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
     Args:
         config: the workload.
         logical_pages: number of logical pages of the device; every request lies within them.
-        page_size: bytes per page, for workloads in bytes, such as traces and small writes.
+        page_size: bytes per page; workloads with sizes in bytes need it, such as traces and small writes.
         seed: seed of the requests; for a trace it only draws a random start.
 
     Raises:
@@ -107,7 +107,7 @@ def check_addresses(config: WorkloadConfig, device: DeviceConfig) -> None:
 
     Args:
         config: the workload; its parts are also checked.
-        device: the device that will play the workload.
+        device: the device that will serve the workload.
 
     Raises:
         SsdgymError: the workload has compact addresses, and the FTL of the device maps whole blocks.

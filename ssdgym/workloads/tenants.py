@@ -23,7 +23,7 @@ from ssdgym.workloads.base import (
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
 from ssdgym.workloads.stream import load_workload
 
-#: Facts whose sum over all tenants is reported.
+#: Entries of a report that are summed over all tenants.
 _ADDED_UP = (
     "footprint_pages",
     "out_of_order",
@@ -67,9 +67,9 @@ class TenantConfig(Config):
 
 @workload_kind
 class TenantsConfig(WorkloadConfig):
-    """Several workloads at the same time, each in its own part of the logical space, merged by arrival.
+    """Several workloads at the same time, each in its own part of the logical space, merged by arrival time.
 
-    The parts follow each other in the order of the list.
+    The parts follow each other in the order of `tenants`.
     """
 
     kind: Literal["tenants"] = "tenants"
@@ -81,7 +81,7 @@ class TenantsConfig(WorkloadConfig):
         return any(part.is_endless for part in self.parts())
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; if some tenants never end, only the writes of these count."""
+        """See `WorkloadConfig`; if some tenants never end, only the writes of endless tenants count."""
         endless = [part for part in self.parts() if part.is_endless]
         return all(part.writes_nothing() for part in endless or self.parts())
 
@@ -103,7 +103,7 @@ class TenantsConfig(WorkloadConfig):
         Args:
             logical_pages: number of logical pages of the device.
             page_size: bytes per page.
-            seed: seed from which those of the tenants are derived.
+            seed: seed from which the seeds of the tenants are derived.
 
         Raises:
             SsdgymError: a tenant gets no page, or cannot be opened on its pages.
@@ -165,7 +165,7 @@ class _Tenant:
 
     @property
     def known_until_ns(self) -> int:
-        """Arrival of the last request read ahead; later ones arrive no earlier."""
+        """Arrival time of the last request read ahead; further requests arrive no earlier."""
         return int(self._known["arrival_ns"][-1])
 
     def take(self, until_ns: int, *, inclusive: bool) -> Requests:
@@ -176,7 +176,7 @@ class _Tenant:
 
 
 class Merged:
-    """Merges the requests of tenants by arrival; if times are equal, the earlier tenant comes first."""
+    """Merges the requests of tenants by arrival time; for equal times, in the order of the tenants."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
         self._tenants = tenants
@@ -187,7 +187,7 @@ class Merged:
         if not live:
             return NO_REQUESTS
         until_ns, slowest = min((tenant.known_until_ns, number) for number, tenant in enumerate(live))
-        # The slowest tenant may have more requests at that time, which come before those of later tenants.
+        # The slowest tenant may have further requests at this time; they precede those of later tenants.
         parts = [tenant.take(until_ns, inclusive=number <= slowest) for number, tenant in enumerate(live)]
         requests = np.concatenate(parts)
         return requests[np.argsort(requests["arrival_ns"], kind="stable")]

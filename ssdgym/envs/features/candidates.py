@@ -1,4 +1,4 @@
-"""Features of a candidate, centred on what garbage collection sees on a full device.
+"""Features of a candidate, centred on the usual values of victims on a full device.
 
 Logarithms are to base 4, so the difference of two features is the logarithm of a ratio:
 `log_benefit + log_age` orders candidates as cost-benefit does, `log_benefit` alone nearly as greedy does.
@@ -74,14 +74,14 @@ def block_stream(view, candidate, decision):
 
 @inlined
 def _log_rate(view, updates, pages):
-    """Return log4 of the updates per page, relative to the mean logical page."""
+    """Return log4((updates per page + 0.5) / (mean updates of a logical page + 0.5))."""
     mean = view.control[0].clock / view.params[0].logical_pages
     return clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
 
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
-    """Return log4 of the host writes of a valid page (mean of a sample), relative to the mean logical page.
+    """Return log4(mean host writes of a sample of the set's valid pages / mean of all logical pages).
 
     It is 0 if the set has no valid page.
     """
@@ -90,9 +90,9 @@ def log_update_rate(view, candidate, decision):
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
-    """Return `log_update_rate` of the logical pages in the same aligned groups of four as the valid pages.
+    """Return `log_update_rate` for the sampled pages' neighbours in aligned groups of four logical pages.
 
-    It is 0 if there are no such pages.
+    It is 0 if there are no such neighbours.
     """
     pages = candidate.neighbours
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
@@ -102,7 +102,7 @@ def log_neighbour_rate(view, candidate, decision):
 def wear(view, candidate, decision):
     """Return 2 (e - m) / (m + 1), where e is the set's mean erase count and m that of all candidates.
 
-    Where wear is levelled, m is the mean erase count of the plane.
+    In decisions about levelling, m is the mean erase count of the plane.
     """
     erases = candidate.erases / candidate.sub_blocks
     return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
@@ -117,7 +117,7 @@ def _wears_out(setting: Setting) -> bool:
 def log_wear_gap(view, candidate, decision):
     """Return log4(erases of the most worn free block beyond those of the set / erases left to that block).
 
-    The erases left are the mean endurance less those used, and at least a fortieth of the mean endurance.
+    The erases left are the mean endurance minus the erases used, at least a fortieth of the mean endurance.
     """
     params, worn = view.params[0], most_worn_free(view, decision.plane)
     if worn < 0 or not params.endures:
@@ -158,7 +158,7 @@ def share(view, candidate, decision):
     default=lambda setting: setting.has(lambda device: device.isolation == "software"),
 )
 def neighbour_moves(view, candidate, decision):
-    """Return the pages to relocate from neighbouring sub-blocks, which are not erased, in blocks."""
+    """Return the pages to relocate from neighbouring sub-blocks, divided by the pages per block."""
     return candidate.beside / view.params[0].pages_per_block
 
 

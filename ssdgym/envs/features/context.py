@@ -1,4 +1,4 @@
-"""Features of the context: how full the plane is, pages and time since the last decision, the device."""
+"""Features of the context: free pages of the plane, pages and time since the last decision, the device."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def _always(setting: Setting) -> bool:
 
 
 def _whole_blocks(setting: Setting) -> bool:
-    """Return whether decisions are about the pages of whole blocks."""
+    """Return whether the agent decides about erases, merges or levelling."""
     return bool({"ERASE", "MERGE", "LEVEL"} & set(setting.kinds))
 
 
 def _of_wear(setting: Setting) -> bool:
-    """Return whether decisions are about blocks by their wear."""
+    """Return whether the agent decides about levelling."""
     return "LEVEL" in setting.kinds
 
 
@@ -33,12 +33,12 @@ def _open_loop(device: DeviceConfig) -> bool:
 
 
 def _whole_pages(setting: Setting) -> bool:
-    """Return whether the pages of planes are counted over all their blocks, and are logical pages."""
+    """Return whether the counters of each plane count logical pages, in all its blocks."""
     return not setting.has(lambda device: not family_of(device).counts_planes)
 
 
 def _victims_are_blocks(setting: Setting) -> bool:
-    """Return whether a rule chooses whole blocks as victims, written one page after the other."""
+    """Return whether the policies of all devices choose erase sets, not bundles to merge."""
     return not setting.has(lambda device: family_of(device).policy_decision != ERASE)
 
 
@@ -48,7 +48,7 @@ def _differ(setting: Setting) -> bool:
 
 
 def _joint(setting: Setting) -> bool:
-    """Return whether decisions about victims alternate with others."""
+    """Return whether the agent decides about victims and about something else."""
     return "ERASE" in setting.kinds and len(setting.kinds) > 1
 
 
@@ -106,7 +106,7 @@ def open_room(view, decision):
 
 @feature(unit="erases", low=0.0, high=64.0, default=_of_wear, fits=_victims_are_blocks)
 def wear_spread(view, decision):
-    """Return the erases of the plane's most worn sub-block less those of its least worn, at most 64."""
+    """Return the erases of the plane's most worn sub-block minus those of its least worn, at most 64."""
     params = view.params[0]
     per_plane = params.blocks * params.sub_blocks
     first = decision.plane * per_plane
@@ -137,7 +137,7 @@ def queued_writes(view, decision):
     It is 0 if no request is outstanding.
     """
     control = view.control[0]
-    # A flush that writes back what a buffer holds is no request of its own.
+    # Writes with which a flush empties a buffer count as outstanding writes, but not as requests.
     return min(control.outstanding_writes, control.outstanding) / max(control.outstanding, 1)
 
 

@@ -16,7 +16,7 @@ def _in_moves(view, ns):
 
 
 def _parts(setting: Setting) -> bool:
-    """Return whether parts of blocks are erased; otherwise an erase reclaims all pages that did not move."""
+    """Return whether parts of blocks are erased; if not, the invalid pages are those not relocated."""
     return setting.has(lambda device: device.erase_unit != "block")
 
 
@@ -53,14 +53,14 @@ def answer_fits(view, answer, die):
 
 @feature(unit="factors of two", low=-8.0, high=8.0, default=always)
 def idle_room(view, die):
-    """Return log2(free pages of the plane's pool / number of them below which the host waits for GC)."""
+    """Return log2(f / m): free pages f of the plane's pool, minimum m below which the host waits for GC."""
     pool = view.plane[die.plane].pool_pages
     return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
 @feature(unit="factors of two", low=-8.0, high=8.0)
 def idle_space(view, die):
-    """Return log2(free pages of the plane / free pages of its pool below which the host waits for GC)."""
+    """Return log2(f / m): free pages f of the plane; m as in `idle_room`."""
     free = view.plane[die.plane].free_pages
     return clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
@@ -73,13 +73,13 @@ def idle_running(view, die):
 
 @feature(high=8.0, default=always)
 def idle_moves(view, die):
-    """Return the round's relocations in blocks; if none runs, those of the block with most invalid pages."""
+    """Return the round's relocations in blocks; without one, those of the block with most invalid pages."""
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
 @feature(high=8.0, default=_parts)
 def idle_gain(view, die):
-    """Return the round's invalid pages in blocks; if none runs, those of the block that has most."""
+    """Return the round's invalid pages in blocks; without one, those of the block that has most."""
     return clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
 
 

@@ -1,4 +1,4 @@
-"""Features of merges: of each plan, a way to merge the blocks of a bundle, and of the bundle."""
+"""Features of merges: of a bundle of blocks, and of each plan (a way to merge the bundle)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _of_disturbance(setting: Setting) -> bool:
 
 
 def _has_superblocks(setting: Setting) -> bool:
-    """Return whether Merges differ in cost; a Merge of nftl copies a logical block, which is mostly full."""
+    """Return whether Merges differ in cost; with nftl each copies one logical block, which is mostly full."""
     return setting.has(lambda device: BlockFtl.of(device.ftl).kind == BlockKind.SUPERBLOCK)
 
 
@@ -119,7 +119,7 @@ def plan_is_cheapest(view, plan, bundle):
 
 @feature(default=always)
 def plan_depth(view, plan, bundle):
-    """Return l / L for the M-Merge that erases parts of blocks halved l times, of at most L times.
+    """Return l / L for the M-Merge that erases parts of blocks halved l times; at most L times are possible.
 
     It is 0 for the other candidates.
     """
@@ -128,7 +128,7 @@ def plan_depth(view, plan, bundle):
 
 @feature(default=always)
 def cause_pool(view, bundle):
-    """Return 1 if the bundle is merged because a free block is needed, 0 if because the bundle is full."""
+    """Return 1 if the cause of the merge is the need of a free block, 0 if it is that the bundle is full."""
     return 1.0 if bundle.cause == POOL else 0.0
 
 
@@ -142,7 +142,7 @@ def bundle_levels(view, bundle):
 def bundle_m_merges(view, bundle):
     """Return the bundle's M-Merges since its last Merge, as a share of those allowed.
 
-    After the last one allowed a Merge is due.
+    After the last allowed M-Merge a Merge is due.
     """
     return clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
@@ -168,20 +168,20 @@ def waiting_bundles(view, bundle):
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
-    """Return log2(free blocks of the plane / number of them that host writes have to leave free)."""
+    """Return log2(free blocks of the plane / number of blocks that host writes must leave free)."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear(view, bundle):
-    """Return log2(mean erases of the smallest parts of the bundle's blocks / mean of the plane)."""
+    """Return log2(mean erases of the smallest parts of the bundle's blocks / mean erases in the plane)."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.mean_erases, mean)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
-    """Return log2(standard deviation of erases of the bundle's smallest parts / mean of the plane)."""
+    """Return log2(standard deviation of erases of the bundle's smallest parts / mean erases in the plane)."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 

@@ -1,6 +1,6 @@
-"""Features of the page that is placed, whether the host writes it or garbage collection moves it.
+"""Features of the page that is placed, whether the host writes it or garbage collection relocates it.
 
-Ages and intervals are log4 of host pages, in tenths of the logical pages, as in `log_age_closed`.
+Ages and intervals are log4(10 * host pages / logical pages), as in `log_age_closed`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def _host_and_relocated(setting: Setting) -> bool:
 
 @inlined
 def _log_pages(view, pages):
-    """Return log4 of a number of host pages, at least 1, in tenths of the logical pages, clipped."""
+    """Return log4(10 * pages / logical pages), clipped to -16 and 16; `pages` counts as at least 1."""
     return clip(log_pages(view, pages), -16.0, 16.0)
 
 
 @feature(default=_host_and_relocated)
 def page_relocated(view, page):
-    """Return 1 if garbage collection moves the page, 0 if the host writes it."""
+    """Return 1 if garbage collection relocates the page, 0 if the host writes it."""
     return float(page.relocated)
 
 
@@ -42,28 +42,28 @@ def page_age(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval(view, page):
-    """Return log4(10 * host pages between the page's last two host writes / logical pages), or 8."""
+    """Return log4(10 * host pages between the page's last two host writes / logical pages), 8 if unknown."""
     interval = view.page_memory[page.lpn].interval
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
-    """Return `page_interval` between the third-last and second-last host write of the page, or 8."""
+    """Return `page_interval` for the third-last and second-last host write of the page, 8 if unknown."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
-    """Return log2(1 + host writes of the page), a count that halves every (logical pages) host pages."""
+    """Return log2(1 + host writes of the page); after (logical pages) host pages a write counts half."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.updates, own.written, 1.0)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
-    """Return `page_updates` of the mean page in the page's aligned group of 16 logical pages."""
+    """Return `page_updates` for the mean count of the page's aligned group of 16 logical pages."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return clip(log2(1.0 + faded(view, group.group_updates, group.grouped, 1.0) / GROUP), 0.0, 32.0)
 
@@ -92,7 +92,7 @@ def page_stream(view, page):
 
 @feature()
 def page_new(view, page):
-    """Return 1 if the host has not written the page since the device was made ready."""
+    """Return 1 if the host has never written the page, else 0."""
     return 1.0 if view.page_memory[page.lpn].written == 0 else 0.0
 
 
@@ -100,7 +100,7 @@ def page_new(view, page):
 def _interval_or_age(view, own):
     if own.interval > 0.0:
         return _log_pages(view, own.interval)
-    # A page that was written once lives for twice the logical pages, or as long as it has lived.
+    # A page that was written once is expected to live for twice the logical pages, or for its age if longer.
     return _log_pages(
         view, max(view.control[0].clock - own.written + 1.0, 2.0 * view.params[0].logical_pages)
     )
@@ -108,13 +108,13 @@ def _interval_or_age(view, own):
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_interval(view, page):
-    """Return `page_interval` if the page has one, else that of max(its age, twice the logical pages)."""
+    """Return `page_interval` if known, else log4(10 * max(age, 2 * logical pages) / logical pages)."""
     return _interval_or_age(view, view.page_memory[page.lpn])
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_before(view, page):
-    """Return `page_interval_before` if the page has one, else `page_expected_interval`."""
+    """Return `page_interval_before` if known, else `page_expected_interval`."""
     own = view.page_memory[page.lpn]
     return _log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
 
@@ -128,13 +128,13 @@ def page_slow_updates(view, page):
 
 @feature(unit="factors of two", high=32.0)
 def page_net_updates(view, page):
-    """Return log2(1 + d): a host write of the page adds 1 to d, a relocation takes 1 off, down to 0."""
+    """Return log2(1 + d): a host write of the page adds 1 to d, a relocation subtracts 1, down to 0."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_group_age(view, page):
-    """Return `page_age` of the page in its aligned group of 16 logical pages that the host wrote last.
+    """Return `page_age` of the most recently written page in the page's aligned group of 16 logical pages.
 
     It is the age of the device if the group was never written.
     """

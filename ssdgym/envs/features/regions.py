@@ -57,7 +57,7 @@ def way_room(view, way, sector):
 
 @feature(default=always)
 def way_in_the_way(view, way, sector):
-    """Return the share of the pages left to the current pass whose valid subpage has to be advanced.
+    """Return the share of the current pass's remaining pages that hold a valid subpage to advance first.
 
     It is 0 for the main area.
     """
@@ -72,7 +72,7 @@ def way_valid(view, way, sector):
 
 @feature(default=_both)
 def asks_collected(view, sector):
-    """Return 1 if the decision is about a subpage of a collected block, 0 if about one from the buffer."""
+    """Return 1 if the decision is about a subpage of a collected block, 0 if about data from the buffer."""
     return 1.0 if sector.collected else 0.0
 
 
@@ -96,7 +96,7 @@ def sector_updated(view, sector):
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def sector_writes(view, sector):
-    """Return log4 of the host's mean number of writes to the sectors, relative to the mean sector."""
+    """Return log4((mean host writes of these sectors + 1) / (mean host writes of all sectors + 1))."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
     own = sector.writes / max(sector.sectors, 1) + 1.0
     return clip(log2(own / mean) / 2.0, -8.0, 8.0)
@@ -104,7 +104,7 @@ def sector_writes(view, sector):
 
 @feature(low=-1.0, default=always)
 def region_passes(view, sector):
-    """Return 2 p - 1, where p is the share of its passes that the region still allows without an erase."""
+    """Return 2 p - 1, where p is the share of the region's passes that are left before erases are needed."""
     return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 

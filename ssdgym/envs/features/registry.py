@@ -23,7 +23,7 @@ ENTRY_POINT_GROUP = "ssdgym.features"
 Function = Callable[..., float]
 
 
-#: The features that decisions of a kind have beside those of all: of their candidates, and of the context.
+#: The kinds of features that describe only decisions of one kind: of their candidates, and of the context.
 _OF_DECISIONS = {
     "ERASE": ("candidate",),
     "LEVEL": ("candidate",),
@@ -60,7 +60,7 @@ class Setting:
         return any(test(device) for device in self.devices)
 
 
-#: Returns whether a feature is observed, or has a meaning, in a setting.
+#: A function that returns whether a feature is observed, or has a meaning, in a setting.
 When = Callable[[Setting], bool]
 
 
@@ -77,7 +77,7 @@ def clip(value: Any, low: Any, high: Any) -> Any:
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A feature, its function, and the settings in which it is a default (`default`) or allowed (`fits`)."""
+    """A feature, its function, and tests: is it a default feature (`default`), is it allowed (`fits`)?"""
 
     feature: Feature
     kind: str
@@ -102,7 +102,7 @@ class RegisteredFeature:
             ) from None
 
 
-#: The tracker of ssdgym: what has happened to each page, and what went to each stream.
+#: The tracker that records what has happened to each page, and what went to each stream.
 PAGE_HISTORY = "page_history"
 #: The kinds of features, each with the arguments of its functions: `view` is what rules see, with the
 #: records of the feature's tracker, if any; the others are records of `ssdgym.engine.core.observed`.
@@ -180,8 +180,8 @@ def feature(
         unit: unit of the values.
         low: smallest value.
         high: largest value.
-        default: returns whether `features="default"` includes the feature in a setting; by default never.
-        fits: returns whether the feature has a meaning in a setting; by default always.
+        default: function that returns whether `features="default"` includes the feature; by default never.
+        fits: function that returns whether the feature has a meaning in a setting; by default always.
         samples_pages: for features of a candidate: whether the function reads `sampled`, `updates`,
             `neighbours` or `neighbour_updates`. Only then does the engine count updates of sampled pages.
         tracker: for features of a stream or a page: name of the rule whose records the function reads, by

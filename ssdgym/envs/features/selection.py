@@ -67,10 +67,10 @@ def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
     )
 
 
-#: First part of the names of columns; the rest names the proposer that has picked the candidate.
+#: First part of the names of columns that mark a proposer's pick; the rest is the label of the proposer.
 PROPOSED_BY = "proposed_by_"
-#: The kinds of features of candidates, in the order of their columns. For each: an example for errors, the
-#: fields of `ObservationSpec` for proposers' columns and for described candidates, and their record.
+#: The kinds of features of candidates, in the order of their columns. Each has an example for errors, two
+#: fields of `ObservationSpec` (the proposers' columns, the described candidates), and a candidate's record.
 _ROWS = {
     "candidate": ("log_benefit", "proposed_columns", "tallies", CANDIDATE),
     "stream": ("stream_valid", "stream_columns", "streams", STREAM_SEEN),
@@ -78,13 +78,13 @@ _ROWS = {
     "way": ("way_number", "way_columns", "ways", WAY_SEEN),
     "plan": ("plan_cost", "proposed_columns", "plans", PLAN_SEEN),
 }
-#: Kinds of features in every context, and those for some kinds of decisions with their records.
+#: Kinds of features that every context has, and kinds that only some decisions have, with their records.
 _SHARED = ("decision", "device")
 _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
 #: The kinds in the order in which the engine numbers features: streams before the page, and so on.
 _LATER = zip(list(_ROWS)[1:], _CONTEXT, strict=True)
 _NUMBERED = (("candidate",), _SHARED, *((kind,) for pair in _LATER for kind in pair))
-#: Pages of a block that are sampled if a feature needs the updates of the block's valid pages.
+#: Number of pages of a block that are sampled if a feature needs the updates of the block's valid pages.
 SAMPLED_PAGES = 4
 
 

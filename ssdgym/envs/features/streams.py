@@ -49,7 +49,7 @@ def stream_blocks(view, stream, page):
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def stream_age(view, stream, page):
-    """Return log4(10 * host pages since the stream's full blocks closed, on average / logical pages).
+    """Return log4(10 * a / logical pages): a = mean host pages since a full block of the stream closed.
 
     It is 0 if the stream has no full blocks.
     """
@@ -93,7 +93,7 @@ def stream_pooled(view, stream, page):
 
 @feature(default=_has_sub_blocks)
 def stream_near_erase(view, stream, page):
-    """Return the invalid pages of the sub-block's block / the most that a block of the plane has."""
+    """Return the invalid pages of the sub-block's block / the most invalid pages of a block in the plane."""
     return clip(stream.near, 0.0, 1.0)
 
 

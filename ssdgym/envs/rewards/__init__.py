@@ -1,4 +1,4 @@
-"""Rewards: the terms of an objective, and the scale from costs to rewards.
+"""Rewards: the terms of an objective, and the scale that turns costs into rewards.
 
 To add a term, write a function with the decorator `reward_term`. Installed packages register terms through
 the entry point group `ssdgym.reward_terms`.

@@ -25,8 +25,8 @@ class Credit(NamedTuple):
 
     Attributes:
         decision: number of the decision in the episode, from 0.
-        cost: number of relocations plus the price of the room that the dead copy has held.
-        following: number of the next decision about the page, whose cost comes on top; -1 for none.
+        cost: number of relocations, plus a rent for the space that the dead copy has occupied.
+        following: number of the next decision about the page, whose cost is separate; -1: there is none.
     """
 
     decision: int
@@ -70,7 +70,7 @@ def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str
 
 
 def _rounded_up(count: int) -> int:
-    """Return the least power of two that is no smaller."""
+    """Return the smallest power of two that is at least `count`."""
     return 1 << (count - 1).bit_length()
 
 
@@ -195,12 +195,12 @@ class CreditBuffer:
         decisions = np.atleast_1d(infos["decision"]).tolist()
         seen = np.array(seen, np.float32).reshape(len(decisions), *self._kept.seen.shape[1:])
         for i, (decision, action) in enumerate(zip(decisions, np.atleast_1d(actions).tolist(), strict=True)):
-            if decision == 0:  # a new episode, in which nothing of the last one is settled
+            if decision == 0:  # a new episode begins: open decisions of the last one get no credit
                 self._open[i].clear()
             self._open[i][decision] = (seen[i], action)
 
     def join(self, infos: Mapping[str, Any]) -> None:
-        """Make a transition of each credit in the infos of a step, also of those at an episode's end."""
+        """Make a transition of each credit in the infos of a step, which may have ended an episode."""
         for found in (infos.get("final_info", {}), infos):
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):

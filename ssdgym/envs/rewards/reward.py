@@ -59,13 +59,13 @@ class Baseline:
         cost_on: Callable[[DeviceConfig, Totals], float],
         horizon: int,
     ) -> Scale:
-        """Measure the scale while the policy serves as many host pages as the device has logical ones.
+        """Measure the scale while the policy serves as many host pages as the device has logical pages.
 
         If preconditioning has not written all logical pages, the policy first serves twice as many pages.
 
         The price is the policy's mean cost of a reclaimed page, the unit its mean cost of a round: its own
-        rewards are then 0 on average and about 1 in size. On devices that also reclaim room without an erase,
-        a page that the host writes replaces both the reclaimed page and the round.
+        rewards are then 0 on average and about 1 in size. On devices that also reclaim pages without an
+        erase, price and unit are both the mean cost per page that the host writes.
 
         Returns:
             The scale; `PLAIN` if the policy had nothing to collect.
@@ -158,7 +158,7 @@ class Reward:
         self._pays = np.zeros(1, np.int64)
 
     def _check(self, devices: Sequence[DeviceConfig]) -> list[str]:
-        """Return the names of the terms that need time."""
+        """Check terms and weights; return the names of the terms that need time, sorted."""
         if not self.objective:
             raise SsdgymError(f"objective names no term; choose among {', '.join(TERMS)}.")
         timed = []
@@ -207,7 +207,7 @@ class Reward:
         )
 
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
-        """Begin to sum the costs of device `i` again, with a new scale if one is given."""
+        """Start the sums of device `i` anew from its present counters, with a new scale if one is given."""
         for total, one in zip(self._totals, self._sums, strict=True):
             total[i] = _cost(one, totals, i)
         if scale is not None:

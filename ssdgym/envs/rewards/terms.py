@@ -18,7 +18,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.simulator.families import family_of
 
-#: A counter that counts nothing.
+#: A counter that is always 0.
 _NOTHING = np.zeros(1, np.int64)
 
 
@@ -42,7 +42,7 @@ class Totals:
     def pages_reclaimed(self) -> np.ndarray:
         """Return the number of pages that GC has reclaimed, erased minus relocated pages, int64 (n,).
 
-        On devices that also reclaim room without an erase, or erase empty parts, return host pages written.
+        For devices that also reclaim pages without an erase or erase empty parts, return host pages written.
         """
         erased = self.counter("erased_sub_blocks")
         return self._by_host_pages(erased * self._sub_block_pages - self.counter("relocated_pages"))
@@ -52,21 +52,21 @@ class Totals:
         return self._by_host_pages(self.counter("gc_invocations"))
 
     def reclaiming(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return addresses of the counters of erases and relocations (2, n), and the pages of an erase."""
+        """Return addresses of counters of erases and relocations, (2, n), and the pages per erase, (n,)."""
         erases = self._wins_by_erases
         wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
         takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
         return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
 
     def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the numbers, replaced by host pages on devices that reclaim room without an erase."""
+        """Return the numbers, replaced by host pages written on devices that `_wins_by_erases` excludes."""
         if self._wins_by_erases.all():
             return numbers
         return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))
 
     @cached_property
     def _wins_by_erases(self) -> np.ndarray:
-        # Some sub-blocks of an erased run may be empty.
+        # A run of sub-blocks that is erased may contain empty sub-blocks.
         return np.array([family_of(d).wins_by_erases and d.erase_unit == "block" for d in self.devices])
 
     @cached_property
@@ -76,9 +76,9 @@ class Totals:
 
 #: Entry points of installed packages; loading an entry point has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
-#: The cost of one count of each counter on a device.
+#: A function that returns, for a device, the cost of one count of each counter.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
-#: The cost of one count of each counter on each of n devices, float64 (n,), by counter.
+#: For each counter, the cost of one count on each of n devices, float64 (n,).
 Sum = Mapping[str, np.ndarray]
 
 
@@ -99,7 +99,7 @@ class Term:
     needs_time: bool = False
 
     def on(self, devices: Sequence[DeviceConfig]) -> Sum:
-        """Return the cost of one count of each counter on devices."""
+        """Return for each counter the cost of one count on each of the devices."""
         each = [self.costs(device) for device in devices]
         for mapping, device in {device.ftl.mapping: device for device in devices}.items():
             known = family_of(device).counter_names()
@@ -146,7 +146,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 
 
 def find_term(name: str) -> Term:
-    """Return the term of a name; load installed packages if it is not yet registered."""
+    """Return the term with a name; if it is not registered yet, first load installed packages."""
     if name not in TERMS:
         for plugin in plugins_of(ENTRY_POINT_GROUP):
             plugin.load()
@@ -221,7 +221,7 @@ def _flash_time(device: DeviceConfig) -> dict[str, float]:
         "full_programs": (timing.program_ns + page_ns) / unit,
         "subpage_programs": ((timing.subpage_program_ns or timing.program_ns) + part_ns) / unit,
         "flash_reads": (timing.read_ns + page_ns) / unit,
-        # A subpage that is read for the region is not a whole page on the channel.
+        # A read of one subpage for the region transfers only this subpage, not a page.
         "advances": (part_ns - page_ns) / unit,
         "region_moves": (part_ns - page_ns) / unit,
         "erases": timing.erase_ns / unit,

@@ -1,4 +1,4 @@
-"""Base of access patterns, without arrival times.
+"""Base of access patterns; `pacing` adds the arrival times.
 
 A pattern is a model with fields, and a picker that chooses pages:
 
@@ -29,7 +29,7 @@ from ssdgym.workloads.generators.pacing import PacedConfig
 
 
 def as_size_weights(value: Any) -> Any:
-    """Convert a plain number to the distribution that has only this size."""
+    """Convert a plain number to a mapping that gives this size all the weight."""
     if isinstance(value, list):
         raise ValueError("must be a number of pages, or a mapping of numbers of pages to weights")
     return value if isinstance(value, dict) else {value: 1.0}
@@ -39,7 +39,7 @@ SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeVa
 
 
 class RegionConfig(PacedConfig):
-    """Fields of workloads that read and write a part of the logical space."""
+    """Fields of workloads that read and write a part of the logical space, their footprint."""
 
     read_fraction: Share = Field(0.0, description="Share of the requests that read.")
     footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
@@ -64,8 +64,8 @@ class RegionConfig(PacedConfig):
 class AccessConfig(RegionConfig):
     """Fields of workloads with one pattern of access.
 
-    A request of several pages starts at a multiple of its size, counted from the start of the footprint, or
-    earlier if it would cross the end of the footprint.
+    A request of several pages starts at a multiple of its size, counted from the start of the footprint. If
+    it would cross the end of the footprint, it starts earlier.
     """
 
     trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")
@@ -117,10 +117,10 @@ class AccessConfig(RegionConfig):
 
 
 class Accesses:
-    """An endless source of accesses with one pattern; every `arrival_ns` is 0.
+    """An endless source of requests with one pattern; every `arrival_ns` is 0.
 
-    Pages, operations and sizes have separate generators, so two workloads that differ only in their read
-    share access the same pages.
+    Pages, operations and sizes have separate random generators, so two workloads that differ only in their
+    share of reads access the same pages.
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
@@ -143,7 +143,7 @@ class Accesses:
 
 
 class _OpDraw:
-    """Draw READ, TRIM and WRITE by their shares."""
+    """Draws operations (READ, TRIM or WRITE) by their shares."""
 
     def __init__(self, config: AccessConfig, seed: np.random.SeedSequence) -> None:
         self._read = config.read_fraction
@@ -161,7 +161,7 @@ class _OpDraw:
 
 
 class SizeDraw:
-    """Sizes drawn by their weights."""
+    """Draws sizes of requests by their weights."""
 
     def __init__(self, weights: Mapping[int, float], seed: np.random.SeedSequence) -> None:
         self._sizes = np.array(sorted(weights), np.int32)

@@ -76,7 +76,7 @@ class PacedConfig(WorkloadConfig):
 
     @abstractmethod
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Source:
-        """Return an endless source of the accesses, all with an arrival time of 0.
+        """Return an endless source of the requests, all with an arrival time of 0.
 
         Args:
             logical_pages: number of logical pages of the device.
@@ -93,7 +93,7 @@ class PacedConfig(WorkloadConfig):
 
 
 class _Paced:
-    """The accesses of a source, with arrival times and a limited number."""
+    """A source that adds arrival times to the requests of another source, and limits their number."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
         self._source = source
@@ -111,7 +111,7 @@ class _Paced:
 
 
 class _Clock:
-    """Arrival times from 0, which never decrease."""
+    """Makes arrival times, which begin at 0 and never decrease."""
 
     def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
         self._config = config
@@ -139,7 +139,7 @@ class _Clock:
         return times
 
     def _burst_gaps(self, count: int) -> FloatArray:
-        """Return the gaps before requests; every request starts a burst with the same probability."""
+        """Return the time before each request; every request starts a burst with the same probability."""
         n, within_ns = self._config.burst_requests, self._config.burst_interarrival_ns
         assert n is not None
         gaps = np.full(count, within_ns)

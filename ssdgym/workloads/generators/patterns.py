@@ -55,7 +55,7 @@ class SequentialConfig(AccessConfig):
 
 
 class _SequentialPicker:
-    """Starts each request at the end of the previous one; a request that crosses the end is split there."""
+    """Starts each request where the previous one ended; the footprint's start follows its end."""
 
     def __init__(self, footprint: int) -> None:
         self._footprint = footprint
@@ -103,7 +103,7 @@ class MixedConfig(PacedConfig):
         return _MixedAccesses(self, logical_pages, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`; where components overlap, pages count once."""
+        """See `PacedConfig`; pages of several components count once."""
         covered, end = 0, 0
         for first, pages in sorted(part.footprint_range(logical_pages) for part in self.parts()):
             covered += max(first + pages - max(first, end), 0)
@@ -112,7 +112,7 @@ class MixedConfig(PacedConfig):
 
 
 class _MixedAccesses:
-    """An endless source whose every request comes from one component, drawn by weight."""
+    """An endless source; each request comes from one of the components, drawn by weight."""
 
     def __init__(self, config: MixedConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
         own, *children = seed.spawn(1 + len(config.components))
@@ -135,7 +135,7 @@ class _MixedAccesses:
 
 @workload_kind
 class ZipfConfig(AccessConfig):
-    """The page of rank k is accessed with a probability in proportion to `k ** -theta`."""
+    """The page of rank k (1 for the hottest) is accessed with a probability proportional to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law, also above 1; 0: uniform.")
@@ -164,7 +164,7 @@ class _ZipfPicker:
 
 
 class ZipfPlaces:
-    """Places `0..count-1` by Zipf's law; ranks are spread at random, or in order if the seed is None."""
+    """Draws places `0..count-1` by Zipf's law; ranks are spread at random, or in order without a seed."""
 
     def __init__(self, count: int, theta: float, layout_seed: int | None) -> None:
         self._distribution = zipf_distribution(count, theta)
@@ -180,7 +180,7 @@ class ZipfPlaces:
 
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
-    """Return the page of each rank, shape (pages,), shared and read-only."""
+    """Return the page of each rank, shape (pages,); all callers share this read-only array."""
     page_of_rank = np.arange(pages, dtype=np.int32)
     np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
@@ -189,7 +189,7 @@ def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
-    """Return the distribution function over ranks 1 to `pages`, shape (pages,), shared and read-only.
+    """Return the distribution function of Zipf's law over ranks 1 to `pages`, shape (pages,), read-only.
 
     Its last value is 1.
     """

@@ -1,4 +1,4 @@
-"""Convert uniform draws to ranks of a distribution, in compiled code."""
+"""Convert uniform random draws to ranks by a distribution, in compiled code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ssdgym.engine.core.kernel import entry
 
-#: Tables of distribution functions in use, by the id of the object: see `_guide_to`.
+#: Tables that speed up the search in a distribution, by the id of the distribution: see `_guide_to`.
 _GUIDES: dict[int, npt.NDArray[np.int32]] = {}
 
 
@@ -19,7 +19,7 @@ def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float6
 
     Args:
         draws: uniform draws, shape (n,).
-        distribution: distribution function that rises to 1, shape (ranks,); it must not change.
+        distribution: values of a distribution function, up to 1, shape (ranks,); the array must not change.
     """
     ranks = np.empty(len(draws), np.int64)
     _look_up(distribution, _guide_to(distribution), draws, ranks)
@@ -27,7 +27,7 @@ def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float6
 
 
 def _guide_to(distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Return the ranks at the beginnings of equal parts of [0, 1), with at least two parts per rank."""
+    """Divide [0, 1) into equal parts, at least two per rank; return the rank at the start of each part."""
     number = id(distribution)
     if number not in _GUIDES:
         parts = 2 << max(len(distribution) - 1, 1).bit_length()

@@ -32,10 +32,10 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
     """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
 
     Sizes and addresses are in bytes and do not depend on the page size of the device; requests that cover
-    only part of a page have a flag. Addresses follow Zipf's law: those of small requests over the subpages of
-    their part of the footprint, those of large requests over all full pages of the footprint. Reads have the
-    same sizes and addresses as writes. A request that crosses the end of the footprint is split there and
-    continues at its start.
+    only part of a page have a flag. Addresses follow Zipf's law: small requests go to the subpages of their
+    part of the footprint (`small_footprint`), large requests to all full pages of the footprint. Reads are
+    drawn like writes. A request that crosses the end of the footprint is split there and continues at the
+    start of the footprint.
     """
 
     kind: Literal["small_writes"] = "small_writes"
@@ -88,16 +88,16 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
         return _SmallWrites(self, logical_pages, page_size, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`; pages that are accessed in part count."""
+        """See `PacedConfig`; pages that are accessed only in part count as well."""
         first, size = _footprint_range(self, logical_pages, page_size)
         return -(-(first + size) // page_size) - first // page_size
 
 
 class _SmallWrites:
-    """An endless source of small and large accesses; every `arrival_ns` is 0.
+    """An endless source of small and large requests; every `arrival_ns` is 0.
 
-    Operations, kinds, sizes, places, alignments and synchrony have separate generators, so two workloads that
-    differ in one of them are equal in the others.
+    Operations, kinds, sizes, places, alignments and synchrony have separate random generators, so two
+    workloads that differ in one of these have the same values of the others.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: i
 
 
 class _Coin:
-    """Draws that are True with a given probability."""
+    """Draws True with a given probability, otherwise False."""
 
     def __init__(self, share: float, rng: np.random.Generator) -> None:
         self._share = share

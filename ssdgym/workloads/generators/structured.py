@@ -21,17 +21,17 @@ from ssdgym.workloads.registry import workload_kind
 
 
 class Writer(Protocol):
-    """Writes and trims of a program; pages are counted from the start of the footprint."""
+    """Makes the writes and trims of a storage program; pages are counted from the footprint's start."""
 
     def batch(self) -> Requests:
-        """Return the next requests that write or trim, at least one."""
+        """Return the next writes and trims, at least one."""
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """Return pages that the program reads, shape (count,), drawn independently of its writes."""
 
 
 class StructuredConfig(RegionConfig):
-    """Base of storage programs: they divide the footprint into parts, and have a writer."""
+    """Base of models of storage programs; `writer` makes the program's writes and trims."""
 
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _Structured:
         """See `PacedConfig`."""
@@ -53,7 +53,7 @@ class StructuredConfig(RegionConfig):
 
     @abstractmethod
     def least_pages(self) -> int:
-        """Return the pages of the smallest footprint that holds all parts."""
+        """Return the number of pages of the smallest footprint that has room for all parts of the program."""
 
     @abstractmethod
     def writer(self, pages: int, rng: np.random.Generator) -> Writer:
@@ -127,7 +127,7 @@ class BtreeConfig(StructuredConfig):
 
 
 class _BtreeWriter:
-    """The footprint contains the journal, then the inner nodes, then the leaves."""
+    """Writes a B-tree; the footprint contains the journal, then the inner nodes, then the leaves."""
 
     def __init__(self, config: BtreeConfig, pages: int, rng: np.random.Generator) -> None:
         self._config, self._rng = config, rng
@@ -181,7 +181,7 @@ class LogConfig(StructuredConfig):
 
 
 class _TwoAreasWriter:
-    """Writes random single pages at the start of the footprint, and runs of pages in a circle after them."""
+    """Writes random single pages at the footprint's start, and runs of pages in a circle in the rest."""
 
     def __init__(
         self, pages: int, random_pages: int, random_access: float, run_pages: int, rng: np.random.Generator
@@ -190,9 +190,9 @@ class _TwoAreasWriter:
 
         Args:
             pages: number of pages of the footprint.
-            random_pages: number of pages at its start that are written at random; hint 0.
+            random_pages: number of pages at the footprint's start, which are written at random with hint 0.
             random_access: share of the writes that go to these pages.
-            run_pages: number of pages of each other write; hint 1.
+            run_pages: number of pages of every other write, which has hint 1.
             rng: random generator that only this writer uses.
         """
         self._pages, self._random_pages, self._random_access = pages, random_pages, random_access
@@ -244,7 +244,7 @@ class LsmConfig(StructuredConfig):
 
 
 class _LsmWriter:
-    """The footprint contains the journal, of the size of two tables, and then the tables."""
+    """Writes an LSM tree; the footprint contains a journal as large as two tables, then the tables."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
         self._config = config
@@ -298,7 +298,7 @@ class _LsmWriter:
 
 
 def _capacities(config: LsmConfig, tables: int) -> list[int]:
-    """Return the capacity of each level in tables: full levels as long as they fit, then the rest."""
+    """Return the capacity of each level in tables; the last level also gets the tables that are left."""
     capacities = [config.first_level]
     while tables - sum(capacities) >= capacities[-1] * config.ratio:
         capacities.append(capacities[-1] * config.ratio)
@@ -310,7 +310,7 @@ def _capacities(config: LsmConfig, tables: int) -> list[int]:
 
 @workload_kind
 class ObjectCacheConfig(StructuredConfig):
-    """A cache with the data layout of CacheLib; the hint is 0 for small objects, 1 for large objects.
+    """A cache with the data layout of CacheLib; hints: 0 small objects, 1 large objects.
 
     A small object overwrites the page to which its key is hashed. Large objects fill regions one after the
     other, in a circle.

@@ -30,7 +30,7 @@ from ssdgym.workloads.traces.record import RecordSource, Volumes
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.transforms import ScaleSpaceConfig, TransformConfig
 
-#: Columns of `RecordSummary` by the field of the configuration that they measure.
+#: For each field of the configuration, the field of `RecordSummary` that measures it.
 _COLUMNS = {
     "reads.requests": "reads",
     "writes.requests": "writes",
@@ -39,7 +39,7 @@ _COLUMNS = {
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
 }
-#: Quantities that only a trace with memory has.
+#: Quantities of traces with memory, whose requests depend on earlier requests.
 _MEMORY = {
     "dispersion_1s",
     "op_persistence",
@@ -47,7 +47,7 @@ _MEMORY = {
 }
 #: Fields that `memory_as` takes from another synthetic trace.
 _WITH_MEMORY = {"arrivals", "footprint_factor", *_MEMORY}
-#: Fields that are not quantities of the trace.
+#: Fields that are no quantities of the trace and need no note.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
 
@@ -199,7 +199,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return (), seed
 
     def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
-        """See `PlayedConfig`; for a smaller space, the configuration is shrunk before requests are drawn."""
+        """See `PlayedConfig`; `scale_space` shrinks the configuration before requests are drawn."""
         first, rest = self.transforms[:1], self.transforms[1:]
         if any(isinstance(transform, ScaleSpaceConfig) for transform in rest):
             raise SsdgymError(
@@ -216,7 +216,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         changes: dict[str, Any] = {name: one.shrunk(factor) for name, one in self.operations.items()}
         changes["address_space_bytes"] = ByteSize(extents * self.extent_bytes)
         if self.dispersion_1s is not None:
-            # The dispersion of arrivals that are each kept with probability 1 / factor.
+            # This is the dispersion if each arrival is kept with the probability 1 / factor.
             changes["dispersion_1s"] = 1 + (self.dispersion_1s - 1) / factor
         return self.model_copy(update=changes)
 
@@ -273,7 +273,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return fitted
 
     def published(self) -> dict[str, float]:
-        """Return the published statistics by column of `RecordSummary`, with sizes in bytes."""
+        """Return the published statistics by field of `RecordSummary`, with sizes in bytes."""
         columns: dict[str, float] = {}
         if {"reads.requests", "writes.requests"} <= self.sources.keys():
             columns["requests"] = self.reads.requests + self.writes.requests

@@ -18,10 +18,10 @@ from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 
 # Arrivals in bursts within bursts: a binomial cascade, also called b-model.
 #
-# The time span is halved recursively. One of the two halves, at random, gets a mean share b of the requests,
-# the other half the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast Algorithms for
-# Modeling Bursty Traffic", ICDE 2002). With s = b^2 + (1 - b)^2, n requests in windows of 1 / 2^k of the span
-# have the index of dispersion 1 - s^k + n (s^k - 2^-k), from which b is solved.
+# The time span is halved recursively. One of the two halves, at random, gets on average the share b (the
+# bias) of the requests, the other half the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast
+# Algorithms for Modeling Bursty Traffic", ICDE 2002). Let s = b^2 + (1 - b)^2. Then n requests in windows of
+# 1 / 2^k of the span have the index of dispersion 1 - s^k + n (s^k - 2^-k); b is solved from it.
 
 SECOND_NS = 1e9
 #: Requests are spread evenly within spans of this length, 1 ms, about the time of one access to a disk.
@@ -30,13 +30,13 @@ _DIGITS = 9
 
 
 def dispersion_of(bias: float, requests: int, halvings: float) -> float:
-    """Return the index of dispersion in windows of 1 / 2 ** halvings of the span."""
+    """Return the index of dispersion of a cascade in windows of 1 / 2 ** halvings of the time span."""
     kept = (bias**2 + (1 - bias) ** 2) ** halvings
     return 1 - kept + requests * (kept - 0.5**halvings)
 
 
 def bias_of(dispersion: float, requests: int, duration_ns: float) -> float | None:
-    """Return the bias that gives an index of dispersion at 1 s; None if there is none."""
+    """Return the bias of a cascade with this index of dispersion in windows of 1 s; None if there is none."""
     halvings = np.log2(duration_ns / SECOND_NS)
     if halvings <= 0 or not 1 <= dispersion <= dispersion_of(1.0, requests, halvings):
         return None
@@ -44,7 +44,7 @@ def bias_of(dispersion: float, requests: int, duration_ns: float) -> float | Non
 
 
 class Cascade:
-    """Arrivals of a cascade, the first at 0 and the last at the end, in constant memory."""
+    """Makes the arrivals of a cascade in constant memory; the first is at 0, the last at the end."""
 
     def __init__(self, requests: int, duration_ns: int, bias: float, rng: np.random.Generator) -> None:
         """Start at 0.
@@ -59,11 +59,11 @@ class Cascade:
         self._bias = bias
         self._end_ns = duration_ns
         self._made = np.zeros(1, np.int64)
-        # Spans that are not yet split, the earliest last: start, width, requests.
+        # Spans (start, width, number of requests) that are not split yet; the earliest is the last.
         self._spans = [(0, duration_ns, requests - 2)]
 
     def next(self, count: int) -> IntArray:
-        """Return the next times in ns, shape (count,), none below the one before."""
+        """Return the next arrival times in ns, which never decrease, shape (count,)."""
         parts, have = [self._made], len(self._made)
         while have < count and self._spans:
             parts.append(self._within(*self._next_span()))
@@ -75,7 +75,7 @@ class Cascade:
         return made[:count]
 
     def _next_span(self) -> tuple[int, int, int]:
-        """Split the earliest span until it has few requests, and return it."""
+        """Split the earliest span until the earliest part has few requests, and return this part."""
         start, width, count = self._spans.pop()
         while count > CHUNK and width > _FINEST_NS:
             half = width // 2
@@ -89,7 +89,7 @@ class Cascade:
         return np.where(self._rng.random(spans) < 0.5, self._bias, 1 - self._bias)
 
     def _within(self, start_ns: int, width_ns: int, count: int) -> IntArray:
-        """Return the times in a span, shape (count,), by splitting all of its halves together."""
+        """Return the arrival times in a span, shape (count,); all its parts are halved at the same time."""
         start, width, counts = (np.array([value], np.int64) for value in (start_ns, width_ns, count))
         times = []
         while len(start):
@@ -104,7 +104,7 @@ class Cascade:
         return np.sort(np.concatenate(times))
 
 
-#: Largest share of the copies that are halved, so that parts of the trace stay similar.
+#: Largest share of the copies that are halved in size, so that all parts of the trace are similar.
 _MOST_HALVED = 0.25
 
 
@@ -117,7 +117,7 @@ class Poisson:
         self._next_ns = 0
 
     def next(self, count: int) -> IntArray:
-        """Return the next times in ns, shape (count,), none below the one before."""
+        """Return the next arrival times in ns, which never decrease, shape (count,)."""
         gaps = np.rint(self._rng.standard_exponential(count) * self._mean_ns).astype(np.int64)
         ends = self._next_ns + np.cumsum(gaps)
         times = np.concatenate([[self._next_ns], ends[:-1]])
@@ -151,7 +151,7 @@ class Space:
 
 
 class IndependentAccesses:
-    """Independent accesses, mixed with those of a scan."""
+    """Draws offsets and sizes of independent requests, mixed with those of a sequential scan."""
 
     def __init__(self, fitted: Fit, space: Space, seed: np.random.SeedSequence) -> None:
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
@@ -172,7 +172,7 @@ class IndependentAccesses:
         return offsets, sizes
 
     def _scan(self, sizes: IntArray) -> IntArray:
-        """Return the offsets of the next requests of the scan, which continues at 0 after the end."""
+        """Return the offsets of the next requests of the scan; after the volume's end it continues at 0."""
         # A request smaller than a page advances the scan by a page, as the fit assumes.
         steps = np.maximum(sizes, UNIT_BYTES)
         ends = self._scanned_bytes + np.cumsum(steps)
@@ -182,7 +182,7 @@ class IndependentAccesses:
 
 
 class ReplayedAccesses:
-    """Accesses, some of which repeat earlier accesses (`ssdgym.workloads.synthetic.fitting`)."""
+    """Draws offsets and sizes of requests, some of which repeat earlier requests (see `Origins`)."""
 
     def __init__(
         self, fitted: Fit, operation: OperationConfig, space: Space, seed: np.random.SeedSequence
@@ -207,10 +207,10 @@ class ReplayedAccesses:
         return offsets, self._shortened(size, numbers, origins < numbers)
 
     def _shortened(self, sizes: IntArray, numbers: IntArray, is_copy: BoolArray) -> IntArray:
-        """Return the sizes; halve some copies while the sum of sizes exceeds its target.
+        """Return the sizes, some sizes of copies halved if the sum of all sizes exceeds its target.
 
         Few fresh draws determine most of the bytes, so without this correction the sum would be off by 1 or
-        2 %. Halving a copy does not change the unique bytes.
+        2 %. Halving the size of a copy does not change the unique bytes.
         """
         wanted = self._mean_bytes * (int(numbers[-1]) + 1) if len(numbers) else 0.0
         self._bytes += int(sizes.sum())
@@ -224,9 +224,9 @@ class ReplayedAccesses:
         return shorter
 
 
-#: Arrival times, the first of them 0.
+#: Makes arrival times; the first is 0.
 Arrivals = Poisson | Cascade
-#: Offsets and sizes of the reads, or of the writes.
+#: Makes offsets and sizes of the reads, or of the writes.
 Accesses = IndependentAccesses | ReplayedAccesses
 
 

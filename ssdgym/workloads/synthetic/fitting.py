@@ -16,21 +16,21 @@ from ssdgym.workloads.synthetic.marginals import PowerLaw, Sizes, bisect, sizes_
 
 WordArray = npt.NDArray[np.uint64]
 
-#: Fewest and most requests whose origins are found together; the cost hardly depends on their number.
+#: Fewest and most requests whose origins are computed together; the cost hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18
 _WORD_BITS = 64
 
 
 class Origins:
-    """Maps the number of a request to its origin: the number of the fresh draw that it repeats, or its own.
+    """Maps the number of a request to its origin: the number of the request that it repeats, or its own.
 
     Requests of one operation come in stretches of geometric length. The first few requests of a stretch are
-    fresh draws. The others repeat consecutive earlier requests at a distance that is drawn once per stretch;
-    the logarithm of the distance is uniform between the mean length and the number of requests so far. So
-    pages requested together are requested together again, as in traces and unlike in independent draws.
+    *fresh*: drawn anew. The others are *copies*: they repeat consecutive earlier requests at a distance that
+    is drawn once per stretch. The logarithm of the distance is uniform between the mean length and the number
+    of requests so far. So pages requested together are requested together again, as in traces.
 
-    Whether request i begins a stretch, its distance, and its fresh draw are functions of a key and of i only.
-    The origin is found by following copies until a fresh draw, so that no earlier requests have to be stored.
+    Whether request i begins a stretch, and this stretch's distance and number of fresh requests, depend only
+    on a key and on i. The origin is found by following copies to a fresh request, so nothing is stored.
     """
 
     def __init__(self, share: float, length: int, seed: np.random.SeedSequence) -> None:
@@ -38,17 +38,17 @@ class Origins:
 
         Args:
             share: mean share of requests that are copies, above 0 and below 1.
-            length: mean number of requests in a stretch, including fresh draws; a power of two.
+            length: mean number of requests in a stretch, including fresh requests; a power of two.
             seed: seed of all draws.
         """
         self._length = length
-        # A stretch ends after any request with the probability 1 / length, so that a share of stays ** fresh
-        # of all requests comes after the first `fresh` of their stretch.
+        # A stretch ends after any request with the probability 1 / length. So the share `stays ** fresh` of
+        # all requests is not among the first `fresh` requests of their stretch.
         stays = 1 - 1 / length
         self._fresh = int(np.log(share) / np.log(stays))
         more = (stays**self._fresh - share) / (stays**self._fresh - stays ** (self._fresh + 1))
         self._one_more = float(np.clip(more, 0, 1))
-        # As many as random bits have to be 1 at once for a chance of 1 / length.
+        # So many random bits are all 1 with the probability 1 / length.
         halvings = self._length.bit_length() - 1
         keys = seed.generate_state(2 + halvings, np.uint64)
         self._distance_key, self._fresh_key, *self._begin_keys = keys
@@ -56,7 +56,7 @@ class Origins:
         self._found = np.zeros(0, np.int64)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the attributes without the origins found ahead, which can be found again."""
+        """Return the attributes without the origins computed ahead, which can be computed again."""
         return self.__dict__ | {"_next": self.number, "_found": np.zeros(0, np.int64)}
 
     @property
@@ -79,14 +79,14 @@ class Origins:
     def of(self, first: int, count: int) -> IntArray:
         """Return the origins of the requests `first` to `first + count - 1`, shape (count,)."""
         origins = np.zeros(count, np.int64)
-        # Runs of requests: the first and the last of each, and the offset from them to their results.
+        # First and last request of each run; `shift` is subtracted from a request to find its result's place.
         low = first + np.arange(0, count, self._length)
         high = np.append(low[1:], first + count) - 1
         shift = np.full(len(low), first)
         while len(low):
             begin = self._begin(high)
             fresh_end = begin + self._fresh_of(begin)
-            # Requests too near to the first request to copy a stretch are fresh draws.
+            # Requests too near to request 0 to copy a stretch are fresh.
             is_fresh = (high < fresh_end) | (begin < self._length)
             distance = self._distance(np.maximum(begin, self._length))
             period = begin + (high - begin) // distance * distance
@@ -123,19 +123,19 @@ class Origins:
         return begins
 
     def _begins(self, word: IntArray) -> WordArray:
-        """Return which of 64 requests begin a stretch, a bit each, with probability 1 / length."""
+        """Return for 64 requests per word, in a bit each, whether they begin a stretch (odds 1 / length)."""
         bits, of_word = np.full(len(word), 2**64 - 1, np.uint64), mixed(word)
         for key in self._begin_keys:
             bits &= mixed(of_word ^ key)
         return bits
 
     def _distance(self, begin: IntArray) -> IntArray:
-        """Return the distance from which each stretch copies, shape (n,)."""
+        """Return the distance from each stretch to the requests that it copies, shape (n,)."""
         share = uniform(mixed(mixed(begin) ^ self._distance_key))
         return np.minimum((self._length * (begin / self._length) ** share).astype(np.int64), begin)
 
     def _fresh_of(self, begin: IntArray) -> IntArray:
-        """Return the number of fresh draws at the beginning of each stretch, shape (n,)."""
+        """Return the number of fresh requests at the beginning of each stretch, shape (n,)."""
         return self._fresh + (uniform(mixed(mixed(begin) ^ self._fresh_key)) < self._one_more)
 
 
@@ -146,14 +146,14 @@ def _highest_bit(words: WordArray) -> IntArray:
     return (np.frexp(half.astype(np.float64))[1] - 1 + np.where(high != 0, 32, 0)).astype(np.int64)
 
 
-#: Bytes per page in which unique bytes are counted.
+#: Bytes per page; unique bytes are counted in whole pages.
 UNIT_BYTES = 4096
 SECTOR_BYTES = 512
 
-#: Share by which the mean size of fresh draws exceeds that of all requests, because some copies are halved.
+#: Share by which fresh requests are larger than the mean of all, because the sizes of some copies are halved.
 _SPARE = 0.02
 _STEEPEST = 10.0
-#: Digits of a solution, so that it does not depend on the last bits of a processor's exp and log.
+#: Digits of a solution; further digits could depend on the processor's exp and log.
 _DIGITS = 9
 #: Largest relative error of the unique bytes of a solution.
 _TOLERANCE = 1e-3
@@ -219,10 +219,10 @@ class Fit:
 
 
 def expected_unique_bytes(law: PowerLaw, extent_bytes: int, requests: float, mean_bytes: float) -> float:
-    """Return the mean number of bytes in pages that independent requests touch.
+    """Return the expected number of bytes in the different pages that independent requests touch.
 
-    A request to an extent touches each of its pages with the probability mean size / extent size, because all
-    places aligned to its size have the same probability.
+    A request to an extent touches each of the extent's pages with the probability mean size / extent size,
+    because all places aligned to the request's size have the same probability.
     """
     counts, probability = law.bins()
     hit = np.minimum(probability * (mean_bytes / extent_bytes), 1 - 1e-12)
@@ -240,7 +240,7 @@ def fit(
     largest_bytes: int,
     size_decay: float,
 ) -> Fit | None:
-    """Return distributions for which requests, bytes and unique bytes match; None if there are none."""
+    """Return distributions with the requests, bytes and unique bytes of `operation`; None if impossible."""
     mean_drawn = min(operation.mean_bytes * (1 + (_SPARE if operation.replay_share else 0)), largest_bytes)
     sizes = sizes_with_mean(mean_drawn, operation.smallest_bytes, largest_bytes, size_decay)
     mean = sizes.mean(at_least=UNIT_BYTES)

@@ -18,18 +18,18 @@ _BISECTIONS = 100
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """Powers of two, each with the share of requests that have it.
+    """A distribution of request sizes, which are powers of two.
 
     Attributes:
-        sizes: bytes in rising order, shape (sizes,).
-        shares: sum to 1, shape (sizes,).
+        sizes: sizes in bytes, in rising order, shape (sizes,).
+        shares: share of the requests that have each size, shape (sizes,).
     """
 
     sizes: npt.NDArray[np.int64]
     shares: FloatArray
 
     def mean(self, at_least: int = 1) -> float:
-        """Return the mean in bytes, where smaller sizes count as `at_least`."""
+        """Return the mean size in bytes; sizes below `at_least` count as `at_least`."""
         return float(np.maximum(self.sizes, at_least) @ self.shares)
 
     def at(self, draw: FloatArray) -> npt.NDArray[np.int64]:
@@ -38,10 +38,10 @@ class Sizes:
 
 
 def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float) -> Sizes:
-    """Return powers of two with a given mean, and with shares as near to `size ** -decay` as possible.
+    """Return sizes with a given mean, and with shares as near to `size ** -decay` as possible.
 
-    The distance is the relative entropy, so the shares are `size ** -decay * exp(tilt * size)`, which is the
-    distribution of maximum entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).
+    Nearness is measured by relative entropy, so shares are `size ** -decay * exp(tilt * size)`. If `decay` is
+    0, this is the distribution of maximum entropy (Jaynes, Physical Review 106, 1957).
     """
     sizes = smallest << np.arange((largest // smallest).bit_length())
     relative = sizes / smallest
@@ -56,7 +56,7 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of a monotone function, or the end of the range that is nearer to the zero."""
+    """Return the zero of a monotone function; if it is outside low to high, return the nearer of the two."""
     rises = function(high) >= function(low)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -67,16 +67,16 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
     return (low + high) / 2
 
 
-#: Number of first ranks with bins of their own, and bins per octave of the later ranks.
+#: Number of first ranks that each have a bin of their own, and number of bins per octave of later ranks.
 _EXACT_RANKS = 1 << 12
 _BINS_PER_OCTAVE = 64
-#: Exponents nearer to 1 than this use the limit for 1.
+#: For exponents that differ from 1 by less than this, the formulas for 1 are used.
 _NEARLY_ONE = 1e-9
 
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Ranks 0..ranks-1; the weight of rank k is the integral of `x ** -theta` from k + 1 to k + 2.
+    """A power law: the weight of rank k, from 0 up, is the integral of `x ** -theta` from k + 1 to k + 2.
 
     The distribution function and its inverse have closed forms, so the cost of a draw does not depend on the
     number of ranks.
@@ -90,7 +90,7 @@ class PowerLaw:
     theta: float
 
     def below(self, ranks: FloatArray) -> FloatArray:
-        """Return the probability of the ranks below each of `ranks`, shape (n,)."""
+        """Return the probability that a drawn rank is below each of `ranks`, shape (n,)."""
         flatness, total = self._scale()
         if abs(flatness) < _NEARLY_ONE:
             return np.log1p(ranks) / total
@@ -104,9 +104,9 @@ class PowerLaw:
         return np.minimum(np.expm1(logs).astype(np.int64), self.ranks - 1)
 
     def bins(self) -> tuple[FloatArray, FloatArray]:
-        """Return the number of ranks in each narrow bin, and the probability of a rank in it.
+        """Divide ranks into narrow bins; return each bin's number of ranks and mean probability of a rank.
 
-        Both arrays have the shape (bins,); the number of bins grows with the logarithm of that of ranks.
+        Both arrays have the shape (bins,); the number of bins grows as the logarithm of `ranks`.
         """
         octaves = max(np.log2(self.ranks / _EXACT_RANKS), 0.0)
         tail = np.geomspace(_EXACT_RANKS, self.ranks, int(octaves * _BINS_PER_OCTAVE) + 2)
@@ -116,7 +116,7 @@ class PowerLaw:
         return counts, np.diff(self.below(edges)) / counts
 
     def _scale(self) -> tuple[float, float]:
-        """Return 1 - theta, and the weight of all ranks as `below` measures it."""
+        """Return 1 - theta, and the weight of all ranks, by which `below` divides."""
         flatness = 1 - self.theta
         length = np.log1p(self.ranks)
         return flatness, float(length if abs(flatness) < _NEARLY_ONE else np.expm1(flatness * length))
@@ -131,8 +131,8 @@ class Layout:
     """A pseudo-random permutation of 0..extents-1.
 
     Multiplications by odd numbers and xor-shifts permute the numbers below a power of two, as in the
-    finalisers of hash functions (Steele, Lea and Flood, OOPSLA 2014). A result that is not below `extents` is
-    permuted again until it is (cycle walking; Black and Rogaway, CT-RSA 2002).
+    finalisers of hash functions (Steele, Lea and Flood, OOPSLA 2014). A result is permuted again until it is
+    below `extents` (cycle walking; Black and Rogaway, CT-RSA 2002).
     """
 
     def __init__(self, extents: int, seed: int) -> None:
@@ -161,7 +161,7 @@ class Layout:
 
 
 class Order:
-    """Random order of reads and writes, or in runs; drawn without replacement, so totals are exact."""
+    """Draws the order of reads and writes, random or in runs, without replacement: totals are exact."""
 
     def __init__(self, reads: int, writes: int, persistence: float, rng: np.random.Generator) -> None:
         self._reads, self._writes = reads, writes
@@ -183,11 +183,11 @@ class Order:
         return is_read
 
     def _in_runs(self, reads: int, writes: int) -> BoolArray:
-        """Arrange reads and writes in runs of geometric lengths; persistence gives their mean number."""
+        """Arrange reads and writes in runs of geometric lengths; the persistence determines how many."""
         both, fewer = reads + writes, min(reads, writes)
         if not fewer:
             return np.full(both, reads > 0)
-        # In a random order, a read begins a run if it is first or follows a write.
+        # In a random order, about reads * writes / both reads follow a write and so begin a run.
         wanted = max((1 - self._persistence) * reads * writes / both, 1.0)
         pairs = 1 + int(self._rng.binomial(fewer - 1, (wanted - 1) / (fewer - 1))) if fewer > 1 else 1
         lengths = np.stack([self._parts(reads, pairs), self._parts(writes, pairs)], axis=1)
@@ -196,6 +196,6 @@ class Order:
         return np.repeat(kinds, (lengths if reads_first else lengths[:, ::-1]).ravel())
 
     def _parts(self, total: int, parts: int) -> npt.NDArray[np.int64]:
-        """Divide a number at random into parts of at least 1, all ways equally likely (geometric lengths)."""
+        """Divide a number into parts of at least 1; all divisions are equally likely (geometric lengths)."""
         cuts = np.sort(self._rng.choice(total - 1, parts - 1, replace=False)) + 1
         return np.diff(cuts, prepend=0, append=total)

@@ -1,8 +1,8 @@
-"""Fit a synthetic trace with memory to an available trace: its twin.
+"""Fit a synthetic trace with memory, a twin, to an available trace.
 
-Requests, bytes and unique bytes are those of the trace. Bursts and runs are solved from its index of
-dispersion and its runs. Replay of the writes is searched on a grid, to come as near as possible to the
-correlation of neighbouring lives and to the skew of the trace.
+The twin has the requests, bytes and unique bytes of the trace. Its bursts and runs are solved from the
+trace's index of dispersion and runs. The replay of its writes is searched on a grid, so that the correlation
+of neighbouring lives and the skew are as near as possible to those of the trace.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ssdgym.workloads.traces.transforms import OnlyConfig
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50
-#: The grid: footprint factors, lengths of stretches, and replay shares relative to the largest possible one.
+#: The grid: footprint factors, lengths of stretches, and shares of repeated requests / the largest possible.
 _FACTORS = (1.25, 4.0, 16.0)
 _LENGTHS = (16, 64)
 _SHARES = (0.3, 0.5, 0.7, 0.85, 0.95)
@@ -34,7 +34,7 @@ _MOST_PERSISTENT = 0.999
 _NO_TIME_S = 1e-3
 _FITTED = ("life_correlation", "top_1_percent_share", "written_once_share")
 _WRITES = OnlyConfig(ops=("write",))
-#: Fields with the values of the trace, and reasons for the values of others; the remaining ones are searched.
+#: Fields with values measured on the trace, and reasons for values of other fields; the rest are searched.
 _MEASURED = ("requests", "bytes", "unique_bytes", "duration_s", "dispersion_1s", "op_persistence")
 _REASONS = {
     "arrivals": "a cascade where the trace has ten whole seconds, otherwise a Poisson process",
@@ -155,7 +155,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
 
 
 def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, Any]:
-    # Requests of the twin are aligned, so they touch no more pages than their size.
+    # Requests of the twin are aligned, so they touch only as many bytes of pages as they have.
     reach = max(size, requests * UNIT_BYTES)
     return {
         "requests": requests,

@@ -1,1 +1,1 @@
-"""Trace files: they are found, unpacked, parsed once, and stored as memory-mapped arrays."""
+"""Find, unpack and parse trace files; a parsed trace is stored once and then read as a mapped array."""

@@ -1,4 +1,4 @@
-"""The cache of parsed traces on disk: written once, checked whenever opened."""
+"""The cache of parsed traces on disk; a trace is written once and checked whenever it is opened."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Understood(TypedDict):
 
     Attributes:
         columns: columns of a text format, with their units.
-        first_request: description of the first request, with its time by the clock of the file.
+        first_request: description of the first request, with its time as in the file.
         passed_over: numbers of ignored lines and of split requests, by kind.
         doubts: reasons why values of the file may be wrong.
         others: other formats that the file also fits, if any.
@@ -61,7 +61,7 @@ class StoredTrace:
         format: name of the file's format.
         requests: number of records.
         skipped_lines: number of bad lines left out.
-        first_ns: time of the first record by the clock of the file; 0 for a file without a clock.
+        first_ns: time of the first record as in the file, in ns; 0 for a file without times.
         volumes: the volumes to which the field `volume` of the records refers.
         understood: how the file was read.
     """
@@ -164,7 +164,7 @@ def write_trace(
     bad: BadLines,
     numbers: VolumeNumbers,
 ) -> None:
-    """Write records of the format `name`, and the facts about them, to a folder."""
+    """Write the records of a file in the format `name`, and the facts about them, to a folder."""
     ends = np.zeros(MOST_VOLUMES, np.int64)
     requests, digest = 0, hashlib.sha256()
     doubts = Doubts(name, "size:sector" in columns)
@@ -173,7 +173,7 @@ def write_trace(
             requests += len(block)
             np.maximum.at(ends, block["volume"], block["offset_bytes"] + block["size_bytes"])
             doubts.add(block, numbers.names)
-            data = cast(block, RECORD).tobytes()  # equal records are equal bytes
+            data = cast(block, RECORD).tobytes()  # `cast` makes the bytes of equal records equal
             digest.update(data)
             file.write(data)
     if not requests:
@@ -199,23 +199,23 @@ def write_trace(
         ),
     }
     text = json.dumps(facts)
-    # The first line is the checksum of the second.
+    # The first line is the checksum of the second line.
     (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
 
 
 def _put_in_place(partial: Path, folder: Path) -> None:
-    """Rename the folder; if another process was faster, keep its folder, which is equal."""
+    """Rename the folder; if another process has made it meanwhile, keep that folder, which is equal."""
     try:
         partial.rename(folder)
     except OSError:
         if not folder.exists():
             raise
     else:
-        partial.mkdir()  # the context that owns the folder removes it
+        partial.mkdir()  # for the context manager, which removes it
 
 
 def _open(folder: Path) -> StoredTrace | None:
-    """Return the trace in a folder, or None if anything about it differs from what was written."""
+    """Return the trace in a folder; None if any of its files has changed since it was written."""
     try:
         checksum, _, text = (folder / _FACTS).read_text(encoding="utf-8").partition("\n")
         if hashlib.sha256(text.encode()).hexdigest() != checksum:

@@ -16,12 +16,12 @@ _FEW = 1 << 16
 
 
 class KeyCounts:
-    """Counts of numbers; memory grows with the number of different numbers, not with the sum of counts.
+    """Counts how often numbers occur; memory grows only with the number of different numbers.
 
-    If there are more than `most` different numbers, half of them are dropped by a hash, and so on. The others
-    are still counted in full, in whatever order they come (spatial sampling, as in Waldspurger et al.,
-    "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers have a large part of
-    all counts, a sample may miss some of them or overestimate them.
+    If there are more than `most` different numbers, a hash selects half of them to be dropped; this repeats
+    as necessary. The others are still counted in full, in whatever order they come (spatial sampling, as in
+    Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers have
+    a large part of all counts, a sample may miss some of these numbers, or contain too many of them.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -74,7 +74,7 @@ def _summed(keys: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Values and their counts.
+    """A distribution: values and how often each occurs.
 
     Attributes:
         values: different values in rising order, shape (n,).
@@ -85,7 +85,7 @@ class Distribution:
     counts: IntArray
 
     def __add__(self, other: Distribution) -> Distribution:
-        """Return the distribution with the counts of both."""
+        """Return the distribution with the summed counts of both."""
         both = zip((self.values, self.counts), (other.values, other.counts), strict=True)
         return Distribution(*_summed(*(np.concatenate(column) for column in both)))
 
@@ -129,15 +129,15 @@ class Distribution:
         ]
 
 
-#: Largest relative change of a value by `log_bins`.
+#: Largest relative error that `log_bins` makes.
 RELATIVE_ERROR = 1 / 256
 _PER_OCTAVE = 128
 
 
 def log_bins(values: IntArray) -> IntArray:
-    """Move values (0 to 2**63 - 1) to the middle of their bins, 128 per octave from 256 up, shape (n,)."""
+    """Replace values (0 to 2**63 - 1) by the middle of their bins, 128 per octave from 256 up, shape (n,)."""
     shift = np.maximum(np.frexp(values.astype(float))[1].astype(np.int64) - 8, 0)
-    # Large numbers just below a power of two are rounded up to it as floats.
+    # The float of a large number just below a power of two is this power of two.
     shift -= (shift > 0) & (values >> shift < _PER_OCTAVE)
     return (values >> shift << shift) + ((1 << shift) - 1) // 2
 
@@ -158,9 +158,9 @@ class Skew:
     sampled_share: float
 
     def share_of_top(self, page_share: float) -> float | None:
-        """Return the share of all page writes that go to the most written `page_share` of written pages.
+        """Return the share of page writes that go to the most written pages, `page_share` of written pages.
 
-        The curve is interpolated between pages. Return `None` if nothing is written.
+        Between whole pages the share is interpolated. If nothing is written, return `None`.
         """
         if not len(self.writes):
             return None
@@ -168,7 +168,7 @@ class Skew:
         return float(np.interp(page_share, pages, writes))
 
     def curve(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the Lorenz curve, most written first: shares of pages and of writes, from 0 to 1."""
+        """Return the Lorenz curve: cumulative shares of pages, most written first, and of their writes."""
         total = np.concatenate([[0.0], np.cumsum(self.writes, dtype=np.float64)])
         return np.linspace(0, 1, len(total)), total / total[-1]
 
@@ -189,7 +189,7 @@ class Skew:
 
 
 def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the numbers of all pages in ranges, with the index of each page's range, in several parts."""
+    """Yield in parts the numbers of all pages in ranges, and for each page the index of its range."""
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_EXPANDED_AT_ONCE, total, _EXPANDED_AT_ONCE))

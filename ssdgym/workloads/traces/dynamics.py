@@ -10,14 +10,14 @@ import numpy.typing as npt
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.distributions import expanded
 
-#: The shortest window in which arrivals are counted; all others are multiples of it.
+#: The shortest window in which arrivals are counted; all other windows are multiples of this length.
 FINEST_NS = 100_000_000
 #: Windows, in units of the shortest window, for which the index of dispersion is reported.
 _REPORTED = {"0.1s": 1, "1s": 10, "10s": 100}
 _OCTAVES = 40
 #: Statistics need at least this number of whole windows.
 _FEWEST_WINDOWS = 10
-#: For the estimate of the Hurst exponent: fewest windows of a variance, and fewest points of the line.
+#: Fewest windows of a width, and fewest widths, for the estimate of the Hurst exponent.
 _FEWEST_WINDOWS_FITTED = 32
 _FEWEST_POINTS = 4
 
@@ -33,8 +33,8 @@ class Bursts:
         dispersion: index of dispersion (variance of the counts / their mean) by width of the window; it is 1
             for independent arrivals, and `None` for fewer than 10 windows.
         peak_to_mean: largest count / mean count, by width; `None` for fewer than 10 windows.
-        hurst: estimate of the Hurst exponent by aggregated variance: (1 + slope) / 2, where slope is that of
-            log(dispersion) over log(width), by least squares over all widths of 0.1 s times a power of two
+        hurst: estimate of the Hurst exponent by aggregated variance: (1 + slope) / 2, where the slope of
+            log(dispersion) over log(width) is fitted by least squares. Widths are 0.1 s times powers of two,
             with at least 32 windows. It is 0.5 for independent arrivals, `None` for fewer than 4 widths.
     """
 
@@ -47,7 +47,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
     """Return the statistics of bursts.
 
     Args:
-        windows: numbers of the windows of `FINEST_NS` with arrivals, rising from 0, shape (n,).
+        windows: numbers of those windows of `FINEST_NS` that have arrivals, rising from 0, shape (n,).
         counts: number of arrivals in each of these windows, shape (n,).
     """
 
@@ -63,7 +63,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
         return variance / mean, int(sums.max()) * whole / int(sums.sum())
 
     reported = {name: moments(units, _FEWEST_WINDOWS) for name, units in _REPORTED.items()}
-    # Perfectly regular arrivals have a dispersion of 0, which has no logarithm.
+    # A dispersion of 0 (perfectly regular arrivals) is left out, because it has no logarithm.
     fitted = [(octave, moments(1 << octave, _FEWEST_WINDOWS_FITTED)) for octave in range(_OCTAVES)]
     logs = np.array([(octave, np.log2(found[0])) for octave, found in fitted if found and found[0]])
     return Bursts(
@@ -75,7 +75,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
     )
 
 
-#: Largest number of writes that are followed at the same time.
+#: Largest number of writes that are followed (kept until their pages are overwritten) at the same time.
 MOST_FOLLOWED = 1 << 20
 _FEW = 1 << 16
 _CLASSES = 64
@@ -86,8 +86,8 @@ class Lives:
     """Correlation of the lives of consecutive writes.
 
     The life of a write is the number of write requests until its first page is written again. Writes are
-    paired: the first with the second, the third with the fourth, and so on. Pairs with a write that is never
-    overwritten do not count.
+    paired: the first with the second, the third with the fourth, and so on. A pair counts only if both of its
+    writes are overwritten.
 
     Attributes:
         correlation: Pearson correlation of the logarithms of the two lives of a pair; it is near 0 for
@@ -104,9 +104,9 @@ class Lives:
 class WriteLives:
     """Follows pairs of writes until both are overwritten, in bounded memory.
 
-    When more than `most_followed` writes are followed, only every second pair is followed from then on, and
-    so on. Pairs are counted by the largest power of two that divides their number, so that pairs that would
-    no longer be followed can be left out of the result, even if they ended before.
+    When more than `most_followed` writes are followed, only every second pair stays followed; this repeats as
+    necessary. Sums are kept by the largest power of two that divides a pair's number. So the result can leave
+    out all pairs that are no longer followed, even those that ended before.
     """
 
     def __init__(self, most_followed: int = MOST_FOLLOWED) -> None:
@@ -115,7 +115,7 @@ class WriteLives:
         self._halvings = 0
         self._pending: list[tuple[IntArray, IntArray]] = []
         self._pending_pages = 0
-        # Writes that still live, by page and number, and writes that ended before their partner.
+        # Living writes (page, number), and overwritten writes (number, life) whose partner still lives.
         self._pages, self._numbers = np.zeros((2, 0), np.int64)
         self._ended, self._lives = np.zeros((2, 0), np.int64)
         self._sums = np.zeros((_CLASSES, 6))
@@ -148,7 +148,7 @@ class WriteLives:
         if not self._pending:
             return
         pages = np.concatenate([self._pages, *(page for page, _ in self._pending)])
-        # Twice the number of the write, plus 1 for its first page, whose life counts.
+        # A key is twice the number of the write; 1 is added for the write's first page, whose life counts.
         keys = np.concatenate([self._numbers * 2 + 1, *(key for _, key in self._pending)])
         self._pending, self._pending_pages = [], 0
         order = np.lexsort((keys, pages))
@@ -166,7 +166,7 @@ class WriteLives:
             self._ended, self._lives = self._ended[waits], self._lives[waits]
 
     def _end(self, numbers: IntArray, lives: IntArray) -> None:
-        """Count the pairs of which both writes have ended, and keep writes whose partner still lives."""
+        """Count pairs whose writes are both overwritten; keep the other overwritten writes for later."""
         numbers, lives = np.append(self._ended, numbers), np.append(self._lives, lives)
         order = np.argsort(numbers)
         numbers, lives = numbers[order], lives[order]
@@ -183,7 +183,7 @@ class WriteLives:
 
 
 def _trailing_zeros(numbers: IntArray) -> IntArray:
-    """Return the exponent of the largest power of two that divides each number; for 0 the largest class."""
+    """Return the exponent of the largest power of two that divides each number; for 0 the highest class."""
     lowest = numbers & -numbers
     return np.where(numbers == 0, _CLASSES - 1, np.frexp(lowest.astype(float))[1] - 1)
 
@@ -193,8 +193,8 @@ class Runs:
     """Runs of reads and of writes; other requests are skipped.
 
     Attributes:
-        mean: mean number of requests per run; `None` without reads and writes.
-        independent: approximate mean for the same requests in random order; `None` unless there are both
+        mean: mean number of requests per run; `None` if there are neither reads nor writes.
+        independent: approximate mean run of the same requests in random order; `None` unless there are both
             reads and writes.
     """
 
@@ -205,7 +205,7 @@ class Runs:
     def of(cls, reads: int, writes: int, runs: int) -> Runs:
         """Return the statistics from the numbers of reads, writes and runs."""
         both = reads + writes
-        # At each of the n - 1 borders, the operation changes with the probability 2rw / n(n-1).
+        # In random order of r reads and w writes (n in all), neighbours differ with probability 2rw / n(n-1).
         return cls(
             mean=both / runs if both else None,
             independent=both / (1 + 2 * reads * writes / both) if reads and writes else None,
@@ -213,7 +213,7 @@ class Runs:
 
     @property
     def persistence(self) -> float | None:
-        """Share of the changes of operation that are missing, compared with a random order, which has 0."""
+        """Share by which operations change less often than in a random order, whose persistence is 0."""
         if self.mean is None or self.independent is None:
             return None
         return 1 - self.independent / self.mean

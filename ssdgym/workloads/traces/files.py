@@ -40,7 +40,7 @@ def _spooled(path: Path) -> IO[bytes]:
 
 
 def find_traces(path: Path) -> list[Path]:
-    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
+    """Return the paths of trace files; `path` is also looked for in the folder that SSDGYM_TRACES names.
 
     For standard input (`-`) and pipes, return the path of a copy. For a folder, return the paths of its
     files, sorted by name, without hidden files.
@@ -71,7 +71,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file of a name in a folder; None if there is none."""
+    """Return the file in a folder that has a name, or has it before the first dot; None if there is none."""
     files = _files_in(folder)
     found = [path for path in files if path.name == name]
     found = found or [path for path in files if path.name.partition(".")[0] == name]
@@ -121,7 +121,7 @@ def _no_text(path: Path, line: int, start: bytes) -> SsdgymError:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first bytes of the unpacked file."""
+    """Return the first `count` bytes of a file, unpacked."""
     start = b""
     for piece in unpacked(path):
         start += piece
@@ -138,7 +138,7 @@ def without_marks(text: bytes) -> bytes:
 
 
 def _gathered(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes in pieces of about a block."""
+    """Yield the unpacked bytes of a file in pieces of about `_BLOCK_BYTES`."""
     parts: list[bytes] = []
     for piece in unpacked(path):
         parts.append(piece)

@@ -36,7 +36,7 @@ VolumeLayout = Literal["end_to_end", "overlay"]
 
 
 def _known_format(name: Any) -> Any:
-    """Refuse an unknown format with an error message like pydantic's."""
+    """Return a known format; refuse an unknown one with an error message like pydantic's."""
     names = format_names()
     if name not in names:
         *others, last = (repr(known) for known in names)
@@ -59,7 +59,7 @@ ColumnsText = Annotated[str, AfterValidator(_columns_text)]
 
 
 def _is_path(value: Any) -> Any:
-    """Refuse a wrong path with a single error, not with one for each allowed type."""
+    """Return the path or paths; refuse a wrong value with one error, not with one per allowed type."""
     paths = value if isinstance(value, list | tuple) else [value]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return value
@@ -84,7 +84,7 @@ class TraceConfig(PlayedConfig):
     )
     events: Events = Field("issued", description="Events of a blkparse text that count as requests.")
     skip_bad: NonNegativeInt = Field(0, description="Bad lines per file that are skipped before an error.")
-    # SSDsim reads the column of the device and does not use it.
+    # SSDsim reads the column of the device but ignores it.
     volumes: VolumeLayout = Field(
         "end_to_end",
         description="end_to_end: volumes are address spaces of their own, one after the other; overlay: equal"
@@ -146,7 +146,7 @@ class TraceConfig(PlayedConfig):
 def load_trace(config: TraceConfig) -> StoredTrace:
     """Return the parsed trace, from the cache if its content has been parsed before.
 
-    The content is read once per process, as long as the file does not change.
+    A process reads the files only once, unless they change.
     """
     files = tuple((path, file_stamp(path)) for path in config.files())
     known = _load(files, config.format, config.columns, config.events, config.skip_bad)

@@ -1,4 +1,4 @@
-"""Several parsed files as one trace."""
+"""Merge several parsed files into one trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.record import NO_RECORDS, Records
 
-#: Largest number of records of all parts in memory.
+#: Largest number of records in memory, for all files together.
 _HELD = 1 << 21
 
 
@@ -47,13 +47,13 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
 def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeNumbers) -> Iterator[Records]:
     """Yield the records of several files in order of time.
 
-    A record with an earlier time than its predecessor in the file stays after it. Volumes of equal name are
-    one volume.
+    A record with an earlier time than its predecessor in the file stays after its predecessor. Volumes of
+    equal name are one volume.
 
     Args:
         paths: the files.
         parts: the records of each file.
-        volumes: numbering of the volumes.
+        volumes: numbers of the volumes of the merged trace; new volumes are added.
 
     Raises:
         SsdgymError: a file begins more than ten years after another.
@@ -77,19 +77,19 @@ def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeN
 
 
 class _Waiting:
-    """The records of a part that are not yet taken.
+    """The records of one file that are not merged yet.
 
     Attributes:
         arrivals: times of the records in memory, which never decrease, shape (n,).
     """
 
     def __init__(self, part: StoredTrace, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
-        """Begin with a part.
+        """Begin at the first record.
 
         Args:
-            part: the part.
-            numbers: number of each of its volumes in the merged trace, shape (volumes,).
-            later_ns: time from the beginning of the merged trace to that of the part.
+            part: the parsed file.
+            numbers: number of each of the file's volumes in the merged trace, shape (volumes,).
+            later_ns: time from the beginning of the merged trace to the beginning of the file.
             held: largest number of records in memory.
         """
         self.arrivals: IntArray = np.zeros(0, np.int64)
@@ -111,7 +111,7 @@ class _Waiting:
         return True
 
     def taken(self, until_ns: int) -> tuple[IntArray, Records]:
-        """Remove and return the records up to a time, with their arrivals."""
+        """Remove the records up to a time; return their arrival times and the records."""
         count = int(np.searchsorted(self.arrivals, until_ns, side="right"))
         taken = self.arrivals[:count], self._records[:count]
         if count:

@@ -1,4 +1,4 @@
-"""Records of a trace, the pages they touch, and selections of them."""
+"""Records of a trace, the pages that they touch, and access to records by number."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ssdgym.requests import (
 from ssdgym.types import IntArray
 from ssdgym.workloads.base import CHUNK
 
-#: One request. `time_ns` is the time since the first request of the file; it may decrease, even below 0, as
-#: in the file. `volume` is an index into `Volumes.names`; `op` is READ, WRITE, TRIM or FLUSH. A flush has no
-#: bytes.
+#: One request. `time_ns` is the time since the first request of the file; it may decrease, even below 0, if
+#: the times in the file do. `volume` is an index into `Volumes.names`; `op` is READ, WRITE, TRIM or FLUSH. A
+#: flush has no bytes.
 RECORD = np.dtype(
     [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
     align=True,
@@ -33,7 +33,7 @@ RECORD = np.dtype(
 Records = npt.NDArray[np.void]
 
 LARGEST_SIZE_BYTES = 2**31 - 1
-#: Far enough from the last of 64 bits that rounding to pages and units stays within them.
+#: Far enough below 2**63 that addresses rounded to pages and units still fit 64 bits.
 LARGEST_END_BYTES = 2**62
 MOST_VOLUMES = 2**16
 
@@ -72,14 +72,14 @@ class RecordSource(Protocol):
         """Return the next records, shape (n,); after the last one, always an empty array."""
 
 
-#: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
+#: REQUEST with page numbers of 64 bits, as the addresses of a trace may be beyond the device.
 WIDE_REQUEST = np.dtype(
     [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
     align=True,
 )
 
 
-#: Pages of address space for which a table is kept: 64 MiB of it.
+#: Largest number of pages for which `Compact` keeps a table; such a table has 64 MiB.
 _LARGEST_TABLE = 1 << 24
 
 
@@ -148,7 +148,7 @@ def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
 
 
 class Compact:
-    """A numbering of the pages of ranges from 0; pages between the ranges have no number.
+    """Numbers the pages in ranges from 0 on; pages outside the ranges have no number.
 
     All pages of a request must be in one range, so requests are not split.
     """
@@ -188,7 +188,7 @@ class Compact:
 
 
 def cast(rows: Records, dtype: np.dtype) -> Records:
-    """Return rows with the fields of a dtype, whose values must fit; padding bytes are 0."""
+    """Convert rows to a dtype with the same fields, whose values must fit; padding bytes become 0."""
     result = np.zeros(len(rows), dtype)
     for field in dtype.names or ():
         result[field] = rows[field]
@@ -221,7 +221,7 @@ class RecordCursor:
         return records
 
 
-#: Fewest records between two marks: a compromise between records to skip and number of marks.
+#: Fewest records between two marks: more would be slow to skip, fewer would need many marks.
 _MARK_EVERY = 1 << 14
 
 

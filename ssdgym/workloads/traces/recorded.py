@@ -1,4 +1,4 @@
-"""Base of traces and synthetic traces: records of requests, with addresses in bytes of volumes."""
+"""Base of traces and synthetic traces, whose records have addresses in bytes of volumes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = (0.0, 1.0)
 
 
 def _is_start(value: Any) -> Any:
-    """Refuse a wrong `start` with a single error, not with one for each allowed type."""
+    """Return the value of `start`; refuse a wrong one with one error, not with one per allowed type."""
     if value in (None, "first", "random") or (is_whole(value) and value >= 0):
         return value
     raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
@@ -31,9 +31,9 @@ Start = Annotated[Literal["first", "random"] | NonNegativeInt | None, BeforeVali
 
 
 class PlayedConfig(WorkloadConfig):
-    """How records are played on a device: transforms, window, start, loops and addresses."""
+    """Fields that determine how records are replayed: transforms, window, start, loops and addresses."""
 
-    #: Whether the records are drawn, by a seed, so that they can differ from what is published.
+    #: Whether the records are drawn by a seed; their statistics then differ from the published ones.
     is_drawn: ClassVar[bool] = False
 
     transforms: tuple[AnyTransformConfig, ...] = Field(
@@ -78,14 +78,14 @@ class PlayedConfig(WorkloadConfig):
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
-        """Return the file's stamp and the seed, on which the records depend besides the configuration."""
+        """Return what the records depend on besides this configuration: stamps of files, and the seed."""
 
     def origin(self) -> dict[str, Any]:
         """Return the format of the records, and the number of `skipped_lines` of their file."""
         return {"format": self.kind, "skipped_lines": 0}
 
     def published(self) -> dict[str, float]:
-        """Return the published statistics by column of `RecordSummary`; empty for a trace."""
+        """Return the published statistics by field of `RecordSummary`; empty for a trace."""
         return {}
 
     @property
@@ -103,7 +103,7 @@ class PlayedConfig(WorkloadConfig):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all records are played unchanged."""
+        """Whether all records are replayed unchanged."""
         return not self.transforms and self.window == _WHOLE
 
     def with_start(self, start: StartAt) -> PlayedConfig:
@@ -131,7 +131,7 @@ class PlayedConfig(WorkloadConfig):
         return index.part(*self._bounds(index))
 
     def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
-        """Return all records, and the transforms that they still need."""
+        """Return all records, and the transforms that are still to be applied to them."""
         return self.source(seed), self.transforms
 
     def _records_from_start(self, seed: int) -> RecordSource:
@@ -161,7 +161,7 @@ class PlayedConfig(WorkloadConfig):
         return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return the number of different pages that all records touch, also outside the window."""
+        """Return the number of different pages that all records touch, inside and outside the window."""
         return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -192,7 +192,7 @@ class PlayedConfig(WorkloadConfig):
         return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
 
     def _whole(self) -> PlayedConfig:
-        """Return the same workload without a window; its pages determine the compact numbering."""
+        """Return the same workload without a window; all its pages get numbers in compact addresses."""
         return self.model_copy(update={"window": _WHOLE})
 
     def _survey(self, page_size: int, seed: int) -> Survey:
@@ -202,7 +202,7 @@ class PlayedConfig(WorkloadConfig):
         return _indexed(type(self), self._whole()._text(), *self.depends_on(seed))
 
     def _text(self) -> str:
-        """Return the fields that determine which records are played, as JSON."""
+        """Return as JSON the fields that determine which records are replayed."""
         return self.model_copy(update={"loops": 1, "addresses": "compact", "start": None}).model_dump_json()
 
 
@@ -210,7 +210,7 @@ class PlayedConfig(WorkloadConfig):
 def _surveyed(
     kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int, page_size: int
 ) -> Survey:
-    """Survey records once per process and content, because every reset opens its workload again."""
+    """Survey records only once per process and content, because every reset opens its workload again."""
     config = kind.model_validate_json(text)
     known = survey(config.records(seed), page_size)
     if not known.requests:
@@ -222,7 +222,7 @@ def _surveyed(
 
 @lru_cache(maxsize=8)
 def _indexed(kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int) -> RecordIndex:
-    """Index records once per process and content."""
+    """Index records only once per process and content."""
     return index_records(kind.model_validate_json(text).records(seed))
 
 

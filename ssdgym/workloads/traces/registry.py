@@ -36,26 +36,26 @@ class TraceFormat(ABC):
 
     @abstractmethod
     def matches(self, start: bytes) -> int:
-        """Return how many lines (records) at the start of a file fit this format; 0 means another format.
+        """Return how many lines (records) at the start of a file fit this format; 0: the format is another.
 
-        The start of a text has whole lines, without a byte order mark.
+        The start of a text consists of whole lines without byte order marks.
         """
 
     @abstractmethod
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
-        """Yield the requests of a file in its order, block by block.
+        """Yield the requests of a file in the order of the file, block by block.
 
         Args:
             path: path of the file.
             bad: counter of bad lines.
-            volumes: numbering of the volumes.
+            volumes: numbers of the volumes; new volumes are added.
 
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.
         """
 
 
-#: The format name that stands for recognition from the content of the file.
+#: The format name that means: recognise the format from the content of the file.
 AUTO = "auto"
 _SNIFFED_BYTES = 1 << 16
 
@@ -85,7 +85,7 @@ def format_names() -> list[str]:
 
 
 def format_code_hashes(name: str) -> list[str]:
-    """Return the hashes of the code outside of ssdgym that registered a format."""
+    """Return the hash of the file that registered a format; an empty list if ssdgym did."""
     return _FORMATS.code_hashes(name)
 
 

@@ -1,4 +1,4 @@
-"""Replay records as requests of pages, once or repeatedly."""
+"""Replay records as requests for pages, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Survey:
     Attributes:
         records: number of records.
         requests: number of requests that a device gets; trims of less than a page are left out.
-        out_of_order: number of records with an earlier time than a previous record; they get its time.
+        out_of_order: number of records that are earlier than a previous record, whose time they get.
         ranges: the touched pages as separate ranges: starts and ends, each of shape (ranges,).
         written: number of page writes.
         written_different: number of different pages written.
@@ -104,7 +104,7 @@ class Survey:
 
 
 class Arrivals:
-    """Times since the first record, which never decrease.
+    """Computes arrival times since the first record; they never decrease.
 
     A record that is earlier than a previous record gets the time of that record.
     """
@@ -153,7 +153,7 @@ def play(
     page_size: int,
     report: Callable[[], dict[str, int]],
 ) -> RequestStream:
-    """Start a fresh source on a device.
+    """Return the requests of a fresh source for a device.
 
     `again` has the records of every lap except the first; by default it is `source`. `compact` numbers the
     pages; if it is None, page numbers are taken modulo the logical pages.
@@ -163,7 +163,7 @@ def play(
 
 
 def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
-    """Return the report of records that run on a device; see `RequestStream.report`."""
+    """Return the report of records that a device serves; see `RequestStream.report`."""
     is_folded = addresses == "fold"
     return {
         "requests": known.records,
@@ -177,7 +177,7 @@ def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, in
 
 
 def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
-    """Return how many different pages ranges touch modulo the logical pages."""
+    """Return the number of different pages in ranges if pages are taken modulo the logical pages."""
     start, end = ranges
     if not len(start):
         return 0
@@ -203,7 +203,7 @@ class _Played:
         page_size: int,
         number: int,
     ) -> None:
-        """Begin lap `number`; lap 0 plays `first`, later laps play `again`."""
+        """Begin lap `number`; lap 0 replays `first`, later laps replay `again`."""
         self._source = copy.deepcopy(again if number else first)
         self._arrivals = Arrivals()
         self._starts = volume_starts(self._source.volumes, page_size)

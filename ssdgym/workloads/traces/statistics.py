@@ -23,7 +23,7 @@ from ssdgym.workloads.traces.record import Records, RecordSource, to_pages, volu
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.replay import Arrivals, RangeSet
 
-#: Bytes per page in which footprints are counted.
+#: Bytes per page; footprints are counted in whole pages.
 UNIT_BYTES = 4096
 #: Largest number of pages whose writes are counted; if more are written, a sample is counted.
 MOST_PAGES = 1 << 21
@@ -38,15 +38,15 @@ class RecordSummary:
         bytes_read, bytes_written, bytes_trimmed: sums of the sizes.
         unique_bytes_read, unique_bytes_written: bytes of all different pages of `UNIT_BYTES` that requests
             touch.
-        unique_bytes: the same for reads and writes together.
+        unique_bytes: bytes of all different pages that reads or writes touch.
         exact_unique_bytes_written: different bytes written, counted byte by byte.
         sequential: number of requests that start at the end of the previous request on the same volume,
             whatever its operation; flushes are skipped.
-        out_of_order: number of requests with an earlier time than a previous request; they get its time.
+        out_of_order: number of requests that are earlier than a previous request, whose time they get.
         duration_ns: time from the first to the last arrival.
         volumes: requests per volume, by name.
         read_sizes, write_sizes: distributions of bytes per request.
-        gaps: distribution of times between arrivals in ns, in bins (`log_bins`).
+        gaps: distribution of times between arrivals in ns, rounded by `log_bins`.
         mean_gap_ns: exact mean time between arrivals; None for a single request.
         max_gap_ns: exact longest time between arrivals.
         skew: distribution of writes over written pages of `UNIT_BYTES`.
@@ -88,7 +88,7 @@ class RecordSummary:
 
     @property
     def sequential_share(self) -> float | None:
-        """Share of sequential requests, without flushes; `None` if there are only flushes."""
+        """Share of sequential requests among all except flushes; `None` if there are only flushes."""
         with_bytes = self.requests - self.flushes
         return self.sequential / with_bytes if with_bytes else None
 
@@ -135,7 +135,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
     page_starts, byte_starts = volume_starts(volumes, UNIT_BYTES), volume_starts(volumes, 1)
     per_volume, per_op = np.zeros(len(volumes.names), np.int64), np.zeros(len(OP_NAMES), np.int64)
     size_of = np.zeros(len(OP_NAMES), np.int64)
-    # No request starts below 0.
+    # Before a volume's first request, its end is -1, where no request starts.
     ends = np.full(len(volumes.names), -1, np.int64)
     arrivals, lives = Arrivals(), WriteLives()
     windows, gaps, page_writes = KeyCounts(), KeyCounts(), KeyCounts(MOST_PAGES)
@@ -160,7 +160,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
             sizes[kind].add(records["size_bytes"][op == kind])
             first, count = (pages[field][pages["op"] == kind] for field in ("lpn", "pages"))
             touched[kind].add(first, first + count)
-        lives.add(first, count)  # the writes come last
+        lives.add(first, count)  # those of the writes, as WRITE is the last kind
         for page, _ in expanded(first, count):
             page_writes.add(page)
         for kind in (READ, WRITE, TRIM):
@@ -210,7 +210,7 @@ def _continued(records: Records, ends: IntArray) -> int:
 
     Args:
         records: the next records.
-        ends: end of the last record of each volume, shape (volumes,); it is updated.
+        ends: end of the last record of each volume, shape (volumes,), updated in place.
     """
     records = records[np.argsort(records["volume"], kind="stable")]
     volume, end = records["volume"], records["offset_bytes"] + records["size_bytes"]
@@ -231,7 +231,7 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def _deviations(config: PlayedConfig, summary: RecordSummary) -> list[dict[str, Any]]:
-    """Return generated and published statistics of a synthetic trace; empty for a trace."""
+    """Return generated and published statistics of a synthetic trace; none if it is changed or cut."""
     published = config.published() if config.is_whole else {}
     return [
         {

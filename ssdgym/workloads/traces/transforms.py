@@ -25,7 +25,7 @@ _LATEST_NS = 2**62
 
 
 def _as_tuple(value: Any) -> Any:
-    """Accept one value in place of a list; volumes may have numbers as names."""
+    """Return one value or a list of values as a tuple; whole numbers, as names of volumes, become texts."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return tuple(str(item) if type(item) is int else item for item in values)
 
@@ -43,12 +43,12 @@ class _Transform(Config):
         Args:
             records: the chunk, which may be changed in place, shape (n,), n > 0.
             volumes: volumes of the records before the transform.
-            seen: number of records of each operation before the chunk, shape (operations,).
+            seen: number of earlier records of each operation, shape (operations,).
         """
         return records
 
     def is_over(self, seen: IntArray) -> bool:
-        """Return whether the transform drops all records after those seen."""
+        """Return whether the transform drops all further records, given the numbers of records seen."""
         return False
 
 
@@ -113,7 +113,7 @@ class HeadConfig(_Transform):
 
 
 class ScaleTimeConfig(_Transform):
-    """Multiply all arrival times by a factor; below 1, the trace is played faster than it was recorded."""
+    """Multiply all arrival times by a factor; below 1, the trace runs faster than it was recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
     factor: float = Field(gt=0, le=1e6, description="Factor for the gaps between arrivals.")
@@ -174,11 +174,11 @@ def _key(seed: int) -> np.uint64:
 
 
 class ScaleSpaceConfig(_Transform):
-    """Shrink the address space: keep one of every `factor` regions, and close the gaps.
+    """Shrink the address space: keep one of every `factor` consecutive regions, and close the gaps.
 
-    Of every `factor` consecutive regions one is kept, drawn by a seed. A region contains whole logical blocks
-    with all their requests in order. So a device that is smaller by the same factor gets one of `factor`
-    touched blocks, and each block is written as often and in the same runs as before.
+    A seed draws which region is kept. A region contains whole logical blocks with all their requests in
+    order. So a device that is smaller by the same factor gets one of `factor` touched blocks, and each block
+    is written as often and in the same runs as before.
     """
 
     kind: Literal["scale_space"] = "scale_space"
@@ -214,7 +214,7 @@ class ScaleSpaceConfig(_Transform):
     def _regions(self, volumes: Volumes) -> tuple[IntArray, IntArray]:
         """Return the first region and the number of regions of each volume, each of shape (volumes,)."""
         regions = np.array([-(-end // int(self.region_bytes)) for end in volumes.end_bytes])
-        # Volumes that are overlaid drop the same regions.
+        # Overlaid volumes share their address space, so the same regions of each are kept.
         return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
 
     def _moved(self, places: IntArray, first_region: IntArray) -> IntArray:
@@ -286,7 +286,7 @@ class Transformed:
             configs = configs[sorts[-1] :]
         self._source = source
         self.volumes = source.volumes
-        #: Transforms with the volumes before them, and the number of records seen of each operation.
+        #: Each transform, with the volumes before it and the number of records of each operation it has seen.
         self._steps: list[tuple[TransformConfig, Volumes, IntArray]] = []
         for config in configs:
             self._steps.append((config, self.volumes, np.zeros(len(OP_NAMES), np.int64)))
@@ -323,7 +323,7 @@ def parse_transform(text: str) -> TransformConfig:
         raise SsdgymError(
             f"transform {text!r}: write it as head(requests=1000) or volumes(keep=[hm_0, hm_1])."
         )
-    # Not within a list, where = may be part of a name.
+    # Replace = by a colon, but not within a list, where = may be part of a name.
     fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
     try:
         data = parse_mapping("{" + fields + "}", "", as_texts=True)

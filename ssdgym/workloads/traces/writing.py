@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-    """Write requests so that reading the file gives the same requests, with times since the first request.
+    """Write requests to a file; reading it gives the same requests, with times since the first request.
 
     Volumes keep their number, and their name if the format has names.
 
@@ -79,7 +79,7 @@ def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volume
 def _check(records: Records, elapsed: IntArray, number: int, only: int, target: TextFormat) -> None:
     known, offset, size = target.columns, records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
-    # Wrong requests, the reason, and the value in the reason.
+    # For each check: which requests are wrong, the reason, and the value to put into the reason.
     checks = (
         (
             ~np.isin(records["op"], list(target.op_texts)),
@@ -131,7 +131,7 @@ def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]
 
 
 def _written_volumes(target: TextFormat, volumes: Volumes) -> list[tuple[str, ...]]:
-    """Return the volume columns of each volume."""
+    """Return for each volume the texts of the columns that name it."""
     named = _volume_texts(volumes, target.separator or "", numbers=target.numbered_volumes)
     if len(target.columns.volumes) < 2:
         return [(text,) for text in named]
@@ -149,7 +149,7 @@ def _host_and_disk(name: str) -> tuple[str, str]:
 def _decimals(ticks: IntArray, places: int) -> pa.Array:
     """Return whole numbers as text with a decimal point before the last `places` digits.
 
-    Small decimals of pyarrow would be written with an exponent, such as 0E-9.
+    pyarrow would write small decimals with an exponent, such as 0E-9.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -169,7 +169,7 @@ class Conversion:
     Attributes:
         requests: number of requests written.
         rounded: number of requests with a changed time.
-        renamed: new names of volumes that have another name in the new file, by old name.
+        renamed: by old name, the new names of the volumes whose name changes.
     """
 
     requests: int
@@ -183,10 +183,10 @@ def writable_names() -> list[str]:
 
 
 def writable_format(name: str) -> TextFormat:
-    """Return the format of a name.
+    """Return the format with a name.
 
     Raises:
-        SsdgymError: there is no such format, or it can only be read.
+        SsdgymError: there is no such format, or files of it can only be read.
     """
     found = formats().get(name)
     if isinstance(found, TextFormat) and found.op_texts:
@@ -203,15 +203,15 @@ def convert(
     round_times: bool = False,
     announce: Callable[[int], None] = lambda requests: None,
 ) -> Conversion:
-    """Write a fresh source to a trace file atomically; its ending (gz, bz2, xz, zst) compresses it.
+    """Write a fresh source to a trace file, compressed if its name ends in .gz, .bz2, .xz or .zst.
 
-    The new file is read back before it replaces an old one.
+    The new file is read back before it replaces an old file.
 
     Args:
         source: source of the records; all of them are read.
         out: path of the new file; an existing file is replaced.
         target: format of the new file.
-        round_times: whether to round times since the first request down to the clock of the format.
+        round_times: whether to round times since the first request down to ticks of the format's clock.
         announce: function to call now and then with the number of requests written.
 
     Raises:
@@ -235,7 +235,7 @@ def convert(
 
 
 def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tuple[str, ...]:
-    """Return the names of the volumes in the new file, in the order in which they first appear."""
+    """Read the new file, check its number of requests, and return its volumes in order of appearance."""
     volumes = VolumeNumbers(path)
     try:
         found = sum(len(records) for records in target.read(path, BadLines(path, 0), volumes))
@@ -279,7 +279,7 @@ class _Blocks:
 
 
 def _packed(file: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
-    """Return a compressing file on top of `file`, which stays open; equal records give equal bytes."""
+    """Return a file that compresses what is written into `file`; the same content gives the same bytes."""
     match suffix:
         case ".gz":
             return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)

@@ -1,9 +1,9 @@
 """The default text output of blkparse (blktrace): events of requests.
 
 An event line has major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags,
-`sector + sectors` if there are any, and the name of the process. Requests are the events of one action:
+`sector + sectors` if there are any, and the name of the process. Only events of one action are requests:
 issued to the driver (D), queued (Q) or completed (C). A request that is requeued (R) and issued again counts
-once. Other lines are ignored and counted: other events by action, operations without data by flags.
+once. All other lines are ignored and counted: other events by action, operations without data by flags.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SUMMARY = re.compile(
 _REQUEST = re.compile(rf"([A-Z]+)(?:{_B}([0-9]+){_B}\+{_B}([0-9]+))?((?:[ \t].*)?)")
 _COMMAND = re.compile(rf"{_B}[0-9]+{_B}\(")
 _REQUEUED = r"[0-9][ \t]+R(?:[ \t]|$)"
-#: A line with a request of the action (first %s), or with another action (letters in the second %s).
+#: Matches a line with a request of the action (first %s), or with another action (letters in the second %s).
 _USUAL = (
     rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){_B}[0-9]+{_B}[0-9]+{_B}(?P<time>[0-9]+\.[0-9]+){_B}[0-9]+{_B}"
     rf"(?:%s{_B}(?P<op>[A-EG-Z][A-Z]*){_B}(?P<offset>[0-9]+){_B}\+{_B}(?P<size>[0-9]+)"
@@ -54,7 +54,7 @@ class _Splitter(Splitter):
         self._events = events
         action = _ACTIONS[events]
         self.usual = _USUAL % (action, ascii_letters.replace(action, ""))
-        #: Volumes and sectors of requests that wait to be issued again.
+        #: (Volume, sector) of each request that was requeued and not issued again yet.
         self._requeued: set[tuple[str, str]] = set()
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
@@ -90,13 +90,13 @@ class _Splitter(Splitter):
             if _COMMAND.match(rest):
                 return "SCSI commands"
             raise ValueError(f"is an {self._events} request without its sectors")
-        # Without sectors there is no sector, either.
+        # A line without a number of sectors has no sector either.
         return [volume, time, flags, sector or "0", sectors or "0"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlkparseFormat(TextFormat):
-    """The text format; see `TraceFormat`.
+    """The text format of blkparse; see `TraceFormat`.
 
     Attributes:
         events: the events that are read as requests.

@@ -1,4 +1,4 @@
-"""The table of formats with columns; the columns are described in the language of `--columns`."""
+"""The formats that consist of columns only; `text` describes the columns in the language of `--columns`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FORMATS = (
         op_texts=_SIM_OPS,
         meaning="SSDsim and MQSim ASCII; 1 = read and 0 = write",
     ),
-    # Without a decimal point it would be an SSDsim trace in other units.
+    # Only the decimal point in the time distinguishes it from an SSDsim trace, which has other units.
     TextFormat(
         name="disksim",
         text="time:ms device offset:sector size:sector op:flags",

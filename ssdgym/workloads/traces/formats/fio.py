@@ -2,8 +2,8 @@
 
 The first line names the version. The other lines are `file action` or `file action offset length`, in bytes;
 in version 3 a time in us precedes them. In version 2 the action wait lets time pass: its offset is the time
-in us since the previous wait, and fio ignores waits below 100 us. The actions add, open and close, and wait
-in version 3, are ignored; sync and datasync are flushes.
+in us since the previous wait, and fio ignores waits below 100 us. Ignored are the actions add, open and
+close, and in version 3 also wait; sync and datasync are flushes.
 """
 
 from __future__ import annotations

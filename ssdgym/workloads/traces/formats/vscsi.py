@@ -50,7 +50,7 @@ _OPS[list(SCSI)] = list(SCSI.values())
 
 
 class VscsiFormat(TraceFormat):
-    """The binary format; see `TraceFormat`."""
+    """The binary format of CloudPhysics; see `TraceFormat`."""
 
     name = "vscsi"
     meaning = "CloudPhysics binary records, versions 1 and 2, in us and sectors"
@@ -64,7 +64,7 @@ class VscsiFormat(TraceFormat):
             return 0
         records = _whole(start, version)
         fits = (records["version"] >> 8 == version) & (_OPS[records["op"]] != UNKNOWN_OP)
-        # Text that is read as records may contain a record that fits by chance.
+        # A text may contain bytes that look like a record by chance.
         return int(fits.sum()) if fits.mean() > 0.5 else 0
 
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
@@ -106,7 +106,7 @@ def _whole(data: bytes, version: int) -> np.ndarray:
 def _lines(records: np.ndarray, version: int, first: int) -> Lines:
     numbers = first + np.arange(len(records))
     is_other = records["version"] >> 8 != version
-    # Anything beyond 63 bits is out of range.
+    # Times of more than 63 bits are out of range.
     is_late = records["time"] >= 2**63
     malformed = [
         (int(numbers[row]), f"has version {records['version'][row]}, unlike the first record")

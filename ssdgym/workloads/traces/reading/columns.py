@@ -5,13 +5,13 @@
 | `time:UNIT` | arrival; ns (whole numbers), 100ns, us, ms, s, min or h, all with decimals |
 | `offset:UNIT`, `size:UNIT` | address and length; B, KiB, MiB, sector (512 B) or a multiple such as 4KiB |
 | `op` | operation: R, W, read, write, trim or flush, in any case |
-| `op:TEXT=MEANING,...` | what each text means: read, write, trim, flush or skip; of 0 and 1 one is enough |
+| `op:TEXT=MEANING,...` | meaning of each text: read, write, trim, flush, skip; of 0 and 1 one is enough |
 | `op:scsi`, `op:flags` | hexadecimal SCSI operation codes; a number whose lowest bit is set for reads |
 | `op:rwbs` | letters of the kernel, such as WS or FWFS |
 | `volume`, `host`, `disk`, `device`, `lun`, `asu`, `file` | together they name the volume |
-| `op=write`, `size=4KiB`, `time=0` | no column: the same for every request |
+| `op=write`, `size=4KiB`, `time=0` | a value without a column, the same for every request |
 | any other word, `-` | skipped |
-| `*` | any number of further columns; the last word |
+| `*` | any number of further columns; it must be the last word |
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import lru_cache
 
 from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE
 
-#: The op of a line with an operation that the format does not have, and of a line to ignore.
+#: The op of a line with an operation that the format does not have, and the op of a line to ignore.
 UNKNOWN_OP, SKIPPED_OP = 255, 254
 
 SECTOR_BYTES = 512
@@ -47,11 +47,11 @@ SCSI = {
     0x42: TRIM,
     **dict.fromkeys((0x35, 0x91), FLUSH),
 }
-#: The code with which each operation is written.
+#: The SCSI code with which each operation is written.
 SCSI_CODES = {READ: 0x28, WRITE: 0x2A, TRIM: 0x42, FLUSH: 0x35}
 _WORDS = {"r": READ, "w": WRITE, "read": READ, "write": WRITE, "trim": TRIM, "flush": FLUSH}
 _MEANINGS = {**{name: op for op, name in enumerate(OP_NAMES)}, "skip": SKIPPED_OP}
-#: The operation of the other digit if only one of 0 and 1 is given.
+#: If only one of the digits 0 and 1 is defined, the other digit means the other of these operations.
 _OTHER = {READ: WRITE, WRITE: READ}
 
 
@@ -67,8 +67,8 @@ def _flags_op(text: str) -> int:
     return READ if int(digits[2]) % 2 else WRITE
 
 
-#: Operations of the kernel by their letters (blk_fill_rwbs): read, write, discard, secure discard, zone
-#: append, flush. Ignored are: no data, write zeroes, zone reset, open, close and finish.
+#: Operations by the letters that the kernel prints (blk_fill_rwbs): read, write, discard, secure discard,
+#: zone append, flush. Ignored are: no data, write zeroes, zone reset, open, close and finish.
 _RWBS = {
     "r": READ,
     "w": WRITE,
@@ -79,7 +79,7 @@ _RWBS = {
     "": FLUSH,
     **dict.fromkeys(("n", "wz", "zr", "zra", "zo", "zc", "zf"), SKIPPED_OP),
 }
-#: A flush before, the operation, and modifiers: FUA, read-ahead, sync, metadata, barrier, atomic.
+#: The letters of a preceding flush, the operation, and modifiers (FUA, read-ahead, sync, metadata, ...).
 _RWBS_TEXT = re.compile("(f?)(zra|z[raocf]|wz|de|[wdrn]?)([fasmbu]*)")
 
 
@@ -99,12 +99,12 @@ class Columns:
     """The columns of a line and what they mean.
 
     Attributes:
-        text: the columns as written.
+        text: the text that describes the columns.
         names: names of all columns in their order.
         time_unit_ns: nanoseconds per unit of `time`.
         offset_unit, size_unit: bytes per unit of `offset` and of `size`.
-        fixed: the value of `time`, `size` (both in their unit) and `op` if they have no column.
-        op_of: function from the text of the op column in lower case to the operation.
+        fixed: values of those of `time`, `size` (both in their unit) and `op` that have no column.
+        op_of: function that returns the operation for a text of the op column in lower case.
         volumes: numbers of the columns that name the volume; if empty, the only volume is called `0`.
         has_more: whether further columns may follow.
     """
@@ -133,7 +133,7 @@ class Columns:
 
 @lru_cache
 def parse_columns(text: str) -> Columns:
-    """Return the columns that a line of text describes.
+    """Return the columns that a text in the language of `--columns` describes.
 
     Raises:
         ValueError: the text does not describe columns; the message is the end of a sentence.
@@ -173,7 +173,7 @@ def parse_columns(text: str) -> Columns:
     )
 
 
-#: The values that every request needs, and advice if one is missing.
+#: The values that every request needs, each with advice if it is missing.
 _MISSING = {
     "time": "name its column, as in time:s, or write time=0 if the file has no times",
     "offset": "name its column, as in offset:B or offset:sector",
@@ -273,7 +273,7 @@ def written_lines(text: bytes) -> Iterator[str]:
 
 
 def fields_of(line: str) -> list[str]:
-    """Return the fields of a line, split at the separator that gives most fields."""
+    """Split a line at the separator that gives most fields; return the fields."""
     line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
     splits = [line.split(mark) for mark in (",", ";", "|", None)]
     return [field.strip(" \t\"'") for field in max(splits, key=len)]

@@ -23,7 +23,7 @@ else:
 
 _PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
-#: Largest ratio of unpacked to packed bytes; files with more are refused, above the size that follows.
+#: A file is refused if it unpacks to more than this multiple of its bytes, and to more than the next number.
 _LARGEST_RATIO = 500
 _RATIO_MATTERS_BYTES = 64 << 20
 
@@ -36,7 +36,7 @@ _Pieces = Iterator[tuple[bytes, int, int]]
 def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
     """Return a function that unpacks a file of consecutive members, with an unpacker of bz2, lzma or zstd.
 
-    The file objects of the standard library would take a member with a damaged beginning for the end.
+    If the beginning of a member is damaged, the standard library's file objects end without an error.
     """
 
     def pieces(file: IO[bytes]) -> _Pieces:
@@ -73,7 +73,7 @@ def _zstd_unpacker() -> zstd.ZstdDecompressor:
 
 def _gzip(file: IO[bytes]) -> _Pieces:
     unpacked, given = gzip.GzipFile(fileobj=file), 0
-    # read would lose the bytes before damage.
+    # Unlike read, read1 also returns the bytes just before a damaged part.
     while piece := unpacked.read1(_PIECE_BYTES):
         given += len(piece)
         yield piece, file.tell(), given
@@ -100,10 +100,10 @@ def _plain(file: IO[bytes]) -> _Pieces:
 
 
 class _Unreadable(Exception):
-    """An error of a container as a whole; this module catches it."""
+    """The container as a whole cannot be read; this module catches the error."""
 
 
-#: First bytes of packed files, names of the containers, and functions that unpack them.
+#: For each container: its first bytes, its name, and the function that unpacks it.
 _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
     (rb"\x1f\x8b", "gzip", _gzip),
     (rb"BZh", "bzip2", _members(bz2.BZ2Decompressor)),
@@ -111,7 +111,7 @@ _PACKED: tuple[tuple[bytes, str, Callable[[IO[bytes]], _Pieces]], ...] = (
     (rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", "zstd", _members(_zstd_unpacker)),
     (rb"PK\x03\x04", "zip", _zip),
 )
-#: First bytes of files that cannot be read, with a description and advice.
+#: For each kind of file that cannot be read: its first bytes, and a description with advice.
 _NAMED: tuple[tuple[bytes, str], ...] = (
     (rb".{257}ustar", "a tar archive; unpack it and give a file in it, or the folder"),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it"),

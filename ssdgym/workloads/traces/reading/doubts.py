@@ -8,12 +8,12 @@ from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.traces.reading.columns import SECTOR_BYTES
 from ssdgym.workloads.traces.record import Records
 
-#: Fewest requests for a warning.
+#: A file with fewer requests gets no warning.
 _FEW = 10
 _COARSE_BYTES = 512 * SECTOR_BYTES
 _MOST_PER_SECOND = 1e6
-#: Formats with the same columns in different units. Traces of these formats have clocks that are coarser than
-#: `_CLOCK_NS`; times that are read in a wrong unit look finer.
+#: Formats that have the same columns in different units. Their clocks have ticks of at least `_CLOCK_NS`, so
+#: times that are not multiples of it may have been read in a wrong unit.
 _SIMULATORS = {"ssdsim": "times in ns", "disksim": "times in ms"}
 _CLOCK_NS = 100
 _MOST_PER_SECOND_OF_FINER = 1e4
@@ -21,15 +21,15 @@ _MOST_LATE = 0.01
 
 
 class Doubts:
-    """Statistics of a file's records, from which warnings are made.
+    """Collects statistics of a file's records, and makes warnings from them.
 
     Attributes:
-        first: description of the first request; empty before it.
-        others: other formats that the file also fits, if there are warnings; otherwise empty.
+        first: description of the first request; empty until there is one.
+        others: other formats that the file also fits if there are warnings, otherwise empty.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:
-        """Begin with a file.
+        """Begin before the first record.
 
         Args:
             name: name of the file's format.

@@ -1,4 +1,4 @@
-"""Fields of a trace's lines: numbers, names, volumes, and lines that cannot be read."""
+"""Read the fields of a trace's lines: numbers, names and volumes; count lines that cannot be read."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
-#: The reasons why rows cannot be read, by row; only the first reason is kept.
+#: For each row that cannot be read, the reason; of several reasons only the first is kept.
 Problems = dict[int, str]
 #: The different texts of a column, and for each row the index of its text.
 Texts = tuple[list[str], IntArray]
 
 
 def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool = False) -> IntArray:
-    """Return whole numbers of 64 bits, shape (rows,); 0 for rows with a problem.
+    """Return the whole numbers of 64 bits in a column, shape (rows,); 0 for rows with a problem.
 
     Args:
         column: the texts.
         name: name of the column.
         problems: mapping to which a reason is added for each row without a whole number.
-        has_hex: whether the texts may contain numbers such as 0x10, which pyarrow would read.
+        has_hex: whether the texts may contain numbers such as 0x10, which pyarrow alone would accept.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -62,7 +62,7 @@ def whole_number(text: str, name: str) -> int:
     """
     if not re.fullmatch("-?[0-9]+", text):
         raise ValueError(f"has {shown(text)} as its {name}, which is not a whole number")
-    # Python refuses to convert thousands of digits.
+    # Only the first digits are converted, as Python refuses to convert thousands.
     digits = text.lstrip("-").lstrip("0") or "0"
     number = int(digits[:20]) * (-1 if text.startswith("-") else 1)
     if len(digits) > 19 or not -(2**63) <= number < 2**63:
@@ -73,7 +73,7 @@ def whole_number(text: str, name: str) -> int:
 def times(
     column: pa.Array, unit_ns: int, problems: Problems, has_hex: bool = False
 ) -> tuple[IntArray, IntArray]:
-    """Return times as whole units plus nanoseconds, rounded down, each of shape (rows,).
+    """Return times as whole units and the nanoseconds to add, rounded down, each of shape (rows,).
 
     Times in nanoseconds must be whole numbers; times in other units may have decimals.
     """
@@ -88,7 +88,7 @@ def times(
             return pc.cast(column, pa.int64()).to_numpy(), none
         except pa.ArrowInvalid:
             pass
-    column = pc.utf8_rtrim(column, ":")  # ftrace and perf print it
+    column = pc.utf8_rtrim(column, ":")  # ftrace and perf print a colon after the time
     places = len(str(unit_ns)) - 1
     parts = pc.extract_regex(column, r"^(?P<whole>[0-9]{1,18})(?:\.(?P<fraction>[0-9]*))?$")
     usual = mask(pc.is_valid(parts)) if 10**places == unit_ns else np.zeros(len(column), bool)
@@ -101,7 +101,7 @@ def times(
         text = column[row].as_py()
         if not _DECIMAL.fullmatch(text):
             problems.setdefault(row, f"has {shown(text)} as its time, which is not a number")
-        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, it works for any exponent
+        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, copy_abs works for any exponent
             problems.setdefault(row, f"has {shown(text)} as its time, which is beyond 64 bits")
         else:
             exact = _EXACT.multiply(Decimal(text), Decimal(unit_ns))
@@ -111,7 +111,7 @@ def times(
 
 def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
     """Return the different texts of a column, and for each row the index of its text."""
-    coded = column.dictionary_encode()  # no change if it is encoded already
+    coded = column.dictionary_encode()  # the column may be encoded already
     known, index = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
     for number, text in enumerate(known):
         if "\ufffd" in text:
@@ -126,7 +126,7 @@ def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
 
 
 def joined(columns: Sequence[Texts]) -> Texts:
-    """Return the texts of several columns joined by `_`; only combinations that occur are made."""
+    """Return the texts of several columns, joined by `_` in each row, as the texts of one column."""
     names, index = columns[0]
     for more, its_index in columns[1:]:
         pairs, index = _distinct(index * len(more) + its_index, len(names) * len(more))
@@ -135,7 +135,7 @@ def joined(columns: Sequence[Texts]) -> Texts:
 
 
 def _distinct(values: IntArray, below: int) -> tuple[IntArray, IntArray]:
-    """Return the different values in rising order, and each value's index; a table is faster than sorting."""
+    """Return the different values in rising order, and the index of each value; all are below `below`."""
     if below > len(values) + 1024:
         different, index = np.unique(values, return_inverse=True)
         return different, index
@@ -160,9 +160,9 @@ class BadLines:
 
     Attributes:
         count: number of bad lines left out so far.
-        unit: name of a line in errors: line, or record in a binary file.
+        unit: what errors call a line: line, or record in a binary file.
         passed: number of ignored lines by kind.
-        first_ns: time of the first request by the clock of the file; None before it.
+        first_ns: time of the first request as in the file, in ns; None until there is one.
     """
 
     def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
@@ -186,7 +186,7 @@ class BadLines:
 
 
 class VolumeNumbers:
-    """Numbers of the volumes of a file, in the order in which they first appear."""
+    """Numbers the volumes of a file in the order in which they first appear."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -194,7 +194,7 @@ class VolumeNumbers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The volumes so far, by number."""
+        """The names of the volumes so far; their positions are their numbers."""
         return tuple(self._numbers)
 
     def of(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:

@@ -16,12 +16,12 @@ from ssdgym.workloads.traces.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES
 
 TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 
-#: Larger requests are split into pieces of this size, and at most `_MOST_PIECES` pieces are made at a time.
+#: Requests above `LARGEST_SIZE_BYTES` are split into pieces of this size, about `_MOST_PIECES` at a time.
 _PIECE_BYTES = 1 << 30
 _MOST_PIECES = 1 << 16
 _LARGEST_REQUEST_BYTES = 1 << 40
 
-#: Whether each row is wrong, shape (rows,), the reason with {} for the value, and the values.
+#: Whether each row is wrong, the reason with {} in place of the value, and the values; arrays (rows,).
 _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
 
@@ -32,15 +32,15 @@ class Lines:
     Attributes:
         number: line numbers.
         time: times in units of `unit_ns` nanoseconds.
-        op: READ, WRITE, TRIM, FLUSH, SKIPPED_OP or UNKNOWN_OP.
+        op: operations: READ, WRITE, TRIM, FLUSH, SKIPPED_OP or UNKNOWN_OP.
         op_text: the different texts of operations, and for each row the index of its text.
         offset: offsets in the format's unit.
         size: sizes in the format's unit.
         volume: the different names of volumes, and for each row the index of its name.
         unit_ns: nanoseconds per unit of the times.
         fraction_ns: nanoseconds to add to the times.
-        problems: reasons why rows cannot be read.
-        malformed: number and reason of lines that are not rows.
+        problems: for each row that cannot be read, the reason.
+        malformed: numbers of lines that cannot be split into columns, each with the reason.
     """
 
     number: IntArray
@@ -93,7 +93,7 @@ class RecordMaker:
             elapsed, too_far = _elapsed(lines, fraction, *self._base)
             checks.append((too_far, "has {} as its time, more than 10 years from the first one", lines.time))
             wrong |= too_far & ~is_skipped
-        # In an ignored line, only the fields can be wrong.
+        # An ignored line counts as bad only if a field cannot be read.
         wrong[is_skipped] = False
         wrong[[*lines.problems]] = True
         found = [
@@ -112,7 +112,7 @@ class RecordMaker:
     def _checks(self, lines: Lines) -> list[_Check]:
         is_access = lines.op != FLUSH
         largest = _LARGEST_REQUEST_BYTES // self._size_unit
-        # A wrong size is reported as such, so the end does not matter.
+        # A wrong size has its own check, so here it is clipped.
         size = np.clip(lines.size, 0, largest) * self._size_unit
         farthest = (LARGEST_END_BYTES - size) // self._offset_unit
         known, index = lines.op_text
@@ -134,7 +134,7 @@ class RecordMaker:
         records["op"] = lines.op[rows]
         names, index = lines.volume
         index = index[rows]
-        # Volumes are numbered in the order of good requests, not in pyarrow's order of names.
+        # Volumes are numbered as they first appear in good requests; pyarrow has another order of names.
         first = np.full(len(names), len(index))
         first[index[::-1]] = np.arange(len(index))[::-1]
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(index))]
@@ -152,7 +152,7 @@ class RecordMaker:
 
 
 def _split(records: Records, size: IntArray) -> Iterator[Records]:
-    """Yield records with sizes of shape (n,); split requests that are too large into pieces."""
+    """Yield records with their sizes, (n,); requests that are too large are split into pieces."""
     pieces = np.where(size > LARGEST_SIZE_BYTES, -(-size // _PIECE_BYTES), 1)
     cuts = np.flatnonzero(np.diff(np.cumsum(pieces) // _MOST_PIECES)) + 1
     for rows in np.split(np.arange(len(records)), cuts):
@@ -169,11 +169,11 @@ def _split(records: Records, size: IntArray) -> Iterator[Records]:
 def _elapsed(
     lines: Lines, fraction: IntArray, base: int, base_fraction: int
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return times since the first request in ns, exact within ten years, and which rows are beyond."""
+    """Return times since the first request in ns, and which rows are more than ten years from it."""
     roughly = (lines.time.astype(np.float64) - float(base)) * lines.unit_ns
     near = np.abs(roughly) < 2 * TEN_YEARS_NS
     elapsed = np.zeros(len(near), np.int64)
-    # Times may be near the limits of 64 bits, but differences of times near the first one are small.
+    # Times may be near the limits of 64 bits, but their differences from the first time are small here.
     with np.errstate(over="ignore"):
         apart = lines.time[near] - np.int64(base)
     elapsed[near] = apart * lines.unit_ns + (fraction[near] - base_fraction)

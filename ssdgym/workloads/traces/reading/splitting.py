@@ -18,7 +18,7 @@ from ssdgym.workloads.traces.reading.fields import mask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Separators of columns besides blanks, in the order in which they are tried.
+#: Separators of columns that are tried, in this order, before blanks.
 _SEPARATORS = (",", ";", "|", "\t")
 BLANKS = " "
 
@@ -29,7 +29,7 @@ class Split(NamedTuple):
     Attributes:
         number: line numbers of the rows, shape (rows,).
         columns: the texts of each column, each of shape (rows,), or of shape (0,) for an ignored column.
-        malformed: number and reason of lines that cannot be split.
+        malformed: numbers of lines that cannot be split, each with the reason.
         passed: number of ignored lines by kind.
     """
 
@@ -49,7 +49,7 @@ class Split(NamedTuple):
 
 
 class Splitter(ABC):
-    """Splits the lines of one file: usual lines together, others one by one; blank lines are ignored.
+    """Splits the lines of one file: usual lines all at once, other lines one by one; ignores blank lines.
 
     A format with several kinds of lines derives from this class.
 
@@ -58,7 +58,7 @@ class Splitter(ABC):
         blanks: characters that are removed around a line.
         usual: regular expression of usual lines, with a group for each column; one more group, `passed`,
             matches a text in lines to ignore.
-        passed: name of the kind of these lines, with {} for the text.
+        passed: name of the kind of ignored lines, with {} in place of the text that `passed` matches.
     """
 
     columns: int
@@ -67,7 +67,7 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return the groups of the usual lines, null for others; None if there are no usual lines."""
+        """Return for each usual line its groups, for other lines null; None if all are split one by one."""
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
@@ -127,14 +127,14 @@ class Splitter(ABC):
 
 
 class Separated(Splitter):
-    """Splits lines at separators, a whole block together if it has no unusual lines."""
+    """Splits lines at separators; a block without unusual lines is split all at once."""
 
     def __init__(self, known: Columns, separator: str | None, start: bytes) -> None:
         """Prepare to split a file.
 
         Args:
             known: columns of the file.
-            separator: separator of columns; None: the one that splits the first line into these columns.
+            separator: separator of columns; None: the separator that splits the first line into the columns.
             start: the first bytes of the file.
         """
         self.columns = len(known.names)
@@ -153,7 +153,7 @@ class Separated(Splitter):
         for separator, count in counts.items():
             if count == self.columns or (self._known.has_more and 1 < self.columns < count):
                 return separator
-        # If the number of columns is wrong, the error names the number.
+        # If no separator fits, the likeliest is taken, so that the error names its number of columns.
         return (
             max(counts, key=counts.__getitem__) if len(line.split()) == 1 < max(counts.values()) else BLANKS
         )
@@ -169,7 +169,7 @@ class Separated(Splitter):
         return Split(first_line + np.arange(plain.count(b"\n")), columns, [])
 
     def _at_once(self, block: bytes) -> list[pa.Array] | None:
-        """Return the columns of a block, or None if a line has another number of columns."""
+        """Return the columns of a block; None if it has an empty line or a wrong number of columns."""
         import pyarrow as pa
         import pyarrow.csv
 
@@ -189,7 +189,7 @@ class Separated(Splitter):
             )
         except pa.ArrowInvalid:
             return None
-        # Empty lines have been left out.
+        # pyarrow leaves out empty lines.
         if table.num_rows != block.count(b"\n"):
             return None
         columns = dict.fromkeys(names, pa.array([], pa.string()))

@@ -34,16 +34,16 @@ from ssdgym.workloads.traces.registry import TraceFormat
 class TextFormat(TraceFormat):
     """A text format with one request per line.
 
-    Ignored are blank lines, lines that begin with `#`, and headings: lines with words as time, offset and
-    size. Fields may be quoted or have blanks around them; lines may end in a separator or in CRLF.
+    Blank lines, lines that begin with `#`, and headings (lines with words in place of time, offset and size)
+    are ignored. Fields may be quoted or have blanks around them; lines may end in a separator or in CRLF.
 
     Attributes:
         name: name of the format in configurations.
         text: the columns, in the language of `ssdgym.workloads.traces.reading.columns`.
         meaning: description of the files.
         separator: separator of columns: a character, or a blank for any number of blanks and tabs; None: the
-            one that splits the first line into these columns.
-        header: the first line, if the format has one; upper and lower case are equal.
+            separator that splits the first line into these columns.
+        header: the first line, if the format has a header; upper and lower case are equal.
         sniffed: regular expression that the first lines must match to be recognised.
         decimals: number of decimals of times in written files.
         op_texts: texts of operations in written files; empty if the format can only be read.
@@ -124,7 +124,7 @@ class TextFormat(TraceFormat):
         """Return the request lines of a block; `first_line` is the number of its first line."""
         split = splitter.split(first_line, block)
         bad.passed.update(split.passed)
-        # Searching a single byte first is fast.
+        # Most blocks lack the single byte, and searching for a single byte is fast.
         has_hex = (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block)
         lines = self._converted(split, has_hex)
         headings = [row for row in lines.problems if self._is_heading(split, row)]
@@ -134,7 +134,7 @@ class TextFormat(TraceFormat):
         return lines
 
     def _converted(self, split: Split, has_hex: bool) -> Lines:
-        """Convert the columns of split lines to values, and collect the problems of rows."""
+        """Convert the columns of split lines to values; collect the reasons why rows cannot be read."""
         known, rows = self.columns, len(split.number)
         problems: Problems = {}
 
