@@ -17,12 +17,8 @@ from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts, unpack_weig
 from ssdgym.agents.features import Columns, FeatureNames
 from ssdgym.agents.networks import network_of
 from ssdgym.agents.zoo import find_agent
-from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
-
-#: Training methods whose agents draw actions from the softmax of the scores.
-_WITH_DISTRIBUTION = ("clone", "ppo")
 
 
 class Agent:
@@ -31,27 +27,22 @@ class Agent:
     Args:
         scorer: the network, a `CandidateScorer` or an `OrdinalNetwork`.
         card: the description of the agent.
-        seed: seed of the draws of `act(..., deterministic=False)`.
         columns: columns of the agent's features in observations; None if they are the same as in training.
     """
 
-    def __init__(
-        self, scorer: nn.Module, card: AgentCard, seed: int = 0, columns: Columns | None = None
-    ) -> None:
+    def __init__(self, scorer: nn.Module, card: AgentCard, columns: Columns | None = None) -> None:
         self.scorer = scorer.eval()
         self.card = card
         self._columns = columns or card.features.locate(card.features, "agent")
-        self._rng = np.random.default_rng(seed)
 
     @classmethod
-    def load(cls, path: str | Path, env: gym.Env | VectorEnv | None = None, seed: int = 0) -> Agent:
+    def load(cls, path: str | Path, env: gym.Env | VectorEnv | None = None) -> Agent:
         """Load an agent that `save` wrote. Nothing in the file is executed.
 
         Args:
             path: the file, or the name of an agent of the zoo.
             env: environment in which the agent will act; its features are matched with the agent's by name.
                 Without it, observations must have exactly the features of the training.
-            seed: seed of the draws of `act(..., deterministic=False)`.
 
         Raises:
             SsdgymError: the file is missing, is not an agent, or needs features that the environment lacks.
@@ -63,7 +54,7 @@ class Agent:
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = network_of(card)
         scorer.load_state_dict(weights)
-        return cls(scorer, card, seed, columns)
+        return cls(scorer, card, columns)
 
     def save(self, path: str | Path) -> Path:
         """Write the agent to one zip file, atomically.
@@ -101,34 +92,20 @@ class Agent:
         observation: Observation,
         mask: np.ndarray | None = None,
         rng: np.random.Generator | None = None,
-        *,
-        deterministic: bool = True,
     ) -> np.ndarray | int:
-        """Choose the candidate with the highest score (the first of equals), or draw a candidate.
+        """Choose the candidate with the highest score, the first of equals.
 
         Args:
             observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
             mask: ignored: the observation contains the mask.
-            rng: generator of the draws; None for the agent's own.
-            deterministic: false draws the candidate from the softmax of the scores.
+            rng: ignored: nothing is drawn.
 
         Returns:
             The action: an int for one observation, int64 (n,) for a batch.
 
         Raises:
-            SsdgymError: the features do not fit, or the agent was not trained to draw actions.
+            SsdgymError: the observation has another number of features than the agent's.
         """
         scores = self.scores(observation)
-        if not deterministic:
-            scores = scores + self._gumbel(scores.shape, rng or self._rng)
         actions = scores.argmax(axis=-1)
         return int(actions) if scores.ndim == 1 else actions
-
-    def _gumbel(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        """Return noise that makes the best score a draw from the softmax of the scores (Gumbel-max trick)."""
-        if self.card.algorithm not in _WITH_DISTRIBUTION:
-            raise SsdgymError(
-                f"act(deterministic=False): a {self.card.algorithm} agent has no distribution to draw from; "
-                "use deterministic=True."
-            )
-        return rng.gumbel(size=shape)

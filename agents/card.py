@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -230,6 +231,10 @@ def _shapes_of_ordinal(config: OrdinalConfig, entries: int) -> dict[str, tuple[i
     }
 
 
+#: First parts of the names of weights that change no choice: those of values, and the sharpness of scores.
+WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
+
+
 def _of_layers(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the weights and the biases of linear layers."""
     weights = {f"{name}.weight": shape for name, shape in layers.items()}
@@ -291,25 +296,16 @@ class DecisionCost:
 
 def cost_of(card: AgentCard) -> DecisionCost:
     """Return the cost of a decision of an agent."""
+    shapes = {name: one for name, one in weight_shapes(card).items() if not name.startswith(WITHOUT_EFFECT)}
+    weight_bytes = _BYTES * sum(map(math.prod, shapes.values()))
+    entries, widths = len(card.context_features), card.network.hidden
     if card.ordinal is not None:
-        return _cost_of_ordinal(card.ordinal, len(card.context_features))
-    assert card.scorer is not None, "a card has one of the two"
-    features, widths = len(card.candidate_features), card.scorer.hidden
-    pooled = 2 * features if card.scorer.pooling == "mean_max" else 0
-    shared = (len(card.context_features) + pooled) * widths[0]
-    own = features * widths[0] + _between(widths) + widths[-1] + features
-    biases = 2 * widths[0] + sum(widths[1:]) + 1
-    return DecisionCost(shared, own, _BYTES * (shared + own + biases))
-
-
-def _cost_of_ordinal(config: OrdinalConfig, entries: int) -> DecisionCost:
-    """Return the cost of an ordinal network: scaling of features, the linear part, and hidden layers."""
-    widths, heads = config.hidden, config.heads
-    body = entries * widths[0] + _between(widths) if widths else 0
-    last = widths[-1] if widths else 0
-    linear = entries + max(count for _, count in config.ranges)  # weights, bias, thresholds
-    weights = 2 * entries + heads * linear + body + sum(widths) + heads * (last + 1) * bool(widths)
-    return DecisionCost(2 * entries + body + last, 0, _BYTES * weights)
+        # Scaling of the features, the linear part, and the hidden layers.
+        widths = (entries, *widths, 1) if widths else ()
+        return DecisionCost(2 * entries + _between(widths), 0, weight_bytes)
+    features, first = len(card.candidate_features), widths[0]
+    shared = shapes["shared_layer.weight"][1] * first
+    return DecisionCost(shared, features * first + _between(widths) + widths[-1] + features, weight_bytes)
 
 
 def _between(widths: Sequence[int]) -> int:

@@ -22,16 +22,13 @@ if TYPE_CHECKING:
 RANDOM = "random_action"
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Mean returns of whole episodes, by the name of the behaviour; `random_action` is one of them."""
+#: Mean returns of whole episodes, by the name of the behaviour; `random_action` is one of them.
+Scores = Mapping[str, float]
 
-    means: Mapping[str, float]
 
-    @property
-    def best(self) -> str:
-        """The behaviour with the highest mean return."""
-        return max(self.means, key=lambda name: self.means[name])
+def best_of(scores: Scores) -> str:
+    """Return the behaviour with the highest mean return."""
+    return max(scores, key=lambda name: scores[name])
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,12 @@ class Recorded:
     Attributes:
         path: folder of the data set.
         returns: returns of its episodes, by behaviour.
-        scores: reference scores: a normalised score is 0 for random actions and 1 for the best behaviour.
     """
 
     path: Path
     episodes: int
     steps: int
     returns: Mapping[str, Sequence[float]]
-    scores: Scores
 
 
 class Recorder:
@@ -91,12 +86,10 @@ class Recorder:
 
     def score(self, behaviours: Mapping[str, Behaviour], seeds: Sequence[int]) -> Scores:
         """Return the mean return of each behaviour over the episodes of the given seeds."""
-        return Scores(
-            {
-                name: float(np.mean([sum(self.play(behaviour, seed)["rewards"]) for seed in seeds]))
-                for name, behaviour in behaviours.items()
-            }
-        )
+        return {
+            name: float(np.mean([sum(self.play(behaviour, seed)["rewards"]) for seed in seeds]))
+            for name, behaviour in behaviours.items()
+        }
 
 
 def record(
@@ -113,7 +106,7 @@ def record(
         dataset_id: name of the data set for Minari, `group/name-v0`.
         recorder: plays and records the episodes of one environment.
         behaviours: functions that choose actions, by name.
-        scores: mean returns by which Minari normalises returns.
+        scores: mean returns by which Minari normalises: 0 for random actions, 1 for the best behaviour.
         seeds: seeds of the episodes, one each.
         advance: function to call with the number of episodes played, and the total.
 
@@ -124,7 +117,8 @@ def record(
     from minari.data_collector.episode_buffer import EpisodeBuffer
 
     check_id(dataset_id)
-    if scores.best == RANDOM:
+    best = best_of(scores)
+    if best == RANDOM:
         raise SsdgymError(
             "no policy has a higher mean return than random actions, so there are no reference scores; play "
             "more or longer episodes (--reference-episodes, --env-arg horizon=N) or other policies."
@@ -144,9 +138,9 @@ def record(
             env=env.spec,
             eval_env=env.spec,
             algorithm_name=", ".join(names),
-            ref_min_score=scores.means[RANDOM],
-            ref_max_score=scores.means[scores.best],
-            description=f"Episodes of {recorder.environment.id}; 1 is the score of {scores.best}.",
+            ref_min_score=scores[RANDOM],
+            ref_max_score=scores[best],
+            description=f"Episodes of {recorder.environment.id}; 1 is the score of {best}.",
             data_format="arrow",
             requirements=[f"ssdgym=={ssdgym.__version__}"],
         )
@@ -154,7 +148,7 @@ def record(
     dataset.storage.update_episode_metadata([{"behaviour": name} for name in played])
     by_name = {name: [r for r, one in zip(returns, played, strict=True) if one == name] for name in names}
     path = Path(dataset.storage.data_path)
-    return Recorded(path, dataset.total_episodes, dataset.total_steps, by_name, scores)
+    return Recorded(path, dataset.total_episodes, dataset.total_steps, by_name)
 
 
 def check_id(dataset_id: str) -> None:

@@ -16,10 +16,11 @@ from stable_baselines3.common.logger import Logger
 from torch.func import functional_call, vmap
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from ssdgym.agents.card import WITHOUT_EFFECT
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import TrainConfig
-from ssdgym.agents.training.stages import Segments, segment_seed
+from ssdgym.agents.training.stages import segment_seed
 
 #: Arrays of the search's state, without its random generator.
 _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
@@ -36,18 +37,20 @@ class CmaesLearner:
     """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
 
     All members of a generation play at the same time, each in its own environments, with the same seeds.
+    Rewards are not centred.
     """
+
+    logger: Logger
 
     def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
         self.config, self.settings, self.env = config, config.cmaes, env
         torch.manual_seed(config.seed)
         self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
-        # The value network and the sharpness change no choice.
         searched = ("",) if self.settings.network else ("linear.",)
         self._searched = {
             name: weights
             for name, weights in self.scorer.named_parameters()
-            if name.startswith(searched) and not name.startswith(("value_", "linear.log_sharpness"))
+            if name.startswith(searched) and not name.startswith(WITHOUT_EFFECT)
         }
         self.decisions = 0
         self._search = CMA(
@@ -56,10 +59,6 @@ class CmaesLearner:
             population_size=self.settings.members,
             seed=config.seed,
         )
-
-    def set_logger(self, logger: Logger) -> None:
-        """Set the logger of the training."""
-        self.logger = logger
 
     def state(self) -> dict[str, Any]:
         """Return the distribution of the search and the number of decisions, as tensors and numbers."""
@@ -75,23 +74,21 @@ class CmaesLearner:
         self._search._sigma, self._search._g = state["_sigma"], state["_g"]
         self._take_mean()
 
-    def learn(self, segments: Segments) -> None:
-        """Search to the end of the run, generation by generation; rewards are not centred."""
-        segments.start(self.decisions)
+    def begin_segment(self) -> None:
+        """Seed the draws of the search; the first segment begins at the present network."""
         if self.decisions == 0:  # the network may be a clone by now
             self._search._mean = self._weights()
         self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
-        while self.decisions < self.config.total_decisions:
-            if segments.end(self.decisions):
-                self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
-            vectors = [self._search.ask() for _ in range(self.settings.members)]
-            returns = self._play(np.stack(vectors))
-            fitness = fitness_of(returns, self.settings.standardised)
-            self._search.tell(list(zip(vectors, -fitness, strict=True)))
-            self._take_mean()
-            self.logger.record("rollout/ep_rew_mean", float(returns.mean()))
-            self.logger.dump(self.decisions)
-            segments.on_step(self.decisions)
+
+    def step(self) -> None:
+        """Play a generation and move the search."""
+        vectors = [self._search.ask() for _ in range(self.settings.members)]
+        returns = self._play(np.stack(vectors))
+        fitness = fitness_of(returns, self.settings.standardised)
+        self._search.tell(list(zip(vectors, -fitness, strict=True)))
+        self._take_mean()
+        self.logger.record("rollout/ep_rew_mean", float(returns.mean()))
+        self.logger.dump(self.decisions)
 
     def _weights(self) -> np.ndarray:
         return parameters_to_vector(self._searched.values()).detach().numpy().astype(float)

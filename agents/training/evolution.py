@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +13,19 @@ import torch
 from cmaes import CMA
 from rich.progress import Progress
 from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.card import AgentCard, InputConfig
+from ssdgym.agents.card import WITHOUT_EFFECT, AgentCard, InputConfig
 from ssdgym.agents.networks import CandidateScorer, OrdinalNetwork, network_of
 from ssdgym.agents.rules import register_recorder, register_trainable
 from ssdgym.agents.training.config import AGENT, EvolutionConfig, LifetimesConfig
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.agents.training.stages import Stages
 from ssdgym.agents.training.tasks import WHERE, Play, Score, Task
-from ssdgym.agents.training.validation import BEST_AGENT, Row, Validations, training_bar
+from ssdgym.agents.training.validation import Row, Validations
 from ssdgym.errors import SsdgymError
-from ssdgym.files import writable_folder
 from ssdgym.simulator.future import BEYOND
-
-#: First parts of the names of weights that change no choice.
-_WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
 
 
 class WeightVectors:
@@ -52,33 +50,25 @@ class WeightVectors:
         for name in fixed:
             if name not in named:
                 raise SsdgymError(f"{WHERE}: fixed: {name} is no weight; there are {', '.join(named)}.")
-        self._searched = [
-            name for name in named if not name.startswith(_WITHOUT_EFFECT) and name not in fixed
-        ]
+        self._searched = [name for name in named if not name.startswith(WITHOUT_EFFECT) and name not in fixed]
         if not self._searched:
             raise SsdgymError(f"{WHERE}: fixed: names all weights; leave one to search.")
 
     @property
     def start(self) -> np.ndarray:
         """The vector of the initial weights, float64."""
-        named = dict(self.network.named_parameters())
-        return np.concatenate([named[name].detach().numpy().ravel() for name in self._searched]).astype(float)
+        searched = map(self.network.get_parameter, self._searched)
+        return parameters_to_vector(searched).detach().numpy().astype(float)
 
     def weights(self, vector: np.ndarray) -> dict[str, np.ndarray]:
         """Return all weights by name; the searched ones are taken from a vector as long as `start`."""
-        found = {name: tensor.detach().numpy() for name, tensor in self.network.state_dict().items()}
-        begin = 0
-        for name in self._searched:
-            shape, size = found[name].shape, found[name].size
-            found[name] = vector[begin : begin + size].reshape(shape).astype(np.float32)
-            begin += size
-        return found
+        return {name: part.numpy() for name, part in self.network_with(vector).state_dict().items()}
 
     def network_with(self, vector: np.ndarray) -> nn.Module:
         """Return a network with the weights of a vector as long as `start`."""
-        network = network_of(self.card)
-        weights = self.weights(vector)
-        network.load_state_dict({name: torch.as_tensor(np.array(weight)) for name, weight in weights.items()})
+        network = copy.deepcopy(self.network)
+        searched = map(network.get_parameter, self._searched)
+        vector_to_parameters(torch.tensor(vector, dtype=torch.float32), searched)
         return network
 
 
@@ -143,41 +133,12 @@ class Tasks:
     metric: str
 
 
-def evolve(
-    config: EvolutionConfig,
-    tasks: Tasks,
-    out: Path,
-    progress: bool = True,
-    overwrite: bool = False,
-    about: Mapping[str, str] | None = None,
-) -> Path:
-    """Search the weights of an agent and return the file of the best agent.
+class Evolution:
+    """One evolution.
 
     `out` receives `agent.zip`, the agent that was best on the validation tasks (possibly the initial one),
     `agent-last.zip` and `evaluations.csv`. The same configuration, versions and machine type give the same
     bits.
-
-    Args:
-        config: configuration of the evolution.
-        tasks: runs and metric that determine fitness.
-        out: folder for the results, created if missing.
-        progress: whether to show a bar and a line for each validation.
-        overwrite: whether an agent that is already in `out` may be replaced.
-        about: further fields of the card, such as the command that makes the agent again.
-
-    Raises:
-        SsdgymError: `out` cannot be written or holds an agent, or the configuration does not fit the tasks.
-    """
-    writable_folder(out)
-    if not overwrite and (out / BEST_AGENT).exists():
-        raise SsdgymError(f"{out}: already holds an agent; choose another folder, or give --overwrite.")
-    with training_bar(progress) as bar:
-        Evolution(config, tasks, out, about or {}, bar).run()
-    return out / BEST_AGENT
-
-
-class Evolution:
-    """One evolution.
 
     The columns of its validations are `generation`, `pages` (written by all training runs), `cpu_seconds` of
     the process, `fitness` (mean of the last generation), `validation` (fitness of the search's mean), and,

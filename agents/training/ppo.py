@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import PpoConfig, TrainConfig
-from ssdgym.agents.training.stages import Segments, segment_seed
+from ssdgym.agents.training.stages import segment_seed
 from ssdgym.types import Observation
 
 #: Largest number of decisions whose values are computed at once.
@@ -304,7 +304,9 @@ _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_lo
 
 
 class Ppo:
-    """PPO: a `Learner` of `ssdgym.agents.training.train`."""
+    """PPO: a `Learner` of `ssdgym.agents.training.train`; rewards are centred on their running mean."""
+
+    logger: Logger
 
     def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
         self.config, self.settings = config, config.ppo
@@ -318,10 +320,6 @@ class Ppo:
         )
         self._collector = Collector(env, self.scorer, self.settings.rollout_steps)
         self._generator = torch.Generator()
-
-    def set_logger(self, logger: Logger) -> None:
-        """Set the logger of the training."""
-        self.logger = logger
 
     def state(self) -> dict[str, Any]:
         """Return weights, optimiser, counters and the frozen initial network, as tensors and numbers."""
@@ -343,24 +341,15 @@ class Ppo:
         self.decisions = counters.pop("decisions")
         self.rewards = RewardScale(**counters)
 
-    def learn(self, segments: Segments) -> None:
-        """Learn to the end of the run; rewards are centred on their running mean."""
+    def begin_segment(self) -> None:
+        """Begin new episodes with new seeds; in the first segment, freeze the initial network."""
         if self.decisions == 0 and self.settings.start_kl > 0:
             self.prior = copy.deepcopy(self.scorer)
-        segments.start(self.decisions)
-        self._begin_segment()
-        while self.decisions < self.config.total_decisions:
-            if segments.end(self.decisions):
-                self._begin_segment()
-            self._take_update()
-            segments.on_step(self.decisions)
-
-    def _begin_segment(self) -> None:
         seed = segment_seed(self.config.seed, self.decisions)
         self._generator.manual_seed(seed)
         self._collector.begin(seed)
 
-    def _take_update(self) -> None:
+    def step(self) -> None:
         """Play a rollout and learn from it."""
         share_left = 1 - self.decisions / self.config.total_decisions
         self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * share_left

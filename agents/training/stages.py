@@ -1,9 +1,9 @@
-"""Stages of a training run, and segments: parts between checkpoints, each of which begins new episodes."""
+"""Stages of a training run, and the seeds of its segments, the parts between two checkpoints."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -11,37 +11,6 @@ import numpy as np
 from pydantic import Field
 
 from ssdgym.config.loading import Config
-
-
-class Enough(Exception):
-    """Raised at a checkpoint to end learning."""
-
-
-class Segments:
-    """Calls functions between segments, and after every step.
-
-    Args:
-        every: decisions between two checkpoints, rounded up to a whole update.
-        at_checkpoint: function to call between two segments; it may raise `Enough` to end learning.
-        on_step: function to call with the number of decisions so far.
-    """
-
-    def __init__(self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]) -> None:
-        self.every = every
-        self.at_checkpoint = at_checkpoint
-        self.on_step = on_step
-
-    def start(self, decisions: int) -> None:
-        """Plan the next checkpoint, given the number of decisions so far."""
-        self._next = (decisions // self.every + 1) * self.every
-
-    def end(self, decisions: int) -> bool:
-        """Call `at_checkpoint` if a checkpoint is due; return whether it was due."""
-        if decisions < self._next:
-            return False
-        self.at_checkpoint()
-        self.start(decisions)
-        return True
 
 
 def segment_seed(seed: int, decisions: int) -> int:

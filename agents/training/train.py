@@ -19,7 +19,7 @@ from ssdgym.agents.training.cloning import clone
 from ssdgym.agents.training.cmaes import CmaesLearner
 from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
 from ssdgym.agents.training.ppo import Ppo
-from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
+from ssdgym.agents.training.stages import Stage, Stages
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.envs.sources import named_workloads
@@ -28,18 +28,17 @@ from ssdgym.files import writable_folder
 
 
 class Learner(Protocol):
-    """A training algorithm with its network."""
+    """A training algorithm.
 
-    @property
-    def decisions(self) -> int:
-        """Number of decisions learned from so far, over all environments."""
+    Attributes:
+        logger: the logger of the training, set before the first step.
+        decisions: number of decisions learned from so far, over all environments.
+        scorer: the network that chooses actions.
+    """
 
-    @property
-    def scorer(self) -> CandidateScorer:
-        """The network that chooses actions."""
-
-    def set_logger(self, logger: Logger) -> None:
-        """Set the logger of the training."""
+    logger: Logger
+    decisions: int
+    scorer: CandidateScorer
 
     def state(self) -> dict[str, Any]:
         """Return everything that a resumed run needs, as tensors and numbers."""
@@ -47,17 +46,11 @@ class Learner(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a state that `state` returned for the same configuration."""
 
-    def learn(self, segments: Segments) -> None:
-        """Learn until all decisions of the run have been taken, or until `Enough` is raised.
+    def begin_segment(self) -> None:
+        """Begin new episodes and seed every generator again (`segment_seed`), at a checkpoint."""
 
-        Every segment begins new episodes and seeds every generator again (`segment_seed`).
-        """
-
-
-def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
-    """Make the untrained learner of a run, with all weights drawn from its seed."""
-    learner = CmaesLearner if config.algorithm == "cmaes" else Ppo
-    return learner(config, env.vector_env, features)
+    def step(self) -> None:
+        """Learn from one more rollout or generation."""
 
 
 @contextmanager
@@ -148,9 +141,10 @@ class TrainingRun:
         about: Mapping[str, str],
     ) -> None:
         self.config, self.out, self.env, self.batches = config, out, env, batches
-        self.report, self.checkpoints, self.written = report, checkpoints, 0
+        self.report, self.checkpoints = report, checkpoints
         features = FeatureNames.of(env.vector_env)
-        self.learner = make_learner(config, env, features)
+        make = CmaesLearner if config.algorithm == "cmaes" else Ppo
+        self.learner: Learner = make(config, env.vector_env, features)
         self.card = AgentCard(
             environment=config.environment.id,
             candidate_features=features.candidates,
@@ -170,7 +164,7 @@ class TrainingRun:
         else:
             self.stages, self.validations = Stages(), Validations(out)
         self.logger = configure(str(out / "tensorboard"), ["tensorboard"])
-        self.learner.set_logger(self.logger)
+        self.learner.logger = self.logger
 
     @property
     def decisions(self) -> int:
@@ -209,36 +203,25 @@ class TrainingRun:
         )
 
     def _learn(self, bar: Progress) -> None:
-        """Learn from rewards, by PPO or CMA-ES."""
+        """Learn from rewards, by PPO or CMA-ES; validate and save after every segment."""
         self.save()
-        name = f"{self.config.algorithm.upper()} (decisions)"
-        total, rows = self.config.total_decisions, self.validations.rows
-        task = bar.add_task(name, total=total, completed=self.learner.decisions)
-        segments = Segments(
+        algorithm, total, every = (
+            self.config.algorithm,
+            self.config.total_decisions,
             self.config.checkpoint_decisions,
-            self._at_checkpoint,
-            lambda decisions: bar.update(task, completed=min(decisions, total)),
         )
-        try:
-            self.learner.learn(segments)
-        except Enough:
-            return
-        self.count()
-        if rows[-1]["decisions"] < self.decisions:
-            self.evaluate(self.config.algorithm)
+        learner, written = self.learner, 0
+        task = bar.add_task(f"{algorithm.upper()} (decisions)", total=total, completed=learner.decisions)
+        while learner.decisions < total and written != self.checkpoints:
+            learner.begin_segment()
+            end = min((learner.decisions // every + 1) * every, total)
+            while learner.decisions < end:
+                learner.step()
+                bar.update(task, completed=min(learner.decisions, total))
+            self.stages.count(algorithm, learner.decisions)
+            self.evaluate(algorithm)
             self.save()
-
-    def _at_checkpoint(self) -> None:
-        self.count()
-        self.evaluate(self.config.algorithm)
-        self.save()
-        self.written += 1
-        if self.written == self.checkpoints:
-            raise Enough
-
-    def count(self) -> None:
-        """Update the number of decisions of the present stage."""
-        self.stages.count(self.config.algorithm, self.learner.decisions)
+            written += 1
 
     def _clone(self, bar: Progress) -> None:
         """Clone a policy into the network, if the configuration names one."""

@@ -84,8 +84,6 @@ def evaluate(
     }
     changes = {name: value for name, value in given.items() if value is not None}
     own = load_experiment(experiment).model_dump(exclude_unset=True)
-    if "host_pages" in changes:
-        own.pop("requests", None)
     config = load_experiment({**own, **changes})
     folder = out or Path("results", Path(experiment).stem)
     how: dict[str, Any] = {"workers": workers, "address": address, "trust": trust}

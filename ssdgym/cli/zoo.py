@@ -157,10 +157,11 @@ def dataset(
     compared |= named | {datasets.RANDOM: agent_behaviour(env, source_of(datasets.RANDOM))}
     first = seed + episodes
     scores = recorder.score(compared, range(first, first + reference_episodes))
-    behaviours = named or {scores.best: compared[scores.best]}
+    best = datasets.best_of(scores)
+    behaviours = named or {best: compared[best]}
     with progress_bar("episodes") as advance:
         found = datasets.record(dataset_id, recorder, behaviours, scores, range(seed, first), advance)
     means = {label: float(np.mean(returns)) for label, returns in found.returns.items() if returns}
     data = {"id": dataset_id, "path": str(found.path), "episodes": found.episodes, "steps": found.steps}
-    data |= {"returns": means, "reference_returns": dict(scores.means), "best": scores.best}
+    data |= {"returns": means, "reference_returns": dict(scores), "best": best}
     show(data, [table(facts(data))])

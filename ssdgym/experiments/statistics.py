@@ -186,16 +186,10 @@ def _estimate(
     """Return a value with the limits of its replicates; limits are NaN unless there are several runs."""
     if not several:
         return Estimate(float(value), np.nan, np.nan)
-    low, high = _limits(draw, portion, tail)
-    return Estimate(float(value), float(low), float(high))
-
-
-def _limits(draw: Callable[[int], Scores], portion: int, tail: float = _TAIL) -> tuple[Scores, Scores]:
-    """Return the limits of the percentile interval of replicates, drawing `portion` of them at a time."""
-    portion = max(1, portion)
+    portion = max(1, portion)  # replicates that are drawn at a time
     samples = [draw(min(portion, REPLICATES - first)) for first in range(0, REPLICATES, portion)]
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
-    return low, high
+    return Estimate(float(value), float(low), float(high))
 
 
 def mean_win_rate(left: Scores, right: Scores) -> Scores:
@@ -218,30 +212,29 @@ _CUBE = ("members", "runs", "tasks")
 _PORTION = 200
 
 
-def pooled_bootstrap(
-    samples: Sequence[ArrayLike], statistic: Callable[..., Scores], *, seed: int = 0
-) -> Estimate:
+def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
     """Return a statistic of all runs with its 95 % interval over members and runs, for fixed tasks.
 
     With one member this is the bootstrap stratified by task.
 
     Args:
-        samples: one or several arrays of shape `(members, runs, tasks)`, finite, drawn independently.
-        statistic: called with an array `(..., members * runs, tasks)` for each sample.
+        scores: shape `(members, runs, tasks)`, finite.
+        statistic: called with an array `(..., members * runs, tasks)`.
         seed: the same seed gives the same interval.
 
     Raises:
         SsdgymError: the scores are empty, of another number of dimensions or not finite.
     """
-    cubes = [_finite(sample, _CUBE) for sample in samples]
-    generators = np.random.default_rng(seed).spawn(len(cubes))
-
-    def draw(count: int) -> Scores:
-        drawn = (_drawn(cube, rng, count) for cube, rng in zip(cubes, generators, strict=True))
-        return statistic(*map(_pooled, drawn))
-
-    several = all(cube.shape[0] * cube.shape[1] > 1 for cube in cubes)
-    return _estimate(statistic(*map(_pooled, cubes)), several, draw, _PORTION, 2.5)
+    cube = _finite(scores, _CUBE)
+    (rng,) = np.random.default_rng(seed).spawn(1)
+    several = cube.shape[0] * cube.shape[1] > 1
+    return _estimate(
+        statistic(_pooled(cube)),
+        several,
+        lambda count: statistic(_pooled(_drawn(cube, rng, count))),
+        _PORTION,
+        2.5,
+    )
 
 
 def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0) -> Estimate:

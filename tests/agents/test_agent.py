@@ -73,25 +73,6 @@ def test_agent__equal_scores__first_valid_candidate() -> None:
     assert agent.act(observation) == 1
 
 
-def test_agent__sampled_actions__follow_the_softmax_and_the_seed(toy, tmp_path) -> None:
-    path = make_agent().save(tmp_path / "agent.zip")
-    single = row(toy.reset(seed=1)[0], 0)
-    many = {key: np.repeat(value[np.newaxis], 20_000, axis=0) for key, value in single.items()}
-
-    actions = Agent.load(path, seed=4).act(many, deterministic=False)
-
-    scores = make_agent().scores(single).astype(float)
-    probabilities = np.exp(scores - scores.max())
-    probabilities /= probabilities.sum()
-    np.testing.assert_allclose(np.bincount(actions, minlength=5) / 20_000, probabilities, atol=0.015)
-    np.testing.assert_array_equal(Agent.load(path, seed=4).act(many, deterministic=False), actions)
-
-
-def test_agent__evolved__has_no_distribution(toy) -> None:
-    with pytest.raises(SsdgymError, match="evolution agent has no distribution"):
-        make_agent("evolution").act(toy.reset(seed=0)[0], deterministic=False)
-
-
 def test_agent__observation_with_another_feature_count__refused(toy) -> None:
     observation, _ = toy.reset(seed=0)
     wider = {**observation, "candidates": np.zeros((8, 5, 99), dtype=np.float32)}

@@ -184,7 +184,10 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
 
 def named_policy(policy: str) -> Entry:
     """Return the entry of a policy; it counts as learned if an agent or an online learner is part of it."""
-    kind: Kind = "classic" if is_classic(policy) else "paper"
+    found = get_policy(policy)
+    kind: Kind = "paper"
+    if found.alias is None and all(rule.name in CLASSICS for rule in found.parts):
+        kind = "classic"
     if learns_online(policy):
         kind = "learned, online"
     if any(agents_in(policy)):
@@ -195,9 +198,3 @@ def named_policy(policy: str) -> Entry:
 def learns_online(policy: str) -> bool:
     """Return whether a policy has a rule that learns on the device it runs on."""
     return any(rule.online for rule in get_policy(policy).parts)
-
-
-def is_classic(policy: str) -> bool:
-    """Return whether all rules of a policy are in `CLASSICS`."""
-    found = get_policy(policy)
-    return found.alias is None and all(rule.name in CLASSICS for rule in found.parts)

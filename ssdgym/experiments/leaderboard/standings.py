@@ -104,7 +104,7 @@ def _rows(
                 name=entry.name,
                 kind=entry.kind,
                 policies=entry.policies,
-                score=Interval.of(pooled_bootstrap([score], iqm)) if has_room.any() else None,
+                score=Interval.of(pooled_bootstrap(score, iqm)) if has_room.any() else None,
                 ratio=mean_ratio(cube, values[fixed]),
                 rivals=None if rivals is None else mean_ratio(cube, rivals),
                 amplification=None

@@ -7,22 +7,11 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
-from ssdgym.agents.training.config import EnvironmentConfig
-from ssdgym.config.device import Preconditioning
-from ssdgym.config.loading import BasedConfig, Config, Source, load_config
+from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.config import (
-    EachOnce,
-    ExperimentConfig,
-    FtlMapping,
-    Named,
-    Scalar,
-    Seed,
-    as_seeds,
-    load_experiment,
-)
+from ssdgym.experiments.runs.config import EachOnce, ExperimentConfig, GridConfig, Named, load_experiment
 
 Split = Literal["training", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -50,22 +39,12 @@ def _as_entry(value: Any) -> Any:
     return {"name": value, "policies": (value,)} if isinstance(value, str) else value
 
 
-class SuiteConfig(BasedConfig):
+class SuiteConfig(GridConfig):
     """Tasks (a device with a workload), and the policies that score 0 and 1 on them."""
 
     folder: ClassVar[str] = "suites"
-    description: str = ""
     metric: str = Field(
         "write_amplification", description="Metric to score; less is better. Nested names with /."
-    )
-    devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
-        description="Names in configs/devices, paths of YAML files, or mappings."
-    )
-    vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
-        default_factory=dict, description="Dotted fields of the device, and the values they take."
-    )
-    ftls: Annotated[tuple[FtlMapping, ...], Field(min_length=1), EachOnce] = Field(
-        ({},), description="FTL options in place of the device's own."
     )
     splits: dict[Split, Workloads] = Field(
         description="Workloads for training, validation (to choose agents) and test."
@@ -82,9 +61,6 @@ class SuiteConfig(BasedConfig):
     rules: Policies = Field(
         (), description="Names of agents that do not learn, such as stump(feature=idle_mean), to evaluate."
     )
-    environment: EnvironmentConfig | None = Field(
-        None, description="Environment of agents that have none; null: ssdgym/EraseVictim-v0."
-    )
     agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
         (),
         description="Learned policies to evaluate as well: each a policy, or a name with the policies of "
@@ -93,14 +69,7 @@ class SuiteConfig(BasedConfig):
     rivals: Policies = Field(
         (), description="Policies whose best one per task is also compared in leaderboards."
     )
-    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
-        description="A list, or text such as 5, 1,2,9 or 100-104."
-    )
     host_pages: PositiveInt = Field(description="Measured host pages per run.")
-    warmup: NonNegativeInt = Field(0, description="Unmeasured host pages before, under the policy.")
-    preconditioning: Preconditioning = Field(
-        "workload", description="Preconditioning of the device, as in experiments."
-    )
 
     @model_validator(mode="after")
     def _splits_are_apart(self) -> SuiteConfig:

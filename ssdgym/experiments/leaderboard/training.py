@@ -13,22 +13,27 @@ from pydantic import Field, TypeAdapter
 from ssdgym.agents.training import evolution
 from ssdgym.agents.training.config import EvolutionConfig, TasksConfig, TrainConfig
 from ssdgym.agents.training.tasks import WHERE, Play
+from ssdgym.agents.training.validation import BEST_AGENT, training_bar
 from ssdgym.config.device import load_device
 from ssdgym.config.fields import with_changes
-from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.loading import Source, load_config
 from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig, load_suite, split_digest
 from ssdgym.experiments.runs.config import EachOnce, Named, Scalar, closed_loop
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
 from ssdgym.experiments.runs.spec import ftl_changes
+from ssdgym.files import writable_folder
 from ssdgym.simulator import Simulator
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload
 
 
-class RangesConfig(Config):
-    """Devices and workloads from which training draws, in addition to those of the suite."""
+class DrawnRunsConfig(TasksConfig):
+    """The runs that determine fitness in an evolution, drawn once at the start.
+
+    They are drawn from the suite's training split, and from further devices and workloads.
+    """
 
     shapes: tuple[dict[str, Scalar], ...] = Field(
         ({},), min_length=1, description="groups of dotted device fields that are drawn together"
@@ -42,7 +47,7 @@ class RangesConfig(Config):
 
 
 def draw_device(
-    suite: SuiteConfig, ranges: RangesConfig, rng: np.random.Generator
+    suite: SuiteConfig, ranges: DrawnRunsConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """Draw a device, and one of the suite's `ftls`."""
     shape = ranges.shapes[int(rng.integers(len(ranges.shapes)))]
@@ -127,10 +132,6 @@ def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
     return found, {"suite": config.suite, "split_digest": split_digest(suite)}
 
 
-class DrawnRunsConfig(RangesConfig, TasksConfig):
-    """The runs that determine fitness in an evolution; they are drawn once at the start."""
-
-
 class SuiteEvolutionConfig(EvolutionConfig):
     """An evolution that trains on a suite's training split and validates on its validation split."""
 
@@ -184,8 +185,22 @@ def evolve(
 ) -> Path:
     """Search the weights of an agent for a suite by CMA-ES; return the file of the best agent.
 
-    The agent's card stores `command`, the shell command that repeats the search.
+    Args:
+        config: configuration of the evolution.
+        out: folder for the results, created if missing.
+        progress: whether to show a bar and a line for each validation.
+        overwrite: whether an agent that is already in `out` may be replaced.
+        command: the shell command that repeats the search, for the agent's card.
+
+    Raises:
+        SsdgymError: `out` cannot be written or holds an agent, or the configuration does not fit the tasks.
     """
     suite = load_suite(config.suite)
     about = {"command": command, "suite": config.suite, "split_digest": split_digest(suite)}
-    return evolution.evolve(config, evolution_tasks(config, suite), out, progress, overwrite, about)
+    tasks = evolution_tasks(config, suite)
+    writable_folder(out)
+    if not overwrite and (out / BEST_AGENT).exists():
+        raise SsdgymError(f"{out}: already holds an agent; choose another folder, or give --overwrite.")
+    with training_bar(progress) as bar:
+        evolution.Evolution(config, tasks, out, about, bar).run()
+    return out / BEST_AGENT

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ssdgym.experiments.papers.change_claims import ChangeClaim
-from ssdgym.experiments.papers.claims import Claim, Verdict
+from ssdgym.experiments.papers.claims import Claim, Found
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import (
     BySeed,
@@ -21,26 +21,20 @@ from ssdgym.experiments.papers.samples import (
     workloads_of,
     writes_per_spare_page,
 )
-from ssdgym.experiments.statistics import Estimate
 
 #: A mean of ratios leaves a trace out if its divisor is below this share of the other traces' median.
 NEAR_ZERO = 0.01
 
 
-@dataclass(frozen=True)
-class CheckedClaim:
+@dataclass(frozen=True, kw_only=True)
+class CheckedClaim(Found):
     """One claim with its measurement.
 
     Attributes:
         workloads: the workloads on which the claim was checked.
         claimed: number of workloads that the claim is about.
-        measured: the measured numbers; empty if nothing could be compared.
-        shown: the measured numbers as text.
-        style: format of one number.
         means: by name, other means of the same comparisons that the paper could have meant.
         per_workload: the mean over all comparisons on each workload.
-        chosen: the comparison that was chosen for the verdict, if any, and how.
-        carrier: the workload without which the mean is not on the claimed side; empty if there is none.
         elsewhere: measurements at variants without a verdict (`also_at` of the figure).
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
         unmeasured: workloads with too few writes to say anything, each with the reason; they are left out
@@ -48,16 +42,10 @@ class CheckedClaim:
     """
 
     claim: Claim
-    workloads: tuple[str, ...]
+    workloads: tuple[str, ...] = ()
     claimed: int
-    measured: tuple[Estimate, ...]
-    per_workload: dict[str, float]
-    verdict: Verdict
-    shown: str = "nothing"
-    style: str = ""
+    per_workload: Mapping[str, float] = field(default_factory=dict)
     means: Mapping[str, float] = field(default_factory=dict)
-    chosen: str = ""
-    carrier: str = ""
     elsewhere: Mapping[str, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     unmeasured: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +82,7 @@ class CheckedClaim:
         others = [f"{name}: {number:{self.style}}" for name, number in self.elsewhere.items()]
         others += [f"{name} {number:.2f} times" for name, number in self.means.items()]
         part += f" ({'; '.join(others)})" if others else ""
-        return self.shown + part
+        return self.text + part
 
 
 def check_claims(
@@ -147,22 +135,23 @@ def _check(
     workloads = tuple(dict.fromkeys(compared.workloads.tolist()))
     found = claim.find(compared) if len(compared.scores) else None
     if found is None:
-        return CheckedClaim(claim, (), claimed, (), {}, "not measured", left_out=left_out)
+        return CheckedClaim((), "not measured", claim=claim, claimed=claimed, left_out=left_out)
     verdict = "not measured" if set(workloads) <= set(unmeasured) else found.verdict
+    how = ", chosen on other seeds" if found.chosen and len(compared.scores) > 1 else ""
     return CheckedClaim(
-        claim,
-        workloads,
-        claimed,
         found.measured,
-        {name: float(compared.scores[:, compared.workloads == name].mean()) for name in workloads},
         verdict if comparable else "not comparable",
         found.text,
         found.style,
+        found.chosen + how,
+        found.carrier if verdict == "carried by one trace" else "",
+        claim=claim,
+        workloads=workloads,
+        claimed=claimed,
+        per_workload={
+            name: float(compared.scores[:, compared.workloads == name].mean()) for name in workloads
+        },
         means=_other_means(judged) if isinstance(claim, ChangeClaim) and claim.other_means else {},
-        chosen=f"{found.chosen}, chosen on other seeds"
-        if found.chosen and len(compared.scores) > 1
-        else found.chosen,
-        carrier=found.carrier if verdict == "carried by one trace" else "",
         left_out=left_out,
         unmeasured=unmeasured,
     )

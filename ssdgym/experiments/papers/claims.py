@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -66,21 +67,22 @@ Direction = Literal["falls", "rises"]
 SMALLEST = 0.01
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class Found:
     """The measurement and verdict of a claim.
 
     Attributes:
-        measured: the numbers by which the claim is judged.
+        measured: the numbers by which the claim is judged; empty if nothing could be compared.
         verdict: one of `VERDICTS`.
         text: the numbers as printed.
         style: format of one number.
-        chosen: the comparison that was chosen for the verdict, if any.
+        chosen: the comparison that was chosen for the verdict, if any, and how.
         carrier: the workload without which the mean is not on the claimed side; empty if there is none.
     """
 
     measured: tuple[Estimate, ...]
     verdict: Verdict
-    text: str
+    text: str = "nothing"
     style: str = "+.1%"
     chosen: str = ""
     carrier: str = ""

@@ -102,8 +102,8 @@ class PanelConfig(Config):
     window: tuple[float, float] = Field(
         (0.0, 1.0), description="Part of a run that lines show: start and end as shares of its host pages."
     )
-    diagram: str = Field(
-        "bars", description="Kind of diagram: a module of ssdgym.experiments.papers.diagrams."
+    diagram: Literal["bars", "lines", "stacked", "heat_map"] = Field(
+        "bars", description="Kind of diagram (`ssdgym.experiments.papers.diagrams`)."
     )
     always_measured: bool = Field(
         False, description="Judge the panel's claims however few pages are written."

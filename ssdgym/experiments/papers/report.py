@@ -182,19 +182,23 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
     A generated workload is made for the device, so its line has only the pages that it uses. Numbers are
     means over seeds. Devices with equal numbers share a line.
     """
-    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    for result in results:
-        names = _FOOTPRINT if result.measured(_FOOTPRINT[0]) else _FOOTPRINT[1:]
-        counts = tuple(result.metric(name) for name in names)
-        found.setdefault((result.workload, result.device), []).append(counts)
-    devices: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    for (workload, device), of_seeds in found.items():
-        means = tuple(round(mean) for mean in np.mean(of_seeds, axis=0))
-        devices.setdefault((workload, means), []).append(device)
+    means = _metrics(results, _FOOTPRINT).groupby(["workload", "device"], sort=False).mean().round()
+    alike = means.reset_index("device").groupby(["workload", *_FOOTPRINT], sort=False, dropna=False)["device"]
     return [
-        f"footprint of {workload} on {', '.join(names)}: {_footprint(*counts)}"
-        for (workload, counts), names in devices.items()
+        f"footprint of {workload} on {devices}: "
+        + ("" if np.isnan(touched) else f"{touched:,.0f} pages, ")
+        + f"{left:,.0f} of the {logical:,.0f} logical ones"
+        for (workload, touched, left, logical), devices in alike.agg(", ".join).items()
     ]
+
+
+def _metrics(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each result: workload, device, and metrics, NaN if not measured."""
+    rows = [
+        (one.workload, one.device, *(one.metric(name) if one.measured(name) else np.nan for name in names))
+        for one in results
+    ]
+    return pd.DataFrame(rows, columns=["workload", "device", *names])
 
 
 def played_lines(results: Sequence[Result]) -> list[str]:
@@ -212,22 +216,12 @@ def written_lines(samples: Sequence[Sample]) -> list[str]:
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:
     """Return lines with the share of a trace's written pages that it has written before, over all seeds."""
-    found: dict[str, list[tuple[float, ...]]] = {}
-    for result in results:
-        if result.measured(_REWRITTEN[0]):
-            found.setdefault(result.workload, []).append(tuple(result.metric(name) for name in _REWRITTEN))
-    sums = {workload: np.sum(counts, axis=0) for workload, counts in found.items()}
+    sums = _metrics(results, _REWRITTEN).groupby("workload", sort=False)[[*_REWRITTEN]].sum()
     return [
         f"rewrites of {workload}: {again / written:.1%} of the pages that it writes"
-        for workload, (again, written) in sums.items()
+        for workload, again, written in sums.itertuples()
         if written
     ]
-
-
-def _footprint(*counts: int) -> str:
-    *touched, left, logical = counts
-    before = f"{touched[0]:,} pages, " if touched else ""
-    return f"{before}{left:,} of the {logical:,} logical ones"
 
 
 def device_lines(figure: FigureConfig) -> list[str]:

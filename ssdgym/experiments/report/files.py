@@ -85,7 +85,6 @@ def write_figures(
 
 _LENGTH_TITLES = {
     "host_pages": "host pages per run",
-    "requests": "requests per run",
     "warmup": "host pages before, not measured",
     "preconditioning": "preconditioning",
 }

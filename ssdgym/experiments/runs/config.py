@@ -91,10 +91,9 @@ Seed = Annotated[int, Field(ge=0, le=LAST_SEED, strict=True)]
 FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
 
-class ExperimentConfig(BasedConfig):
-    """A grid: all combinations are run, in the order of `ssdgym.experiments.runs.config.expand`."""
+class GridConfig(BasedConfig):
+    """Tasks (devices with workloads) and how they are run, in an experiment or a suite."""
 
-    folder: ClassVar[str] = "experiments"
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
         description="Names in configs/devices, paths of YAML files, or mappings."
@@ -102,17 +101,6 @@ class ExperimentConfig(BasedConfig):
     ftls: Annotated[tuple[FtlMapping, ...], Field(min_length=1), EachOnce] = Field(
         ({},),
         description="FTL options in place of the device's own, dotted or nested; {}: the device's own.",
-    )
-    workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
-        description="Names in configs/workloads, synthetic:NAME, trace:NAME, paths, or mappings."
-    )
-    policies: Annotated[tuple[str, ...], EachOnce] = Field(
-        (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."
-    )
-    agents: Annotated[tuple[str, ...], BeforeValidator(_as_texts), EachOnce] = Field(
-        (),
-        description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
-        " zips of Stable-Baselines3, or random_action.",
     )
     environment: EnvironmentConfig | None = Field(
         None,
@@ -126,13 +114,7 @@ class ExperimentConfig(BasedConfig):
         description="Dotted field of the device (capacity.over_provisioning, geometry.pages_per_block) or "
         "of its FTL (ftl.gc.free_blocks) with its values; several fields: every combination.",
     )
-    host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
-    requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
     warmup: NonNegativeInt = Field(0, description="Unmeasured host pages at the start of a run.")
-    sample_pages: PositiveInt | None = Field(
-        None,
-        description="Host pages between records of free pages in series.csv; null: none.",
-    )
     preconditioning: Preconditioning = Field(
         "workload",
         description="Preconditioning before a run; fill: every page once; uniform, workload: every page "
@@ -141,6 +123,24 @@ class ExperimentConfig(BasedConfig):
         "seed, until every plane has collected; until_gc_greedy: the same pages under greedy in one stream; "
         "reads_until_gc_greedy: reads, then until_gc_greedy.",
     )
+
+
+class ExperimentConfig(GridConfig):
+    """A grid: all combinations are run, in the order of `ssdgym.experiments.runs.config.expand`."""
+
+    folder: ClassVar[str] = "experiments"
+    workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
+        description="Names in configs/workloads, synthetic:NAME, trace:NAME, paths, or mappings."
+    )
+    policies: Annotated[tuple[str, ...], EachOnce] = Field(
+        (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."
+    )
+    agents: Annotated[tuple[str, ...], BeforeValidator(_as_texts), EachOnce] = Field(
+        (),
+        description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
+        " zips of Stable-Baselines3, or random_action.",
+    )
+    host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     queue_depth: int | None = Field(
         None,
         ge=0,
@@ -152,10 +152,6 @@ class ExperimentConfig(BasedConfig):
     def _has_deciders(self) -> ExperimentConfig:
         if not self.policies and not self.agents:
             raise ValueError("the experiment must name at least one of policies and agents")
-        if self.host_pages is not None and self.requests is not None:
-            raise ValueError("the experiment must give at most one of host_pages and requests")
-        if self.agents and self.sample_pages is not None:
-            raise ValueError("the experiment samples runs, and those of agents cannot be; leave one out")
         return self
 
     @model_validator(mode="after")
@@ -245,9 +241,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             seed=seed,
             ftl=closed_loop(ftl, workload),
             host_pages=config.host_pages,
-            requests=config.requests,
             warmup=config.warmup,
-            sample_pages=config.sample_pages,
             preconditioning=config.preconditioning,
             agent=source.text if source else None,
             environment=config.environment if source else None,

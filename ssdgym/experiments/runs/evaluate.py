@@ -229,21 +229,19 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 f"{run.agent}: an agent plays an environment, which has no preconditioning "
                 f"{run.preconditioning}: set another one, such as reads or until_gc_greedy"
             )
-        if run.requests is not None or run.day_requests is not None:
+        if run.day_requests is not None:
             raise SsdgymError(
                 f"{run.agent}: an agent plays a number of host pages or a workload to its end: leave out "
-                "requests and day_requests"
+                "day_requests"
             )
         _check_agent(run)
     workloads = {}
-    for run in {(repr(run.workload), run.requests, run.host_pages): run for run in runs}.values():
+    for run in {(repr(run.workload), run.host_pages): run for run in runs}.values():
         workload = workloads[repr(run.workload)] = load_workload(run.workload)
-        if run.requests is not None or not workload.is_endless:
-            continue
-        if run.host_pages is None:
-            raise SsdgymError(f"workload {run.workload_name} never ends: set host_pages or requests")
-        if workload.writes_nothing():
-            raise SsdgymError(f"workload {run.workload_name} never ends and writes nothing: set requests")
+        if workload.is_endless and run.host_pages is None:
+            raise SsdgymError(f"workload {run.workload_name} never ends: set host_pages, or its requests")
+        if workload.is_endless and workload.writes_nothing():
+            raise SsdgymError(f"workload {run.workload_name} never ends and writes nothing: set its requests")
     for run in {(_device_key(run), repr(run.workload)): run for run in runs}.values():
         check_addresses(workloads[repr(run.workload)], devices[_device_key(run)])
 

@@ -108,40 +108,26 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
             for outcome in outcomes:
-                _keep(grid, waiting[outcome.job], outcome, store, finished, errors)
+                keys = [grid.keys[index] for index in waiting[outcome.job]]
+                specs = [grid.specs[index] for index in waiting[outcome.job]]
+                if outcome.error is not None:
+                    store.keep_error(list(zip(keys, specs, strict=True)), _details(outcome.error))
+                    errors |= dict.fromkeys(keys, _sentence(outcome.error))
+                else:
+                    done = [
+                        Finished(dict(one.metrics), one.wall_seconds, one.series) for one in outcome.results
+                    ]
+                    store.keep(list(zip(keys, specs, done, strict=True)))
+                    finished |= zip(keys, done, strict=True)
                 report()
-    return _report(grid, finished, errors)
-
-
-def _keep(
-    grid: Grid,
-    job: list[int],
-    outcome: Outcome,
-    store: Store,
-    finished: dict[str, Finished],
-    errors: dict[str, str],
-) -> None:
-    keys = [grid.keys[index] for index in job]
-    specs = [grid.specs[index] for index in job]
-    if outcome.error is not None:
-        sentence = _sentence(outcome.error)
-        store.keep_error(list(zip(keys, specs, strict=True)), _details(outcome.error))
-        errors.update(dict.fromkeys(keys, sentence))
-        return
-    found = [Finished(dict(result.metrics), result.wall_seconds, result.series) for result in outcome.results]
-    store.keep(list(zip(keys, specs, found, strict=True)))
-    finished.update(zip(keys, found, strict=True))
-
-
-def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -> GridReport:
-    report = GridReport([], [])
+    found = GridReport([], [])
     for run, key, spec in zip(grid.runs, grid.keys, grid.specs, strict=True):
         if key in errors:
-            report.failures.append(Failure(run, errors[key]))
-            continue
-        done = finished[key]
-        report.results.append(result_of(run, done.metrics, done.wall_seconds, spec=spec, series=done.series))
-    return report
+            found.failures.append(Failure(run, errors[key]))
+        else:
+            one = finished[key]
+            found.results.append(result_of(run, one.metrics, one.wall_seconds, spec=spec, series=one.series))
+    return found
 
 
 def _sentence(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -90,7 +91,7 @@ def _played(
             progress(pages)
 
     metrics = simulator.run(
-        _chunks(stream, run.requests),
+        _chunks(stream),
         host_pages=run.host_pages,
         warmup=run.warmup,
         days=run.days or 0,
@@ -165,15 +166,10 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
     return simulator.metrics()
 
 
-def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
+def _chunks(stream: RequestStream, limit: int = sys.maxsize) -> Iterator[Requests]:
     """Yield chunks of the stream, at most `limit` requests in all."""
-    left = CHUNK_REQUESTS if limit is None else limit
-    while left > 0:
-        chunk = stream.next(min(left, CHUNK_REQUESTS))
-        if not len(chunk):
-            return
-        if limit is not None:
-            left -= len(chunk)
+    while len(chunk := stream.next(min(limit, CHUNK_REQUESTS))):
+        limit -= len(chunk)
         yield chunk
 
 

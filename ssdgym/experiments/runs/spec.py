@@ -46,9 +46,7 @@ class RunSpec:
         policy: name of a policy; for a learned agent, its label.
         seed: seed of the workload and of all random choices.
         ftl: FTL options that replace the device's own, such as `("gc.free_blocks", 8)`.
-        host_pages: length of the run in pages written by the host; `None`: `requests` sets the length, or
-            the whole workload is played.
-        requests: length of the run in requests.
+        host_pages: length of the run in pages written by the host; `None`: the whole workload is played.
         warmup: host pages that are played before the measurement, so that the device reaches the steady state
             of the measured policy.
         days: days without host requests after the warm-up; work in these days is measured. `None`: no days
@@ -82,7 +80,6 @@ class RunSpec:
     seed: int
     ftl: FtlOptions = ()
     host_pages: int | None = None
-    requests: int | None = None
     warmup: int = 0
     days: int | None = None
     day_requests: int | None = None
@@ -150,7 +147,7 @@ Spec = dict[str, Any]
 
 _FORMAT = 1
 #: Fields for the length and the preconditioning of a run, with the same names as in `RunSpec`.
-LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
+LENGTH = ("host_pages", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
 #: Fields of a run that its spec contains only if they are given.
 _OPTIONAL = ("days", "day_requests", "sample_pages")

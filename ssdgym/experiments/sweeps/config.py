@@ -225,23 +225,20 @@ class SweepConfig(BasedConfig):
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
-    """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model, in a size."""
+    """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model, in a size.
+
+    A size replaces fields; `trial` and `evaluation` are merged field by field.
+    """
     sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})
     where = source if isinstance(source, str) else "sweep"
     if "sizes" in changes:
         raise SsdgymError(f"{where}: sizes.{size} must not have sizes of its own; remove them.")
+    for part in SweepConfig.by_field:
+        if isinstance(changes.get(part), Mapping):
+            changes[part] = {**fields[part], **changes[part]}
     try:
-        return load_config(SweepConfig, _merged(fields, changes), "sweeps")
+        return load_config(SweepConfig, {**fields, **changes}, "sweeps")
     except SsdgymError as error:
         raise SsdgymError(f"{where}: size {size}: {error}") from None
-
-
-def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace fields; `trial` and `evaluation` are merged field by field."""
-    merged = {**fields, **changes}
-    for name in SweepConfig.by_field:
-        if isinstance(changes.get(name), Mapping):
-            merged[name] = {**fields[name], **changes[name]}
-    return merged

@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from ssdgym.agents.training.config import TrainConfig, check_arguments, default_of
+from ssdgym.config.device import load_device, with_ftl
 from ssdgym.config.fields import dotted, with_changes
 from ssdgym.config.loading import load_config
 from ssdgym.envs.decisions import SIZES
@@ -31,10 +35,9 @@ from ssdgym.experiments.sweeps.config import (
     SweepConfig,
 )
 from ssdgym.files import writable_folder, write_atomically
-
-if TYPE_CHECKING:
-    from ssdgym.agents.training.config import TrainConfig
-    from ssdgym.agents.training.train import TrainingRun
+from ssdgym.policy import get_policy
+from ssdgym.simulator import Simulator
+from ssdgym.workloads.stream import load_workload
 
 #: Percentage of a finished trial.
 ALL = 100
@@ -105,8 +108,7 @@ def _naming(parameters: Parameters) -> Iterator[None]:
 
 
 def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Parameters) -> Trial:
-    from ssdgym.agents.training.config import TrainConfig
-    from ssdgym.experiments.leaderboard.training import SuiteTrainConfig, training_of
+    from ssdgym.experiments.leaderboard.training import SuiteTrainConfig, training_of  # imports torch
 
     own = load_config(SuiteTrainConfig, common.agent, "training")
     fields = training_of(own)[0].model_dump()
@@ -129,8 +131,6 @@ def _rule_trial(sweep: SweepConfig, common: RuleTrialConfig, parameters: Paramet
 
 
 def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Parameters) -> Trial:
-    from ssdgym.policy import get_policy
-
     of_policy: dict[str, Any] = {}
     top: dict[str, Any] = {"policy": common.policy, "device": common.device}
     # all names are dotted, so that a swept option replaces the common one
@@ -192,8 +192,6 @@ def _runs(
 
 def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
     """Return an argument of the training's environment: as given, or its default."""
-    from ssdgym.agents.training.config import default_of
-
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
 
@@ -222,10 +220,6 @@ def check_sweep(sweep: SweepConfig) -> None:
 
 def _check_training(training: TrainConfig) -> None:
     """Check the environment's arguments, its device, its FTL options and its workloads."""
-    from ssdgym.agents.training.config import check_arguments
-    from ssdgym.config.device import load_device, with_ftl
-    from ssdgym.workloads.stream import load_workload
-
     learning = training.environment.kwargs
     for workload in named_workloads(training.evaluation.workloads):
         load_workload(workload)
@@ -233,7 +227,8 @@ def _check_training(training: TrainConfig) -> None:
         check_arguments(training.environment.id, kwargs)
         devices = argument(training, kwargs, "device")
         sized = isinstance(devices, Mapping) and set(devices) == set(SIZES)
-        for device in devices.values() if sized else _several(devices):
+        several = devices if isinstance(devices, list | tuple) else [devices]
+        for device in devices.values() if sized else several:
             with_ftl(load_device(device), kwargs.get("ftl"))
 
 
@@ -261,24 +256,16 @@ def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
         )
 
 
-def _several(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _writes(workload: Any) -> dict[str, Any]:
     """Return the fields of a workload that determine its writes."""
-    from ssdgym.workloads.stream import load_workload
-
     fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
     return fields
 
 
 def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
     """Raise if the metric does not exist, or needs time that the device does not simulate."""
-    from ssdgym.simulator import Simulator
-
     simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
-    names = list(_metric_names(simulator.metrics()))
+    names = [*pd.json_normalize(simulator.metrics(), sep="/")]
     if sweep.metric not in names:
         raise SsdgymError(
             f"there is no metric {sweep.metric!r}; correct metric to one of {', '.join(names)}."
@@ -289,15 +276,6 @@ def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
             f"the metric {sweep.metric} needs time, and the evaluation's FTL has timing none "
             f"({ftl_label(first.ftl)}); set timing event."
         )
-
-
-def _metric_names(metrics: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    """Yield the names of metrics; nested names are joined with `/`."""
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            yield from _metric_names(value, f"{before}{name}/")
-        else:
-            yield before + name
 
 
 #: A measurement of a trial: `metric`, `low` and `high` (its 95 % interval, NaN with a single seed), the
@@ -338,7 +316,7 @@ def _train_agent(
     runs = [replace(run, agent=agent) for run in trial.runs]
     started = False
 
-    def at_checkpoint(run: TrainingRun) -> None:
+    def at_checkpoint(run: Any) -> None:
         nonlocal started
         # the first checkpoint is that of the untrained network, or has been reported before
         if started:

@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,7 +81,7 @@ def run_sweep(
         {"cpu": sweep.cpus_per_trial},
     )
     state = str(folder / _RAY_FOLDER)
-    _Lines.listener = _Listener(sweep, progress, say)
+    _Lines.say, _Lines.progress, _Lines.trials = say, progress, sweep.number_of_trials
     try:
         cores = min(sweep.concurrent * sweep.cpus_per_trial, len(os.sched_getaffinity(0)))
         with cluster(address, max(cores, sweep.cpus_per_trial)):
@@ -92,7 +91,7 @@ def run_sweep(
                 tuner = _tuner(sweep, folder, trainable, search)
             grid = tuner.fit()
     finally:
-        _Lines.listener = None
+        _Lines.say = _Lines.progress = None
     outcome = SweepOutcome(
         sweep, folder, [outcome_of(sweep, number, grid[number]) for number in range(len(grid))]
     )
@@ -215,20 +214,15 @@ def _run_trial(
         run_trial(trial, model.metric, Path(own), Path(folder, _AGENTS, f"{trial_id}.zip"), report)
 
 
-@dataclass(frozen=True)
-class _Listener:
-    sweep: SweepConfig
-    progress: Progress | None
-    say: Say | None
-
-
 class _Lines(tune.Callback):
     """Report the end of each trial in a line.
 
-    Ray pickles callbacks, so `listener`, which cannot be pickled, is stored in the class.
+    Ray pickles callbacks, so what cannot be pickled is stored in the class.
     """
 
-    listener: ClassVar[_Listener | None] = None
+    say: ClassVar[Say | None] = None
+    progress: ClassVar[Progress | None] = None
+    trials: ClassVar[int] = 0
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
         """Report that a trial has finished or was stopped early."""
@@ -245,13 +239,10 @@ class _Lines(tune.Callback):
         self._ended(trials, trial, f"failed: {reason}")
 
     def _ended(self, trials: list[Any], trial: Any, text: str) -> None:
-        if self.listener is None:
-            return
-        done = sum(one is trial or one.is_finished() for one in trials)
-        total = self.listener.sweep.number_of_trials
-        if self.listener.say:
-            self.listener.say(
+        done, total = sum(one is trial or one.is_finished() for one in trials), _Lines.trials
+        if _Lines.say:
+            _Lines.say(
                 f"{done} of {total} trials: trial {trials.index(trial)} ({in_words(trial.config)}) {text}"
             )
-        if self.listener.progress:
-            self.listener.progress(done, total)
+        if _Lines.progress:
+            _Lines.progress(done, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.leaderboard.board import CLASSICS, entries_of, is_classic
+from ssdgym.experiments.leaderboard.board import CLASSICS, entries_of, named_policy
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.policy.registry import registered
 
@@ -21,7 +21,7 @@ from ssdgym.policy.registry import registered
     ],
 )
 def test_classic__of_nothing_but_textbook_rules(policy: str, classic: bool) -> None:
-    assert is_classic(policy) is classic
+    assert (named_policy(policy).kind == "classic") is classic
 
 
 @pytest.mark.parametrize("name", sorted(CLASSICS))

@@ -1,4 +1,4 @@
-"""Kinds of diagrams: bars, and one that a test adds."""
+"""Kinds of diagrams: their tables and their pictures."""
 
 from __future__ import annotations
 
@@ -7,59 +7,45 @@ from math import isnan
 from pathlib import Path
 
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import PanelConfig
-from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS, Bars, Diagram, HeatMap, Row
+from ssdgym.experiments.papers.diagrams import bars
 from ssdgym.experiments.papers.report import diagrams_of, draw, markdown
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.report.style import legend_below
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import figure as erases_figure
 from tests.experiments.papers.claimed import samples
 from tests.experiments.papers.made import SMALL, measured, tiny_figure
 
 
-def test_another_kind_of_diagram_is_one_class(
-    traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A panel names it; its table and its picture stand beside those of the bars."""
-    monkeypatch.setitem(DIAGRAM_KINDS, "dots", Bars)  # so that it is forgotten afterwards
-
-    class Dots(Diagram):
-        kind = "dots"
-        name_columns = ("seed",)
-        number_columns = ("erases",)
-        rows = [Row(("1",), [Estimate(3.0, 2.0, 4.0)])]
-        width = 3.0
-
-        def draw(self, axes: Axes, is_last: bool) -> None:
-            axes.plot([1], [3.0], "o", label=f"last: {is_last}")
-
+def test_panels_of_a_figure__have_their_tables_and_one_picture(traces: Path, tmp_path: Path) -> None:
     panel = {"metric": "erases", "unit": "blocks"}
-    figure = tiny_figure(panels=({"name": "a", **panel}, {"name": "b", "diagram": "dots", **panel}))
+    figure = tiny_figure(panels=({"name": "a", **panel}, {"name": "b", **panel}))
     diagrams = diagrams_of(figure, measured(figure, SMALL, traces))
-    assert [type(diagram) for diagram in diagrams] == [Bars, Dots]
+    assert [diagram.panel.name for diagram in diagrams] == ["a", "b"]
     text = markdown(figure, ("smoke", SMALL), [(diagram, []) for diagram in diagrams], [])
-    assert "\n| seed | erases |\n| --- | ---: |\n| 1 | 3.000 [2.000, 4.000] |\n" in text
+    assert text.count("\n| trace | greedy | fifo |\n| --- | ---: | ---: |\n| made | ") == 2
     assert draw(figure, diagrams, tmp_path / "figure.png").stat().st_size > 5000
+    (axes,) = Figure().subplots(1, squeeze=False)[0]
+    diagrams[0].draw(axes, True)
+    (row,) = diagrams[0].rows
+    assert [bar.get_height() for bar in axes.patches] == [one.value for one in row.estimates]
 
 
 def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
     figure = tiny_figure(workloads=("made", "other"))
     made = measured(tiny_figure(), SMALL, traces)
     other = [Sample(one.place._replace(workload="other"), one.result) for one in made]
-    bars = Bars(figure, figure.panels[0], [*made, *other])
-    assert bars.groups[-1] == ("mean", "")
-    alone = bars.estimates[Place("greedy", "made", "")].value
-    assert bars.estimates[Place("greedy", "mean", "")].value == pytest.approx(alone)
+    first, _, last = bars(figure, figure.panels[0], [*made, *other]).rows
+    assert (first.names, last.names) == (("made",), ("mean",))
+    assert [one.value for one in last.estimates] == pytest.approx([one.value for one in first.estimates])
     lacking = [Sample(one.place, replace(one.result, metrics={})) for one in other]
-    bars = Bars(figure, figure.panels[0], [*made, *lacking])
-    assert isnan(bars.estimates[Place("greedy", "mean", "")].value)
+    *_, last = bars(figure, figure.panels[0], [*made, *lacking]).rows
+    assert all(isnan(one.value) for one in last.estimates)
 
 
 #: Two fields with two values each, and erases in each of the four cells.
@@ -84,8 +70,6 @@ def test_a_heat_map_has_a_cell_for_each_variant(tmp_path: Path) -> None:
     panel = {**MAP_PANEL, "normalise_to": "small", "normalise_at": "0, 3"}
     figure = erases_figure(variants=CELLS, axis="theta, blocks", panels=(panel,))
     (diagram,) = diagrams_of(figure, found)
-    assert isinstance(diagram, HeatMap)
-    assert diagram.fields == ("workload.theta", "ftl.gc.free_blocks")
     assert diagram.name_columns == ("trace", "theta", "ftl.gc.free_blocks")
     assert diagram.unit == "small at 0, 3 = 1"
     cells = {row.names: [one.value for one in row.estimates] for row in diagram.rows}
@@ -122,7 +106,7 @@ def test_lines_show_samples_and_their_means_in_a_table(tmp_path: Path) -> None:
     (diagram,) = diagrams_of(figure, [Sample(Place("big", "a", ""), result)])
     assert [[one.value for one in row.estimates] for row in diagram.rows] == [[12.0]]
     (axes,) = Figure().subplots(1, squeeze=False)[0]
-    diagram.draw(axes, is_last=True)
+    diagram.draw(axes, True)
     line, threshold = axes.get_lines()
     assert [list(line.get_xdata()), list(line.get_ydata())] == [[20, 30, 40], [14.0, 10.0, 12.0]]
     assert list(threshold.get_ydata()) == [10, 10]

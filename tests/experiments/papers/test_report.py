@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ssdgym.experiments.papers.checks import check_claims
-from ssdgym.experiments.papers.diagrams import Bars
+from ssdgym.experiments.papers.diagrams import bars
 from ssdgym.experiments.papers.report import (
     assumed_lines,
     beside,
@@ -31,13 +31,14 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     (panel,) = figure.panels
     samples = measured(figure, SMALL, traces)
     results = [sample.result for sample in samples]
-    bars = Bars(figure, panel, samples)
-    assert bars.groups == [("made", "")]
-    assert bars.estimates[Place("fifo", "made", "")].value == 1.0
+    diagram = bars(figure, panel, samples)
+    (shown,) = diagram.rows
+    of_bars = dict(zip(diagram.number_columns, shown.estimates, strict=True))
+    assert shown.names == ("made",) and of_bars["fifo"].value == 1.0
     (finding,) = check_claims(figure, panel, samples)
     change = finding.measured[0].value
-    assert change == pytest.approx(bars.estimates[Place("greedy", "made", "")].value - 1)
-    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], samples)
+    assert change == pytest.approx(of_bars["greedy"].value - 1)
+    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(diagram, [finding])], samples)
     assert f"| greedy writes less | section 1 | -10.0% | {change:+.1%} (no interval) | holds within" in text
     assert "- the trace is made up\n" in text
     assert "- assumed of tiny, all: invented for tests\n" in text
@@ -55,7 +56,7 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     assert row["per_workload"] == f"made {change:+.1%}"
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
-    assert draw(figure, [bars], tmp_path / "figure.png").stat().st_size > 5000
+    assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
     assert cost_lines(results)[0].startswith("time of made: ")
     assert "for 2 runs" in cost_lines(results)[0]
 
@@ -85,14 +86,14 @@ def test_variants_are_a_second_axis__in_runs_tables_and_pictures(traces: Path, t
     assert (small.ftl, small.device.geometry.blocks_per_plane) == ((), 24)
     assert small.device_name == "tiny(geometry.blocks_per_plane=24)"
     samples = measured(figure, SMALL, traces)
-    panels = [Bars(figure, panel, samples) for panel in figure.panels]
-    assert panels[1].groups == [("made", "few"), ("made", "small")]
+    panels = [bars(figure, panel, samples) for panel in figure.panels]
+    assert [row.names for row in panels[1].rows] == [("made", "few"), ("made", "small")]
     (expected,) = (
         sample.result.metric("duration_ns") / 1e6
         for sample in samples
         if sample.place == Place("fifo", "made", "small")
     )
-    assert panels[1].estimates[Place("fifo", "made", "small")].value == expected
+    assert panels[1].rows[1].estimates[panels[1].number_columns.index("fifo")].value == expected
     text = markdown(figure, ("smoke", figure.scales["smoke"]), [(one, []) for one in panels], [])
     assert "| trace | free blocks | greedy | fifo |" in text
     assert "\n| made | small | " in text

@@ -70,7 +70,7 @@ def test_ftl_options__nested_and_dotted_are_the_same() -> None:
         ({"seeds": [1, 1]}, "field seeds names 1 twice"),
         ({"seeds": [-1]}, "field seeds.0 must be greater than or equal to 0"),
         ({"seeds": [True]}, "field seeds.0"),
-        ({"host_pages": 5, "requests": 5}, "at most one of host_pages and requests"),
+        ({"requests": 5}, "field requests is unknown"),
         (
             {"ftls": [{"gc": {"free_blocks": 2}, "gc.free_blocks": 3}]},
             "gives gc.free_blocks and gc.free_blocks",
@@ -169,7 +169,7 @@ def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
     [
         ({"policies": ["gredy"]}, "did you mean greedy"),
         ({"policies": ["d_choices(k=3)"]}, "has no parameter 'k'"),
-        ({"host_pages": None}, "workload uniform never ends: set host_pages or requests"),
+        ({"host_pages": None}, "workload uniform never ends: set host_pages, or its requests"),
         ({"vary": {"ftl.gc.free_block": [1]}}, "device tiny: field ftl.gc.free_block is unknown"),
         ({"preconditioning": "fill", "vary": {"ftl.gc.free_blocks": [32]}}, "GC"),
     ],

@@ -91,8 +91,9 @@ def test_run_all__compact_addresses_are_refused_where_whole_blocks_are_mapped(
         run_all([spec("greedy", 1, workload="uniform"), spec("greedy", 1, workload=compact)])
 
 
-def test_run_all__requests_limit_the_run() -> None:
-    (result,) = run_all([spec("greedy", 1, host_pages=None, requests=1_234)], workers=1)
+def test_run_all__requests_of_the_workload_limit_the_run() -> None:
+    workload = {"kind": "uniform", "requests": 1_234}
+    (result,) = run_all([spec("greedy", 1, host_pages=None, workload=workload)], workers=1)
     assert result.metric("host_pages_written") == 1_234
 
 

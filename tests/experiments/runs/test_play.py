@@ -140,8 +140,11 @@ def test_play__a_whole_trace__as_the_policy_does_after_the_same_preconditioning(
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({}, "workload zipf99 never ends: set host_pages or requests"),
-        ({"requests": 9}, "agent.zip: an agent plays a number of host pages or a workload to its end: leave"),
+        ({}, "workload zipf99 never ends: set host_pages, or its requests"),
+        (
+            {"day_requests": 9},
+            "agent.zip: an agent plays a number of host pages or a workload to its end: leave",
+        ),
         (
             {"host_pages": 9, "preconditioning": "until_gc"},
             "agent.zip: an agent plays an environment, which has no preconditioning until_gc: set another",

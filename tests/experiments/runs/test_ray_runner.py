@@ -50,7 +50,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.slow
 def test_ray__a_node_killed_half_way_changes_nothing(cluster: Any, tmp_path: Path) -> None:
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    broken = RunSpec(device="tiny", workload="uniform", policy="greedy", seed=9, requests=10, host_pages=50)
+    short = {"kind": "uniform", "requests": 10}
+    broken = RunSpec(device="tiny", workload=short, policy="greedy", seed=9, host_pages=50)
 
     def kill_one(done: int, total: int) -> None:
         if done == len(RUNS) // 2 and len(nodes) == 2:

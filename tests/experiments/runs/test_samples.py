@@ -13,8 +13,8 @@ import pytest
 from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import read_results
-from ssdgym.experiments.runs.config import expand, load_experiment, with_fields
-from ssdgym.experiments.runs.evaluate import check_runs, run_all, run_locally
+from ssdgym.experiments.runs.config import with_fields
+from ssdgym.experiments.runs.evaluate import check_runs, run_locally
 from ssdgym.experiments.runs.grid import Grid, run_grid, write_grid
 from ssdgym.experiments.runs.run import run_policy
 from ssdgym.experiments.runs.spec import RunSpec
@@ -43,7 +43,7 @@ ADDED = {"free_pages", "collecting_planes"}
         {"ftl": (("queue_depth", 4),)},
         {"ftl": (("timing", "none"),)},
         {"device": ROOMY, "policy": "greedy+oracle_rate", "ftl": (("timing", "none"),)},
-        {"host_pages": None, "requests": 2_500, "warmup": 0},
+        {"host_pages": None, "workload": {"kind": "uniform", "requests": 2_500}, "warmup": 0},
         {"device": "pen-tiny", "policy": "merge", "warmup": 0},
         {
             "device": "subftl-tiny",
@@ -110,15 +110,6 @@ def test_the_store_keeps_samples_and_the_tables_stay_flat(tmp_path: Path) -> Non
     assert rows[-1]["host_pages"] == "3000" and rows[-1]["policy"] == "greedy"
     assert read_results(paths[1]) == report.results
     assert "series" in sampled.as_dict() and "series" not in plain.as_dict()
-
-
-def test_experiments_sample_all_of_their_runs() -> None:
-    grid: dict[str, Any] = {"devices": ["tiny"], "workloads": ["uniform"], "seeds": [1], "host_pages": 500}
-    config = load_experiment({**grid, "policies": ["greedy"], "sample_pages": 50})
-    (result,) = run_all(expand(config), workers=1)
-    assert len(result.series["host_pages"]) >= 8
-    with pytest.raises(SsdgymError, match="those of agents cannot be"):
-        load_experiment({**grid, "agents": ["random_action"], "sample_pages": 50})
 
 
 @pytest.mark.parametrize(

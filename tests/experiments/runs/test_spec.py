@@ -44,7 +44,6 @@ def test_key__a_seed_of_numpy_is_its_number() -> None:
         {"policy": "fifo"},
         {"seed": 2},
         {"host_pages": 101},
-        {"host_pages": None, "requests": 100},
         {"warmup": 1},
         {"preconditioning": "fill"},
         {"ftl": (("gc.free_blocks", 3),)},
