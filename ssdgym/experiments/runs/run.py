@@ -168,7 +168,7 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
 
 def _chunks(stream: RequestStream, limit: int = sys.maxsize) -> Iterator[Requests]:
     """Yield chunks of the stream, at most `limit` requests in all."""
-    while len(chunk := stream.next(min(limit, CHUNK_REQUESTS))):
+    while limit and len(chunk := stream.next(min(limit, CHUNK_REQUESTS))):
         limit -= len(chunk)
         yield chunk
 
