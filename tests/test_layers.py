@@ -286,14 +286,14 @@ def test_files__are_about_one_thing() -> None:
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
     "ssdgym.engine": 12_958,
-    "ssdgym.simulator": 3_120,
-    "ssdgym.policy": 1_949,
+    "ssdgym.simulator": 3_011,
+    "ssdgym.policy": 1_902,
     "ssdgym.config": 1_785,
     "ssdgym.baselines": 4_376,
     "ssdgym.agents": 4_760,
     "ssdgym.experiments": 8_172,
     "ssdgym.workloads": 8_506,
-    "ssdgym.envs": 6_169,
+    "ssdgym.envs": 6_170,
     "ssdgym.cli": 1_850,
     "ssdgym": 994,  # the modules beside the packages
 }

@@ -16,26 +16,15 @@ from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
 
 #: Options that are records, as the parts of a `Memory` are called.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
-_KEPT = {"parameters", "trusted", *_RECORDS, "table", "controller_bytes"}
+_KEPT = "parameters trusted page block stream memory table controller_bytes"
 #: The options of each kind.
-_OPTIONS: dict[Kind, set[str]] = {
-    "victim": _KEPT
-    | {"compiled", "erase_unit", "isolation", "multi_plane", "shares_memory_with", "equivalent"},
-    "placement": _KEPT
-    | {
-        "streams",
-        "relocation_streams",
-        "relocated_to",
-        "targets",
-        "counted",
-        "oracle",
-        "online",
-        "equivalent",
-    },
-    "idle": _KEPT | {"oracle"},
+_OPTIONS: dict[Kind, str] = {
+    "victim": f"{_KEPT} compiled erase_unit isolation multi_plane shares_memory_with equivalent",
+    "placement": f"{_KEPT} streams relocation_streams relocated_to targets counted oracle online equivalent",
+    "idle": f"{_KEPT} oracle",
     "allocation": _KEPT,
-    "levelling": _KEPT | {"oracle"},
-    "merge": {"parameters", "trusted", "compiled"},
+    "levelling": f"{_KEPT} oracle",
+    "merge": "parameters trusted compiled",
     "tracker": _KEPT,
 }
 _CHOICES = {"erase_unit": EraseUnit, "isolation": Isolation, "multi_plane": MultiPlane}
@@ -53,7 +42,7 @@ class RuleFunction(Protocol):
 
 def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
     """Make a rule from its declarations, and register it."""
-    unknown = set(options) - _OPTIONS[kind]
+    unknown = set(options) - set(_OPTIONS[kind].split())
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in _RECORDS}

@@ -130,7 +130,7 @@ def device_for(
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         placement = rule_of_kind("placement", ftl["placement"], f"device {model.name}: ftl.placement")
-        if placement != chosen.placement:
+        if placement != chosen.beside.get("placement"):
             chosen = chosen.with_rule(placement)
         ftl = {key: value for key, value in ftl.items() if key != "placement"}
     model = with_ftl(model, ftl)

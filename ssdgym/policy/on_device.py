@@ -60,21 +60,14 @@ def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
     return _named_on(device, BESIDE)
 
 
-def trackers_of(device: DeviceConfig) -> list[Rule]:
-    """Return the trackers of a device."""
-    if not isinstance(device.ftl, PageFtl):
-        return []
-    return [tracking(text, f"device {device.name}: ftl.trackers") for text in device.ftl.trackers]
-
-
 def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
     """Return the rules of a device in one role, with a common layout of their records.
 
     With the role `place` the placement is the first, and trackers follow it.
     """
     rules = list(_named_on(device, ROLES[role]).values())
-    if role == "place":
-        rules += trackers_of(device)
+    if role == "place" and isinstance(device.ftl, PageFtl):
+        rules += (tracking(text, f"device {device.name}: ftl.trackers") for text in device.ftl.trackers)
     memories = side_by_side([rule.memory for rule in rules])
     return [replace(rule, memory=memory) for rule, memory in zip(rules, memories, strict=True)]
 
@@ -182,4 +175,5 @@ def _check_placement(victim: Rule, placement: Rule) -> None:
 
 def streams_of(device: DeviceConfig) -> int:
     """Return the write streams of a plane: those of the placement, or more for an agent."""
-    return max(beside_on(device)["placement"].streams, PageFtl.of(device.ftl).min_streams)
+    (placement,) = _named_on(device, ("placement",)).values()
+    return max(placement.streams, PageFtl.of(device.ftl).min_streams)

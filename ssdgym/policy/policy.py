@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig
@@ -23,19 +23,14 @@ class Policy:
     Attributes:
         main: the rule that the policy is named by. It chooses what is erased or, on devices of mapping block,
             how blocks are merged; a policy of that kind has no other rules.
-        placement: chooses where pages are written; `None`: as the FTL of the device says.
+        beside: other rules by their kinds, those of `ssdgym.policy.on_device.BESIDE`; of a kind that is
+            missing it is the rule that the FTL of the device names.
         alias: the name this composition was looked up by, if it has one.
-        idle: chooses how far idle dies go with background GC; `None`: as the FTL of the device says.
-        allocation: chooses which free block is opened; `None`: as the FTL of the device says.
-        levelling: chooses which block is emptied to level wear; `None`: as the FTL of the device says.
     """
 
     main: Rule
-    placement: Rule | None = None
+    beside: Mapping[Kind, Rule] = field(default_factory=dict)
     alias: Alias | None = None
-    idle: Rule | None = None
-    allocation: Rule | None = None
-    levelling: Rule | None = None
 
     @property
     def victim(self) -> Rule:
@@ -46,8 +41,8 @@ class Policy:
         """
         if self.main.kind == "merge":
             raise SsdgymError(
-                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, and a victim rule is needed "
-                f"here; name one, such as {PageFtl.usual_policy}."
+                f"policy {self.label} is a merge rule, and a victim rule is needed here; name one, such as "
+                f"{PageFtl.usual_policy}."
             )
         return self.main
 
@@ -66,11 +61,6 @@ class Policy:
         """The rules that the policy brings."""
         return self.main, *self.beside.values()
 
-    @property
-    def beside(self) -> Mapping[Kind, Rule]:
-        """Those beside the main one, by their kinds."""
-        return {part: rule for part in BESIDE if (rule := getattr(self, part)) is not None}
-
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
         """Return the same policy with other parameters: each of the first of its rules that has it.
 
@@ -83,15 +73,16 @@ class Policy:
         if given and self.alias:
             composition = self.alias.composition
             raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {composition}.")
-        rules: dict[str, Any] = {part: getattr(self, part) for part in ("main", *self.beside)}
+        rules = list(self.parts)
         for name, value in given.items():
-            having = [part for part, rule in rules.items() if name in rule.parameters]
+            having = [number for number, rule in enumerate(rules) if name in rule.parameters]
             if not having and len(rules) > 1:
-                known = ", ".join(name for rule in self.parts for name in rule.parameters) or "none"
+                known = ", ".join(name for rule in rules for name in rule.parameters) or "none"
                 raise SsdgymError(f"policy {self.label} has no parameter {name!r}; its rules have: {known}.")
-            part = having[0] if having else "main"
-            rules[part] = rules[part].with_parameters({name: value})
-        return replace(self, **rules)
+            number = having[0] if having else 0
+            rules[number] = rules[number].with_parameters({name: value})
+        main, *beside = rules
+        return replace(self, main=main, beside={rule.kind: rule for rule in beside})
 
     def with_rule(self, rule: Rule) -> Policy:
         """Return the same policy with a rule beside its main one.
@@ -102,8 +93,7 @@ class Policy:
         kind = ABOUT[rule.kind].called
         if self.main.kind == "merge":
             raise SsdgymError(
-                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses} and stands alone; leave the "
-                f"{kind} {rule.label} out."
+                f"policy {self.label} is a merge rule and stands alone; leave the {kind} {rule.label} out."
             )
         if known := self.beside.get(rule.kind):
             own = f"{self.name} ({self.alias.composition})" if self.alias else self.name
@@ -111,8 +101,8 @@ class Policy:
                 f"policy {own} has the {kind} {known.label} and cannot also be given {rule.label}; leave one "
                 "of them out."
             )
-        joined: Any = {rule.kind: rule}
-        return replace(self, **joined)
+        rules = {**self.beside, rule.kind: rule}
+        return replace(self, beside={kind: rules[kind] for kind in BESIDE if kind in rules})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
@@ -127,9 +117,9 @@ class Policy:
         usual = registered(device.ftl.usual_policy)
         if isinstance(usual, Rule) and usual.kind != self.main.kind:
             raise SsdgymError(
-                f"policy {self.label} chooses {ABOUT[self.main.kind].chooses}, which device {device.name} of "
-                f"ftl.mapping {device.ftl.mapping} does not ask for; name a {ABOUT[usual.kind].called}, such "
-                f"as {usual.name}."
+                f"policy {self.label} is a {ABOUT[self.main.kind].called}, and device {device.name} of "
+                f"ftl.mapping {device.ftl.mapping} has none; name a {ABOUT[usual.kind].called}, such as "
+                f"{usual.name}."
             )
         changes: dict[str, Any] = {}
         unit, multi_plane = self.main.erase_unit, self.main.multi_plane
@@ -167,8 +157,7 @@ class Policy:
 
     def placed_on(self, device: DeviceConfig) -> Policy:
         """Return the policy with the rules of a device beside the main one."""
-        beside: Any = {part: beside_on(device).get(part) for part in BESIDE}
-        return replace(self, **beside)
+        return replace(self, beside=beside_on(device))
 
     def source_digest(self) -> str:
         """Return a hash of the code of its rules and their hooks."""

@@ -38,22 +38,16 @@ class About(NamedTuple):
 
     shape: str  # the decision, by the name that the engine has for the function's shape
     called: str  # by errors
-    chooses: str  # as errors say it
-    arguments: tuple[str, ...]  # of the function
 
 
 ABOUT: dict[Kind, About] = {
-    "victim": About("erase", "victim rule", "what is erased", ("view", "plane", "parameters", "choice")),
-    "placement": About(
-        "place", "placement", "where pages go", ("view", "plane", "lpn", "source", "parameters")
-    ),
-    "idle": About("idle", "idle rule", "what idle dies do", ("view", "die", "gap_ns", "parameters")),
-    "allocation": About(
-        "allocate", "allocation", "what is opened", ("view", "plane", "stream", "parameters")
-    ),
-    "levelling": About("level", "levelling rule", "what levels wear", ("view", "plane", "parameters")),
-    "merge": About("merge", "merge rule", "how blocks are merged", ("plans", "case", "parameters")),
-    "tracker": About("", "tracker", "nothing", ()),
+    "victim": About("erase", "victim rule"),
+    "placement": About("place", "placement"),
+    "idle": About("idle", "idle rule"),
+    "allocation": About("allocate", "allocation"),
+    "levelling": About("level", "levelling rule"),
+    "merge": About("merge", "merge rule"),
+    "tracker": About("", "tracker"),
 }
 
 
@@ -273,18 +267,12 @@ class Rule:
         Raises:
             SsdgymError: there is no such event, or the rule can have no such hook.
         """
-        if self.kind == "merge":
-            raise SsdgymError(
-                f"policy {self.name} chooses {ABOUT[self.kind].chooses} and can have no hook of {event}; "
-                "leave it out."
-            )
-        if event == PERIODIC and self.kind != "placement":
-            raise SsdgymError(f"policy {self.name}: only placements have periods; give one to a placement.")
-        if event not in (*EVENTS, PERIODIC):
-            known = (*EVENTS, PERIODIC)
-            raise SsdgymError(f"policy {self.name}: event {event} does not exist; {hint(event, known)}")
-        if not self.compiled:
-            raise SsdgymError(f"policy {self.name} is plain Python and can have no hooks; compile it.")
+        if self.kind == "merge" or not self.compiled:
+            what = "a merge rule" if self.kind == "merge" else "plain Python"
+            raise SsdgymError(f"policy {self.name} is {what} and can have no hook of {event}; leave it out.")
+        known = [*EVENTS, PERIODIC] if self.kind == "placement" else [*EVENTS]
+        if event not in known:
+            raise SsdgymError(f"policy {self.name} can have no hook of {event}; {hint(event, known)}")
 
         def hook(listener: HookT) -> HookT:
             self.hooks[event] = listener

@@ -123,6 +123,8 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
     return {
         "logical_pages": device.logical_pages,
         "pages": geometry.physical_pages,
+        "blocks": geometry.planes * geometry.blocks_per_plane,
+        "sub_blocks": sub_blocks_of(device),
         "planes": geometry.planes,
         "dies": geometry.dies,
         "channels": geometry.channels,
@@ -219,13 +221,9 @@ def copy_device(state: State, i: int) -> State:
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Replace a device in place by a saved one, a batch of one; longer arrays are filled with 0."""
+    """Replace a device in place by a saved one, a batch of one with arrays of the same lengths."""
     for array, source in zip(state, saved, strict=True):
-        if array.shape[1:] == source.shape[1:]:
-            array[i].view(np.uint8)[...] = source[0].view(np.uint8)
-        else:
-            array[i] = 0
-            array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]
+        array[i].view(np.uint8)[...] = source[0].view(np.uint8)
 
 
 def content(array: np.ndarray, without: str = "") -> bytes:

@@ -22,10 +22,11 @@ from ssdgym.policy import Policy, Rule, device_for, new_choice, policy_for, rule
 from ssdgym.policy.names import DEFAULT
 from ssdgym.policy.on_device import ROLES, beside_on, rules_on
 from ssdgym.policy.rules import PERIODIC, rule_error
+from ssdgym.requests import REQUEST
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.simulator.input import NO_HORIZON, check_horizon, own_requests, start_input
+from ssdgym.simulator.input import NO_HORIZON, check_horizon, check_requests, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.workloads.base import NO_REQUESTS
@@ -167,7 +168,9 @@ class DecidedDevice(OneThread):
     @exclusive
     def feed(self, requests: np.ndarray) -> None:
         """Replace the input by a copy of requests (m,) REQUEST."""
-        copied = own_requests(requests, self.device)
+        check_requests(requests, self.device)
+        # As bytes: numpy copies records one by one.
+        copied = np.ascontiguousarray(requests).view(np.uint8).copy().view(REQUEST)
         start_input(self.arrays, 0, self._input)
         self._input = copied
 

@@ -25,34 +25,36 @@ LAST_ARRIVAL_NS = 2**55
 NO_HORIZON = 2**62
 
 
-def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
-    """Return a checked copy of requests, so that later changes of the array have no effect."""
-    if not isinstance(requests, np.ndarray):
-        raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
-    if requests.dtype == REQUEST and requests.ndim == 1 and requests.flags.c_contiguous:
-        # As bytes: numpy copies records one by one.
-        copied = np.array(requests.view(np.uint8)).view(REQUEST)
-    else:
-        copied = np.array(requests)
-    check_requests(copied, device)
-    return copied
-
-
 @entry
-def _count_writes(requests: Any, logical_pages: Any, timed: Any) -> Any:
-    """Count the requests that write; -1 if the device cannot carry all requests out."""
-    fine: Any = True
+def _check(requests: Any, logical_pages: Any, timed: Any) -> Any:
+    """Return how many requests write, or the number of the first that cannot be carried out, and why."""
     before, writes = np.int64(0), 0
     for k in range(requests.shape[0]):
         one = requests[k]
         lpn, pages = np.int64(one.lpn), np.int64(one.pages)
-        fine &= one.op == FLUSH or (
-            one.op < FLUSH and pages >= 1 and lpn >= 0 and lpn + pages <= logical_pages
-        )
-        fine &= not timed or before <= one.arrival_ns < LAST_ARRIVAL_NS
+        if one.op > FLUSH:
+            return k, 1
+        if one.op != FLUSH and pages < 1:
+            return k, 2
+        if one.op != FLUSH and (lpn < 0 or lpn + pages > logical_pages):
+            return k, 3
+        if timed and not 0 <= one.arrival_ns < LAST_ARRIVAL_NS:
+            return k, 4
+        if timed and one.arrival_ns < before:
+            return k, 5
         before = one.arrival_ns
         writes += one.op == WRITE
-    return writes if fine else -1
+    return writes, 0
+
+
+_REFUSED = (
+    "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)",
+    "it must be of at least one page",
+    "it reaches outside the {} logical pages",
+    "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in fewer "
+    "loops, or with its times scaled down",
+    "it arrives before the one in front of it",
+)
 
 
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
@@ -62,39 +64,14 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
     """
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
-    logical_pages, ftl = device.logical_pages, device.ftl
-    timed = ftl.timing != "none" and not ftl.queue_depth
-    writes = int(_count_writes(np.ascontiguousarray(requests), logical_pages, timed))
-    if writes < 0:
-        _refuse(requests, logical_pages, timed)
-    return writes
-
-
-def _refuse(requests: np.ndarray, logical_pages: int, timed: bool) -> None:
-    """Raise for the first request that cannot be carried out."""
-    lpn, pages, op, arrival = (requests[name] for name in ("lpn", "pages", "op", "arrival_ns"))
-    end, flush = lpn.astype(np.int64) + pages, op == FLUSH
-    outside = ~flush & ((lpn < 0) | (end > logical_pages))
-    reasons = [
-        (op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)"),
-        (~flush & (pages < 1), "it must be of at least one page"),
-        (outside, f"it reaches outside the {logical_pages} logical pages"),
-    ]
-    if timed:
-        reasons += [
-            (
-                (arrival >= LAST_ARRIVAL_NS) | (arrival < 0),
-                "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in "
-                "fewer loops, or with its times scaled down",
-            ),
-            (np.diff(arrival, prepend=arrival[:1]) < 0, "it arrives before the one in front of it"),
-        ]
-    for bad, reason in reasons:
-        if bad.any():
-            number = int(np.argmax(bad))
-            raise SsdgymError(
-                f"request {number} {requests[number].tolist()} cannot be carried out: {reason}."
-            )
+    timed = device.ftl.timing != "none" and not device.ftl.queue_depth
+    number, reason = _check(np.ascontiguousarray(requests), device.logical_pages, timed)
+    if reason:
+        raise SsdgymError(
+            f"request {number} {requests[number].tolist()} cannot be carried out: "
+            f"{_REFUSED[reason - 1].format(device.logical_pages)}."
+        )
+    return int(number)
 
 
 def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:

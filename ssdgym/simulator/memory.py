@@ -13,37 +13,30 @@ _ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
 _ALIGNED = 64
 
 
-def _roles(device: DeviceConfig) -> list[list[Rule]]:
-    """Return the rules of each role, whose records lie side by side, in memory order."""
-    victims, *others = (rules_on(device, role) for role in ROLES)
-    return [[] if _is_shared(device) else victims, *others]
+def _kept(device: DeviceConfig) -> list[tuple[list[Rule], dict[str, int]]]:
+    """Return the rules of each role, in memory order, and the bytes of their records and table by part.
 
-
-def _is_shared(device: DeviceConfig) -> bool:
-    """Return whether the victim rule uses the memory of the placement."""
-    victims, placement = rules_on(device, "victim"), rules_on(device)[0]
-    return any(placement.name in rule.shares_memory_with for rule in victims)
-
-
-def _kept(device: DeviceConfig) -> list[dict[str, int]]:
-    """Return the bytes of the records, and of the table, of each role's rules, by part, in memory order."""
+    A victim rule that uses the memory of the placement has none of its own.
+    """
     geometry, found = device.usable, []
-    for rules in _roles(device):
+    counts = {
+        "page": device.logical_pages,
+        "block": geometry.planes * geometry.blocks_per_plane,
+        "stream": geometry.planes * streams_of(device),
+        "device": 1,
+    }
+    victims, placing, *others = (rules_on(device, role) for role in ROLES)
+    own = [rule for rule in victims if placing[0].name not in rule.shares_memory_with]
+    for rules in (own, placing, *others):
         tables = {rule.name: rule.table(device) for rule in rules if rule.table is not None}
         if len(tables) > 1:
             raise SsdgymError(
                 f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
             )
-        counts = {
-            "page": device.logical_pages,
-            "block": geometry.planes * geometry.blocks_per_plane,
-            "stream": geometry.planes * streams_of(device),
-            "device": 1,
-            "table": sum(tables.values()),
-        }
+        counts["table"] = sum(tables.values())
         records = {part: record for rule in rules for part, record in vars(rule.memory).items() if record}
         sizes = {part: record.itemsize * counts[part] for part, record in records.items()}
-        found.append({**dict.fromkeys(_ARRAYS, 0), **sizes})
+        found.append((rules, {**dict.fromkeys(_ARRAYS, 0), **sizes}))
     return found
 
 
@@ -53,26 +46,28 @@ def _room(size: int) -> int:
 
 def memory_at(device: DeviceConfig) -> list[list[int]]:
     """Return the offsets, in bytes, of each role's memory, for the field of PARAMS."""
-    starts = [[0] * len(_ARRAYS)]
-    for kept in _kept(device)[:-1]:
-        starts.append([start + _room(kept[part]) for start, part in zip(starts[-1], _ARRAYS, strict=True)])
-    return [starts[1] if _is_shared(device) else starts[0], *starts[1:]]
+    starts, kept = [[0] * len(_ARRAYS)], _kept(device)
+    for _, sizes in kept[:-1]:
+        starts.append([start + _room(sizes[part]) for start, part in zip(starts[-1], _ARRAYS, strict=True)])
+    is_shared = PageFtl.of(device.ftl).victim is not None and not kept[0][0]
+    return [starts[1] if is_shared else starts[0], *starts[1:]]
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
     kept = _kept(device)
-    return {array: max(sum(_room(own[part]) for own in kept), _ALIGNED) for part, array in _ARRAYS.items()}
+    return {array: max(sum(_room(own[part]) for _, own in kept), _ALIGNED) for part, array in _ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
     """Return the bytes of all records of rules, and the bytes that a controller would need."""
-    kept = [sum(own.values()) for own in _kept(device)]
-    needed = 0
-    for own, rules in zip(kept, _roles(device), strict=True):
+    total = needed = 0
+    for rules, sizes in _kept(device):
+        kept = sum(sizes.values())
         stated = [rule.controller_bytes(device) for rule in rules if rule.controller_bytes is not None]
-        needed += sum(stated) if stated else own
-    return sum(kept), needed
+        total += kept
+        needed += sum(stated) if stated else kept
+    return total, needed
 
 
 #: Sums of a benefit's cross-products have to stay below this.

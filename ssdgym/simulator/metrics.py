@@ -199,7 +199,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
     every = len(kept) == count
     total = sum(int(state.counters[f"{_NAMES[op]}_latency_sum_ns"][i, 0]) for op in ops)
     summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
-    for name, share in PERCENTILES.items():
+    for name, share in {**PERCENTILES, "max": 10_000}.items():
         rank = -(-count * share // 10_000)  # nearest rank: rounded up
         if every:
             summary[name] = int(kept[rank - 1])
@@ -207,12 +207,6 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
             summary[name] = int(slowest[len(slowest) - 1 - (count - rank)])
         else:
             summary[name] = float(_BIN_MIDDLES[np.searchsorted(np.cumsum(histogram), rank)])
-    if every:
-        summary["max"] = int(kept[-1])
-    elif len(slowest):
-        summary["max"] = float(slowest[-1])
-    else:
-        summary["max"] = float(_BIN_MIDDLES[np.flatnonzero(histogram)[-1]])
     return summary
 
 

@@ -233,11 +233,12 @@ class Simulator(DecidedDevice):
             SsdgymError: the policy has no such rule, or the rule declares no `memory`.
         """
         roles: dict[str, str] = {kind: role for role, kinds in ROLES.items() for kind in kinds}
-        rule = getattr(self.policy, "main" if kind == "victim" else kind, None)
-        if kind not in ("victim", *roles) or rule is None or rule.memory.device is None:
+        parts = () if self.policy is None else self.policy.parts
+        rule = next((part for part in parts if part.kind == kind), None)
+        if rule is None or kind not in roles or rule.memory.device is None:
             label = "none" if self.policy is None else self.policy.label
             raise SsdgymError(
                 f"rule_memory: policy {label} has no rule {kind!r} that declares a memory; name another kind "
-                f"(victim, {', '.join(roles)}) or run a policy that has one, such as greedy+td_lifetime."
+                f"({', '.join(roles)}) or run a policy that has one, such as greedy+td_lifetime."
             )
-        return view_arrays(self.arrays, 0, rule.memory, roles.get(kind, "victim")).memory
+        return view_arrays(self.arrays, 0, rule.memory, roles[kind]).memory

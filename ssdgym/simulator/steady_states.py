@@ -12,13 +12,11 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.engine.core.family import State
-from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, cache_folder, write_atomically
 from ssdgym.policy import get_policy
 from ssdgym.policy.on_device import rules_on
-from ssdgym.simulator.build import content
-from ssdgym.simulator.families import family_of, family_of_state
+from ssdgym.simulator.families import family_of_state
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import code_hashes
 
@@ -38,16 +36,15 @@ _CLEARED = (
 )
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
-#: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
-#: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
-_OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
+#: The only fields that a steady state does not depend on. Of a device: what describes it and its energy; its
+#: times count, since rules may weigh them. Of an FTL: what matters only in time, or to queues.
+_OF_NO_EFFECT = {"name", "description", "assumed", "energy"}
 _OF_NO_EFFECT_ON_FTL = {
     "timing",
     "queue_depth",
     "window_pages",
     "multi_plane_writes",
     "multi_plane_reads",
-    "multi_plane_rows",
     "pad_limit",
     "write_completes",
 }
@@ -76,15 +73,12 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
-    # Only this way of choosing rows also says where pages go without time.
-    fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
         # With any idle rule erases have to win pages, whether time passes or not.
         fields["ftl"]["gc"] = {**kept, "idle": gc.get("idle") is not None}
     parts = {
         "device": fields,
-        "weighed": family_of(device).weighed(device),
         "workload": workload.model_dump(mode="json"),
         "seed": seed,
         "share": share,
@@ -119,7 +113,7 @@ def _path(key: str) -> Path:
 def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
     """Load a preconditioned device from disk; return its report, None if no valid file exists.
 
-    One whose checksum does not fit is removed.
+    A damaged one is removed.
     """
     path = _path(key)
     try:
@@ -129,10 +123,9 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
         return None
     except DAMAGED_ZIP:
         arrays = {}
-    checksum, whole = arrays.pop("checksum", np.array("")).item(), _checksum(arrays)
     report = arrays.pop("report", None)
     longer = (array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items())
-    if report is None or checksum != whole or any(longer):
+    if report is None or any(longer):
         with suppress(OSError):
             path.unlink()
         return None
@@ -151,7 +144,6 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
     own = {*family.fixed, *family.scratch, *_CLEARED}
     arrays = {name: array[i] for name, array in state._asdict().items() if name not in own}
     arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
-    arrays["checksum"] = np.array(_checksum(arrays))
     path = _path(key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,11 +154,3 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def _checksum(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(content(arrays[name]))
-    return digest.hexdigest()

@@ -159,7 +159,9 @@ def test_sepbit__the_counts_of_ssdgym(workload: str, program: Path) -> None:
     device = simulator.device
     warmup = 3 * device.logical_pages
     written = pages_written(workload, device, 2 * warmup)
-    free = max(device.ftl.gc.free_blocks, 2 if simulator.policy.placement.relocation_streams == 1 else 3)
+    free = max(
+        device.ftl.gc.free_blocks, 2 if simulator.policy.beside["placement"].relocation_streams == 1 else 3
+    )
     found = in_c(program, device, "cost_benefit_sealed", written, warmup, (free, free), "sepbit")
     expected = in_ssdgym(simulator, written, warmup)
     assert found.relocated_pages == expected["relocated_pages"]

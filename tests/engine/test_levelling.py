@@ -197,7 +197,7 @@ def test_allocation__that_names_no_free_block__is_refused() -> None:
         ),
         ("greedy+dual_pool", "subftl-tiny", "takes no levelling rule; name a victim rule alone"),
         ("greedy+hints_isolated+dual_pool", "demo", "has 16 streams and leaves none of 16 for ftl.levelling"),
-        ("merge+least_worn", "pen-tiny", "merge chooses how blocks are merged and stands alone"),
+        ("merge+least_worn", "pen-tiny", "merge is a merge rule and stands alone"),
         (
             "speedupgc+least_worn",
             "speedupgc-64l-small",

@@ -52,7 +52,7 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"proposers": ("gredy",)}, "policy gredy does not exist; did you mean greedy?"),
         (
             {"proposers": ("mmerge",)},
-            "policy mmerge chooses how blocks are merged, and a victim rule is needed",
+            "policy mmerge is a merge rule, and a victim rule is needed",
         ),
         ({"at_end": "stop"}, "at_end must be wrap or truncate, not 'stop'."),
         (
@@ -87,7 +87,7 @@ def test_candidates_all__too_many_to_list__refused() -> None:
 
 def test_defaults__propose_every_policy_that_picks_one_block_on_any_device() -> None:
     asked = {
-        name: (policy.main.erase_unit, policy.main.multi_plane, policy.placement)
+        name: (policy.main.erase_unit, policy.main.multi_plane, policy.beside.get("placement"))
         for name, policy in available_policies().items()
         if not policy.victim.shares_memory_with
     }

@@ -96,7 +96,7 @@ def vector_run(**options: Any) -> dict[int, State]:
 
 def test_policies_here__are_all_that_run_on_any_device() -> None:
     asked = {
-        name: (policy.main.erase_unit, policy.main.multi_plane, policy.placement)
+        name: (policy.main.erase_unit, policy.main.multi_plane, policy.beside.get("placement"))
         for name, policy in available_policies().items()
         if not policy.victim.shares_memory_with
     }

@@ -16,7 +16,7 @@ from ssdgym.envs import EraseVictimEnv, ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.erase_victim import PARALLEL_PROPOSERS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.simulator import Simulator
+from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
 from tests.envs import cases
@@ -53,7 +53,9 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
     arguments = options(kind, proposers=("greedy", "cost_benefit"))
     env = ParallelEraseEnv(**arguments)
     most = arguments.get("most_blocks", 4)
-    alone = Simulator(env.episodes.devices[0], policy=None)
+    state = env.episodes.state
+    recording = Recording(state.latency.shape[1], state.tail.shape[2] - 1)
+    alone = Simulator(env.episodes.devices[0], policy=None, recording=recording)
     lengths: Counter[int] = Counter()
     for _ in playing(env, 1, np.random.default_rng(1)):
         sets = offered(env)

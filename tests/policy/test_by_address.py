@@ -259,10 +259,10 @@ def test_decorator__impossible_streams__refused(streams: int, relocation_streams
 
 def test_hook__of_no_event_or_in_plain_python__refused() -> None:
     rule = placement_policy("p", source="a test", streams=1, relocation_streams=1)(counting)
-    with pytest.raises(SsdgymError, match="policy p: event openned does not exist; did you mean opened"):
+    with pytest.raises(SsdgymError, match="policy p can have no hook of openned; did you mean opened"):
         rule.on("openned")
     plain = victim_policy("v", source="a test", compiled=False)(lambda view, plane, parameters, choice: 0)
-    with pytest.raises(SsdgymError, match="policy v is plain Python and can have no hooks; compile it"):
+    with pytest.raises(SsdgymError, match="policy v is plain Python and can have no hook of erased; leave"):
         plain.on("erased")
 
 

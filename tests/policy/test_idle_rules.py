@@ -32,15 +32,15 @@ def test_bundled_idle_rules__all_with_their_source() -> None:
 
 def test_composition__parts_in_any_order__the_same_policy() -> None:
     policy = get_policy("cost_benefit+sepbit+threshold(blocks=6)")
-    assert policy.idle is not None
-    assert policy.idle.label == "threshold(blocks=6, share=0)"
+    assert "idle" in policy.beside
+    assert policy.beside["idle"].label == "threshold(blocks=6, share=0)"
     assert policy.label.endswith("+sepbit(nc=16)+threshold(blocks=6, share=0)")
     for text in ("threshold(blocks=6)+cost_benefit+sepbit", "sepbit+threshold(blocks=6)+cost_benefit"):
         assert get_policy(text) == policy
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
-    assert get_policy("greedy+blocking").placement is None
-    assert get_policy("greedy+sep_gc").idle is None
+    assert "placement" not in get_policy("greedy+blocking").beside
+    assert "idle" not in get_policy("greedy+sep_gc").beside
 
 
 def test_named_composition__with_an_idle_rule__keeps_its_name() -> None:

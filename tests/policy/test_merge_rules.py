@@ -81,9 +81,7 @@ def test_alias__of_a_merge_rule__runs_it() -> None:
 
 def test_policy__without_a_victim_rule__says_so() -> None:
     policy = get_policy("mmerge")
-    assert "policy mmerge chooses how blocks are merged, and a victim rule is needed here" in refusal(
-        lambda: policy.victim
-    )
+    assert "policy mmerge is a merge rule, and a victim rule is needed here" in refusal(lambda: policy.victim)
     for part, called, rule in (("placement", "placement", "sep_gc"), ("idle", "idle rule", "blocking")):
         assert f"stands alone; leave the {called} {rule} out" in refusal(
             policy.with_rule, available_rules(part)[rule]
@@ -99,12 +97,12 @@ def test_adapt__takes_a_device_that_asks_for_merges_as_it_is() -> None:
 
 def test_adapt__a_device_that_asks_for_something_else__refused() -> None:
     assert refusal(get_policy("mmerge").adapt, load_device("tiny")) == (
-        "policy mmerge chooses how blocks are merged, which device tiny of ftl.mapping page does not ask "
-        "for; name a victim rule, such as greedy."
+        "policy mmerge is a merge rule, and device tiny of ftl.mapping page has none; name a victim rule, "
+        "such as greedy."
     )
     assert refusal(get_policy("greedy").adapt, merging()) == (
-        "policy greedy chooses what is erased, which device pen-tiny of ftl.mapping block does not ask for; "
-        "name a merge rule, such as merge."
+        "policy greedy is a victim rule, and device pen-tiny of ftl.mapping block has none; name a merge "
+        "rule, such as merge."
     )
 
 
@@ -165,16 +163,14 @@ def test_merge_policy__that_reads_out_of_range__is_an_error() -> None:
         call(get_policy("reads_far").main.address, *figures(1, 2, 3), np.zeros(1))
 
 
-def test_merge_policy__in_plain_python__has_its_arguments_checked() -> None:
+def test_merge_policy__in_plain_python__has_no_address() -> None:
     merge_policy("plain", source="a test", compiled=False, parameters={"floor": 0})(cheap)
     assert rules_for(merging(), get_policy("plain"))[MERGE]["choose"] == 0
-    expected = "policy few must take the 3 arguments (plans, case, parameters)."
-    assert refusal(merge_policy("few", source="a test", compiled=False), lambda plans: 0) == expected
 
 
 def test_merge_policy__takes_no_hooks() -> None:
     rule = merge_policy("cheap", source="a test", parameters={"floor": 0})(cheap)
-    assert "policy cheap chooses how blocks are merged and can have no hook of written" in refusal(
+    assert "policy cheap is a merge rule and can have no hook of written; leave it out." in refusal(
         rule.on, "written"
     )
 

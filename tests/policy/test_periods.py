@@ -144,5 +144,5 @@ def test_period__that_fails__an_error_that_names_the_policy() -> None:
 
 def test_period__of_a_victim_rule__refused() -> None:
     rule = victim_policy("periodic", source="a test", memory=[("calls", "i8")])(lambda *arguments: 0)
-    with pytest.raises(SsdgymError, match="policy periodic: only placements have periods"):
+    with pytest.raises(SsdgymError, match="policy periodic can have no hook of period; known: written"):
         rule.on("period")(lambda view, parameters: 1)

@@ -72,14 +72,14 @@ def test_bundled_placements__all_with_their_source() -> None:
 @pytest.mark.parametrize("rule", ["greedy", "gsm", "d_choices(d=3)", "cost_benefit(exponent=1e+2)"])
 def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, placement: str) -> None:
     policy = get_policy(f" {rule} + {placement} ")
-    assert policy.placement is not None
-    assert policy.placement.label == placement
+    assert "placement" in policy.beside
+    assert policy.beside["placement"].label == placement
     assert policy.label == f"{get_policy(rule).label}+{placement}" == policy.composition
     assert get_policy(f"{placement}+{rule}") == policy
     assert policy.main.parameters == get_policy(rule).main.parameters
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
-    assert get_policy(rule).placement is None
+    assert "placement" not in get_policy(rule).beside
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
 def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: str, placement: str) -> None:
     policy = get_policy(name)
     assert policy.victim.function is get_policy(rule).victim.function
-    assert policy.placement == available_rules("placement")[placement]
+    assert policy.beside["placement"] == available_rules("placement")[placement]
     assert policy.label == policy.name == name
     assert policy.composition == f"{rule}+{placement}"
     assert "SpeedupGC" in policy.source
@@ -147,7 +147,7 @@ def test_named__with_the_name_of_its_placement__alone_means_the_composition() ->
     midas = get_policy("midas")
     assert midas.composition == "chain+midas"
     assert (midas.label, midas.victim.name) == ("midas", "chain")
-    assert midas.placement == available_rules("placement")["midas"]
+    assert midas.beside["placement"] == available_rules("placement")["midas"]
     assert pickle.loads(pickle.dumps(midas)) == midas
     assert available_policies()["midas"] == midas
     assert "write chain+midas" in refusal(Simulator, layered(), policy="chain+sep_gc")

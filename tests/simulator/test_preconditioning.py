@@ -170,16 +170,7 @@ def _flip(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-def _other_content(path: Path) -> None:
-    """A sound archive whose arrays are not those the checksum was taken of."""
-    with np.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    arrays["logical"]["ppn"][0] += 1
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-
-
-@pytest.mark.parametrize("damage", [_cut, _empty, _flip, _other_content])
+@pytest.mark.parametrize("damage", [_cut, _empty, _flip])
 def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) -> None:
     first = steady()
     (path,) = kept(cache)
@@ -189,8 +180,7 @@ def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) ->
     second = steady()
     assert same_as(second, first)
     assert same_as(steady(), first)
-    with np.load(kept(cache)[0]) as archive:
-        assert "checksum" in archive.files
+    assert kept(cache)[0].read_bytes() == sound
 
 
 def test_cache__folder_that_cannot_be_written__warns_and_goes_on(cache: Path) -> None:

@@ -34,7 +34,7 @@ def _open_loop(device: DeviceConfig) -> bool:
 
 def _whole_pages(setting: Setting) -> bool:
     """Return whether the counters of each plane count logical pages, in all its blocks."""
-    return not setting.has(lambda device: not family_of(device).counts_planes)
+    return not setting.has(lambda device: not family_of(device).counts_pages)
 
 
 def _victims_are_blocks(setting: Setting) -> bool:

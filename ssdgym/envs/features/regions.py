@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log2
 
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.envs.features.registry import Setting, always, clip, feature
-from ssdgym.simulator.families import family_of
 
 
 def _flushes(setting: Setting) -> bool:
@@ -22,7 +22,8 @@ def _both(setting: Setting) -> bool:
 
 def _differ(setting: Setting) -> bool:
     """Return whether the regions of the devices differ in size."""
-    return len({family_of(device).region_pages(device) for device in setting.devices}) > 1
+    shapes = [(SubpageFtl.of(device.ftl), device.geometry) for device in setting.devices]
+    return len({ftl.region_blocks_of(geometry) * geometry.pages_per_block for ftl, geometry in shapes}) > 1
 
 
 @feature(low=-1.0, default=always)

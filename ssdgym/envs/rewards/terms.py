@@ -186,7 +186,7 @@ def _wear(device: DeviceConfig) -> dict[str, float]:
 
 @reward_term("energy", "energy of relocations and erases, in units of relocating a whole block")
 def _energy(device: DeviceConfig) -> dict[str, float]:
-    if not family_of(device).counts_causes:
+    if not family_of(device).counts_pages:
         raise SsdgymError(
             f"objective.energy: devices of ftl.mapping {device.ftl.mapping}, such as {device.name}, do not "
             "count for whom they program; choose flash_time or wear."

@@ -60,9 +60,8 @@ class FamilyBuilder(ABC):
         agent_decisions: numbers of the kinds of decisions that are described to agents.
         wins_by_erases: whether room is won by erases alone, so that collection has won the pages erased less
             those relocated.
-        counts_causes: whether pages programmed for the host and for GC have separate counters.
-        counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
-            are logical pages.
+        counts_pages: whether logical pages are counted: programmed for the host and for GC apart, and free
+            and valid ones of a plane over all its blocks.
     """
 
     engine: Family
@@ -72,8 +71,7 @@ class FamilyBuilder(ABC):
     policy_decision: int = ERASE
     agent_decisions: frozenset[int] = frozenset()
     wins_by_erases: bool = True
-    counts_causes: bool = True
-    counts_planes: bool = True
+    counts_pages: bool = True
 
     def __init_subclass__(cls) -> None:
         """Register the builder; refuse a mapping that another builder has."""
@@ -132,21 +130,6 @@ class FamilyBuilder(ABC):
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
 
-    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return inputs of a steady state beside the fields of the device and its FTL, as JSON.
-
-        By default the times of commands, although none passes: decisions may weigh them.
-        """
-        return {"times": device.timing.model_dump(mode="json")}
-
-    def region_pages(self, device: DeviceConfig) -> int:
-        """Return the pages of a plane's region of small writes."""
-        return 0
-
-    def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks per plane that hold no data, however large the device is."""
-        return 0
-
     def counter_names(self) -> tuple[str, ...]:
         """Return the names of the counters."""
         sample = self.engine.arrays.sample()
@@ -159,13 +142,6 @@ class FamilyBuilder(ABC):
             if name in records.dtype.names:
                 return records[name][:, 0]
         raise SsdgymError(f"devices of ftl.mapping {self.engine.name} do not count {name}; choose another.")
-
-
-def remedy(*fields: str) -> str:
-    """Return advice for a device that is too full: lower these fields, or give more spare space."""
-    *first, last = fields
-    lowered = f"{', '.join(first)} or {last}" if first else last
-    return f"lower {lowered}, or raise over_provisioning."
 
 
 def reserve_blocks(device: DeviceConfig) -> int:

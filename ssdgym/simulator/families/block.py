@@ -42,7 +42,7 @@ class BlockFamily(families.FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: a plane has {geometry.blocks_per_plane} blocks and needs "
                 f"{logical + kept + 1}: {logical} for its logical blocks, {kept} to be kept free and one to "
-                f"merge to; {families.remedy('ftl.gc.free_share')}"
+                f"merge to; lower ftl.gc.free_share, or raise over_provisioning."
             )
         slots = ftl.logical_blocks + ftl.physical_blocks
         if device.cells is not None and ftl.kind == "superblock" and slots == MAX_SLOTS:
@@ -90,12 +90,9 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def sizes(self, device: DeviceConfig) -> Sizes:
-        """Return the lengths of the arrays of blocks, their smallest parts, and bundles."""
+        """Return the lengths of the arrays of bundles."""
         geometry, layout = device.geometry, _layout(device)
-        blocks = geometry.planes * geometry.blocks_per_plane
         return {
-            "blocks": blocks,
-            "sub_blocks": blocks * geometry.sub_blocks_per_block,
             "bundles": layout["bundles"],
             "members": layout["bundles"] * layout["slots"],
             "bundle_buckets": geometry.planes * layout["buckets"],
@@ -147,10 +144,6 @@ class BlockFamily(families.FamilyBuilder):
         erased = (lpn < 0).reshape(-1, geometry.pages_per_block).sum(axis=1)
         is_open = (erased > 0) & (erased < geometry.pages_per_block)
         return families.PageMap.of(geometry, pages, is_open)
-
-    def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks per plane that hold no data: one in its pool, one as target of merges."""
-        return 2
 
 
 def mapping_table_bytes(device: DeviceConfig) -> int:

@@ -122,9 +122,9 @@ class PageFamily(families.FamilyBuilder):
         if not fits:
             raise SsdgymError(
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
-                f"is full: a plane then holds {most} valid pages, and with the threshold and "
-                f"{open_blocks} open blocks it has room for {max(valid_limit, 0)}; "
-                f"{families.remedy('the threshold')}"
+                f"is full: a plane then holds {most} valid pages, and with the threshold and {open_blocks} "
+                f"open blocks it has room for {max(valid_limit, 0)}; lower the threshold, or raise "
+                "over_provisioning."
             )
 
     def params(self, device: DeviceConfig) -> dict[str, Any]:
@@ -162,11 +162,9 @@ class PageFamily(families.FamilyBuilder):
         }
 
     def sizes(self, device: DeviceConfig) -> Sizes:
-        """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
+        """Return the lengths of the arrays of rounds, open blocks and buckets, and of memory for rules."""
         geometry = device.geometry
         return {
-            "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
-            "blocks": geometry.planes * geometry.blocks_per_plane,
             "round_pairs": geometry.planes * records.MAX_PAIRS,
             "open_sub_blocks": geometry.planes * records.MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
@@ -221,14 +219,3 @@ class PageFamily(families.FamilyBuilder):
         pages = np.where(written, np.where(newest, families.VALID, families.INVALID), families.FREE)
         blocks = geometry.planes * geometry.blocks_per_plane
         return families.PageMap.of(geometry, pages, state.block["status"][i, :blocks] & records.OPEN)
-
-    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return costs in benefits where sub-blocks are erased, the times of commands where a rule places."""
-        if beside_on(device)["placement"].function is not None:
-            return super().weighed(device)
-        return constants_of(device) if device.erase_unit != "block" else {}
-
-    def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks of a plane's pool and its open blocks."""
-        ftl = PageFtl.of(device.ftl)
-        return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + _open_blocks(device)

@@ -33,8 +33,7 @@ class SubpageFamily(families.FamilyBuilder):
     scratch = ("transaction", "carried")
     agent_decisions = frozenset({REGION})
     wins_by_erases = False  # a pass over a written region also reclaims room
-    counts_causes = False
-    counts_planes = False  # the blocks of a region are not in the index, and units may be pages of flash
+    counts_pages = False  # the blocks of a region are not in the index, and units may be pages of flash
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full, or an advance could fail."""
@@ -43,11 +42,11 @@ class SubpageFamily(families.FamilyBuilder):
         if units >= least:
             region = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
             what = "subpages" if SubpageFtl.of(device.ftl).kind == "fgm" else "pages of flash"
-            fields = ("the threshold (field ftl.gc)", *(["the region (ftl.region_share)"] if region else []))
+            lower = "the threshold (field ftl.gc)" + (" or the region (ftl.region_share)" if region else "")
             raise SsdgymError(
                 f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
                 f"block and a region of {region} blocks in each plane there is room for less than "
-                f"{max(least, 0)}; {families.remedy(*fields)}"
+                f"{max(least, 0)}; lower {lower}, or raise over_provisioning."
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
@@ -103,9 +102,9 @@ class SubpageFamily(families.FamilyBuilder):
         }
 
     def sizes(self, device: DeviceConfig) -> Sizes:
-        """Return the lengths of the arrays of subpages, pages, groups, blocks, buffer and region."""
+        """Return the lengths of the arrays of subpages, pages, groups, buffer and region."""
         ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
-        blocks, slots = geometry.planes * geometry.blocks_per_plane, geometry.subpages_per_page
+        slots = geometry.subpages_per_page
         window = device.ftl.window_pages if device.ftl.timing == "event" else 2
         return {
             "pages": geometry.physical_pages * slots,
@@ -115,8 +114,6 @@ class SubpageFamily(families.FamilyBuilder):
             "members": geometry.planes * ftl.region_blocks_of(geometry),
             "window": window,
             "carried": window * slots,
-            "blocks": blocks,
-            "sub_blocks": blocks,
             "round_pairs": geometry.planes * MAX_PAIRS,
             "open_sub_blocks": geometry.planes * MAX_STREAMS,
             "buckets": geometry.planes * (_units_per_block(device) + 1),
@@ -196,20 +193,6 @@ class SubpageFamily(families.FamilyBuilder):
             np.where(valid, families.VALID, np.where(used, families.INVALID, families.FREE)),
             is_open,
         )
-
-    def region_pages(self, device: DeviceConfig) -> int:
-        """Return the pages of flash of a plane's region."""
-        blocks = SubpageFtl.of(device.ftl).region_blocks_of(device.geometry)
-        return blocks * device.geometry.pages_per_block
-
-    def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks of a plane's pool, its open block and its region."""
-        ftl, blocks = SubpageFtl.of(device.ftl), 1
-        while True:
-            region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
-            if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(device):
-                return blocks
-            blocks += 1
 
 
 def mapping_table_bytes(device: DeviceConfig) -> int:

@@ -31,8 +31,8 @@ def test_hooks__count_the_intervals_of_an_epoch() -> None:
     before, epoch = rng.integers(0, 200, 200), (200 * rng.random(1500) ** 3).astype(int)
     sim.run(writes(before))  # no epoch yet
     sim.run(writes(epoch))
-    assert policy.placement is not None
-    view = view_arrays(sim.state, 0, policy.placement.memory, "place")
+    assert "placement" in policy.beside
+    view = view_arrays(sim.state, 0, policy.beside["placement"].memory, "place")
     memory = view.memory[0]
     bins = 4 * 64 * 8 // 2
     assert (memory.epoch, memory.unit, memory.epoch_pages) == (1, 2, 4 * 64 * 8)

@@ -21,8 +21,7 @@ class Bench:
         geometry = {"channels": 1, "blocks_per_plane": 64, "pages_per_block": pages_per_block}
         config = device(geometry, {"placement": placement}, logical_pages=logical_pages)
         self.sim = Simulator(config, policy=None)
-        rule = get_policy(f"greedy+{placement}").placement
-        assert rule is not None
+        rule = get_policy(f"greedy+{placement}").beside["placement"]
         self._memory = rule.memory
 
     @property

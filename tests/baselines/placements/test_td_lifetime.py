@@ -27,8 +27,7 @@ def ran(policy: str, workload: str) -> tuple[Simulator, float]:
 
 
 def test_page_records__less_than_32_bytes() -> None:
-    rule = get_policy("greedy+td_lifetime").placement
-    assert rule is not None
+    rule = get_policy("greedy+td_lifetime").beside["placement"]
     assert rule.memory.page is not None
     assert rule.memory.page.itemsize <= 32
 

@@ -94,7 +94,7 @@ def test_named__asks_the_device_for_what_it_erases(name: str, rule: str, unit: A
     policy = get_policy(name)
     assert policy.victim.name == rule
     assert policy.victim.parameters == get_policy(rule).victim.parameters
-    assert (policy.main.erase_unit, policy.main.multi_plane, policy.placement) == (unit, multi_plane, None)
+    assert (policy.main.erase_unit, policy.main.multi_plane, policy.beside) == (unit, multi_plane, {})
     plain, of_other_kind = config(), config(erase_unit="sub_block_run", multi_plane="strict")
     assert policy.adapt(plain).erase_unit == (unit or "block")
     assert policy.adapt(plain).multi_plane == (multi_plane or "none")
