@@ -212,12 +212,15 @@ def _reward_terms() -> str:
 
 
 def _counters() -> str:
-    """Return the counters that are metrics, each with its comment in the record."""
+    """Return the counters, each with its comment in the record; some are no metrics themselves."""
     source = (ROOT / "ssdgym/engine/core/records.py").read_text(encoding="utf-8")
     record = source.partition("COUNTERS = ")[2].partition("]")[0]
     meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),  # (.*)$', record, re.MULTILINE))
-    names = [name for name in COUNTERS.names or () if name not in SUMMED_COUNTERS]
-    return table("counter | of", ((f"`{name}`", meanings.get(name, "")) for name in names))
+    rows = (
+        (f"`{name}`", meanings.get(name, ""), "no" if name in SUMMED_COUNTERS else "yes")
+        for name in COUNTERS.names or ()
+    )
+    return table("counter | of | metric", rows)
 
 
 def _commands() -> str:
@@ -325,7 +328,7 @@ def _models_in(annotation: Any) -> Iterator[type[Config]]:
 
 def _shown(default: Any) -> str:
     if isinstance(default, Config):
-        return f"`{{kind: {default.kind}}}`" if "kind" in type(default).model_fields else "as below"
+        return f"`{{kind: {kind}}}`" if (kind := getattr(default, "kind", None)) else "as below"
     return f"`{default}`" if default not in (None, "", (), {}) else ""
 
 

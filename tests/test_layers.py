@@ -291,8 +291,8 @@ MOST_LINES = {
     "ssdgym.config": 1_785,
     "ssdgym.baselines": 4_376,
     "ssdgym.agents": 4_760,
-    "ssdgym.experiments": 8_172,
-    "ssdgym.workloads": 8_506,
+    "ssdgym.experiments": 8_195,
+    "ssdgym.workloads": 8_514,
     "ssdgym.envs": 6_170,
     "ssdgym.cli": 1_850,
     "ssdgym": 994,  # the modules beside the packages

@@ -86,7 +86,7 @@ def _entry_point(env_id: str) -> Callable[..., Any]:
     try:
         entry_point = gym.spec(env_id).vector_entry_point
     except gym.error.Error as error:
-        raise SsdgymError(f"environment.id: {env_id!r} is not registered; correct it.") from error
+        raise SsdgymError(f"environment.id: {error} Take one of `ssdgym list environments`.") from error
     if entry_point is None:
         raise SsdgymError(f"environment.id: {env_id!r} has no native vector environment; choose another.")
     return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
@@ -210,7 +210,7 @@ class TrainConfig(BasedConfig):
         if self.ppo.batch_decisions > rollout:
             raise ValueError(
                 f"ppo.batch_decisions is {self.ppo.batch_decisions}, but a rollout has only "
-                f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it."
+                f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it"
             )
         return self
 

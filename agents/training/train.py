@@ -112,7 +112,7 @@ def train(
     """
     writable_folder(out)
     if resume is None and not overwrite and (out / FILE_NAME).exists():
-        raise SsdgymError(f"{out}: already holds a training run; resume it or choose another folder.")
+        raise SsdgymError(f"{out}: already holds a training run; resume, overwrite or take another folder.")
     checkpoint = Checkpoint.load(resume) if resume else None
     if checkpoint and resume:
         checkpoint.require_config(config, resume)

@@ -128,10 +128,11 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        status = _refuse(error.format_message())
+        status = _refuse(error.format_message().replace("Input should", "the value must"))
     except SsdgymError as error:
         status = _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
+        note("ssdgym: interrupted")
         status = INTERRUPTED
     except OSError as error:
         if error.errno != errno.ENOSPC:

@@ -13,7 +13,7 @@ from ssdgym.errors import SsdgymError, needing
 
 
 def train(
-    config: str = "ppo-demo",
+    config: str | None = None,
     out: Path = Path("runs/train"),
     go_on: bool = False,
     overwrite: bool = False,
@@ -43,20 +43,20 @@ def train(
         from ssdgym.agents.training.train import train as learn
         from ssdgym.experiments.leaderboard import training
 
-    loaded = training.load_training(config)
+    loaded, words = training.run_of(config, out if go_on else None)
     is_evolution = isinstance(loaded, training.SuiteEvolutionConfig)
     if go_on and is_evolution:
         raise SsdgymError(f"--resume: the evolution of {config} cannot go on from a checkpoint; leave it out")
     changes = parse_pairs("--set", settings)
-    changes |= {} if decisions is None else {"total_decisions": decisions}
-    if workload:
-        changes["environment.kwargs.workload"] = workload[0] if len(workload) == 1 else workload
+    given = {"total_decisions": decisions, "environment.kwargs.workload": workload}
+    changes |= {name: value for name, value in given.items() if value}
     seed = {} if train_seed is None else {"seed": train_seed}
     chosen: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes | seed), "training")
     writable_folder(out)
-    words = [f"--set={name}={json.dumps(value)}" for name, value in changes.items()]
-    words += [f"--import={module}" for module in named_modules()]
-    command = shlex.join(["ssdgym", "train", config, "--seed", str(chosen.seed), *words])
+    more = [] if "--seed" in words else ["--seed", str(chosen.seed)]
+    more += [f"--set={name}={json.dumps(value)}" for name, value in changes.items()]
+    more += [f"--import={module}" for module in named_modules()]
+    command = shlex.join([*words, *more]) if words else ""
     if is_evolution:
         agent = training.evolve(chosen, out, overwrite=overwrite, command=command)
     else:

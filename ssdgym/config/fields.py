@@ -128,7 +128,7 @@ def read_seeds(text: str) -> tuple[int, ...]:
             raise ValueError("write seeds as 5, as 1,2,9 or as a range 100-109")
         low, high = int(first), int(last if dash else first)
         if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
-            raise ValueError(f"ranges from low to high have at most {MOST_SEEDS} seeds up to 2**64 - 1")
+            raise ValueError(f"give the lower seed first, and at most {MOST_SEEDS} seeds below 2**64")
         seeds += range(low, high + 1)
     if len(set(seeds)) < len(seeds):
         raise ValueError("name every seed once")

@@ -185,10 +185,10 @@ def read_results(path: Path) -> list[Result]:
     Raises:
         SsdgymError: the file is missing, of another kind, or damaged.
     """
-    if path.suffix != ".parquet":
-        raise SsdgymError(f"{path}: results are read from .parquet files, not from {path.suffix!r}")
     if not path.is_file():
         raise SsdgymError(f"{path}: there is no such results file")
+    if path.suffix != ".parquet":
+        raise SsdgymError(f"{path}: results are read from .parquet files, not from {path.suffix!r}")
     results = []
     for number, row in enumerate(_read_parquet(path), start=1):
         try:

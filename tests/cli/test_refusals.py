@@ -48,10 +48,10 @@ run --workload synthetic:hm_0 --set skip_bad=1 | skip_bad
 trace info synthetic:hm_0 --set volumes=overlay | volumes
 evaluate --agent no-such-agent.zip | no-such-agent.zip: there is no such agent
 evaluate --set loops=3 | name one
-{FEW} --seeds 1-99999999999 | ranges from low to high
+{FEW} --seeds 1-99999999999 | give the lower seed first
 {FEW} --policy greedy --policy greedy | give each once
 evaluate grid.yaml --policy gredy | did you mean greedy
-evaluate grid.yaml --seeds 9-1 | --seeds '9-1': ranges from low to high
+evaluate grid.yaml --seeds 9-1 | --seeds '9-1': give the lower seed first
 evaluate grid.yaml --workers 1 --address 127.0.0.1:1 | has its own; leave --workers out
 evaluate grid.yaml --ftls kind=cgm --ftls kind=cgm | twice; give each once
 evaluate grid.yaml --ftl kind=fgm --ftls kind=cgm | kind is set already; give one of the two
@@ -72,11 +72,11 @@ tune gc-threshold --resume a --out b | leave --out out
 zoo show nobody | there is no agent nobody; give a path, or one of the zoo:
 zoo watch --policy best --env-arg device=tiny | policy best is no proposer of the environment
 zoo watch --policy greedy --agent random_action | give one of the two
-zoo watch Erase-v9 | is not registered
+zoo watch Erase-v9 | list environments
 zoo dataset "no id" | is no id of Minari
 zoo dataset erase/none | is no id of Minari
 zoo dataset aa/b-v0 --policy best --env-arg device=tiny | policy best is no proposer of the environment
-zoo dataset aa/b-v0 --environment ssdgym/Erase-v9 | is not registered
+zoo dataset aa/b-v0 --environment ssdgym/Erase-v9 | list environments
 """
 
 

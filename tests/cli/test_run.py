@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import ssdgym
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
 from ssdgym.cli.options import parse_seeds
@@ -250,6 +251,19 @@ def test_run__pages_that_overflow__says_that_the_result_is_about_space(run: Run)
     much = run([*options, "--policy", "greedy+sfs", "--host-pages", "30000", "--warmup", "10000"]).out
     assert "greedy+sfs: up to 1.3% of the relocated pages" in much
     assert "about space" not in run([*options, "--policy", "greedy+sep_gc", "--host-pages", "3000"]).out
+
+
+def test_train__resumed_without_a_configuration__takes_that_of_the_run(
+    tmp_path: Path, printed: Callable[..., Any]
+) -> None:
+    began = printed("train", "ppo-smoke", "--out", tmp_path, "--seed", 3, "--decisions", 256)["config"]
+    config = printed("train", "--out", tmp_path, "--resume", "--decisions", 512)["config"]
+    assert config == {**began, "total_decisions": 512}
+    card = Agent.load(tmp_path / "agent-last.zip").card
+    assert card.decisions == 512
+    assert shlex.split(card.command)[2:] == [
+        *("ppo-smoke", "--seed", "3", "--set=total_decisions=256", "--set=total_decisions=512")
+    ]
 
 
 def test_train__options_replace_what_is_configured(

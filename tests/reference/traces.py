@@ -148,7 +148,11 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
 
 
 def _is_wordy(text: bytes) -> bool:
-    return re.search(rb"[A-Za-z]", text) is not None and re.search(rb"[0-9]", text) is None
+    return _begins_wordy(text) and re.search(rb"[0-9]", text) is None
+
+
+def _begins_wordy(text: bytes) -> bool:
+    return re.match(rb"[^A-Za-z0-9]*[A-Za-z]", text) is not None
 
 
 # Columns
@@ -172,7 +176,7 @@ def _columns(line: bytes, names: str, separator: bytes = b",", more: bool = Fals
         columns.pop()
     if len(columns) < len(names) or (len(columns) > len(names) and not more):
         raise BadLine("number of columns")
-    if all(_is_wordy(column) for column, name in zip(columns, names, strict=False) if name in "tos"):
+    if all(_begins_wordy(column) for column, name in zip(columns, names, strict=False) if name in "tos"):
         raise Heading
     return columns
 

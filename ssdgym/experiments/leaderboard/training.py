@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +12,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, TypeAdapter
 
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.training import evolution
+from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.config import EvolutionConfig, TasksConfig, TrainConfig
 from ssdgym.agents.training.tasks import WHERE, Play
 from ssdgym.agents.training.validation import BEST_AGENT, training_bar
@@ -146,6 +150,25 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
     if fields.get("algorithm") == "evolution":
         return load_config(SuiteEvolutionConfig, source, "training")
     return load_config(SuiteTrainConfig, source, "training")
+
+
+def run_of(
+    source: str | None, folder: Path | None
+) -> tuple[SuiteTrainConfig | SuiteEvolutionConfig, list[str]]:
+    """Return a configuration, and the command that trains by it: no words if the card of the run has none.
+
+    Args:
+        source: name or YAML path; None: `ppo-demo`, or the configuration of the run in `folder`.
+        folder: folder of the run to resume; None: a new run.
+
+    Raises:
+        SsdgymError: there is no such configuration, or the folder has no checkpoint or no agent.
+    """
+    if source is None and folder is not None:
+        fields, card = json.loads(Checkpoint.load(folder).config), Agent.load(folder / BEST_AGENT).card
+        return SuiteTrainConfig(**fields, suite=card.suite or None), shlex.split(card.command)
+    name = source or "ppo-demo"
+    return load_training(name), ["ssdgym", "train", name]
 
 
 def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evolution.Tasks:

@@ -166,7 +166,7 @@ def test_resume__no_checkpoint__says_so(make_config, tmp_path, content: bytes | 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"id": "ssdgym-test/Nothing-v0"}, "environment.id: 'ssdgym-test/Nothing-v0' is not registered"),
+        ({"id": "ssdgym-test/Nothing-v0"}, "environment.id: Environment `Nothing` doesn't exist"),
         ({"id": "MountainCar-v0"}, "environment.id: 'MountainCar-v0' has no native vector environment"),
         ({"id": "ssdgym-test/Toy-v0", "kwargs": {"horizn": 3}}, r"kwargs\.horizn: .* has no such argument"),
     ],

@@ -113,7 +113,7 @@ def test_report__of_several_ftls_has_a_row_for_each_and_never_their_mean(tmp_pat
     )
     text = report_of(results, tmp_path, reference="gc.free_blocks=4, fifo", learned=["fifo"])
     assert Outline(text).headings[:5] == [
-        "What was learned",
+        "Agents against heuristics",
         "Tables",
         "zipf99 on tiny",
         "gc.free_blocks=4, fifo against the others",
@@ -208,7 +208,7 @@ def test_report__singles_out_what_has_learned(tmp_path: Path) -> None:
     results = [replace(r, objective="erase" if r.policy == "greedy" else "") for r in real_grid()]
     assert learned_of(results) == ["greedy"]
     text = report_of(results, tmp_path)
-    assert "What was learned" in Outline(text).headings
+    assert "Agents against heuristics" in Outline(text).headings
     assert "all 2 tasks: greedy beats cost_benefit" in text
 
 

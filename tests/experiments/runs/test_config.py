@@ -66,7 +66,7 @@ def test_ftl_options__nested_and_dotted_are_the_same() -> None:
         ({"policies": ["greedy", "greedy"]}, "field policies names 'greedy' twice"),
         ({"devices": [5]}, "field devices.0 must be a name, a path or a mapping"),
         ({"devices": []}, "field devices"),
-        ({"seeds": "9-1"}, "field seeds ranges from low to high"),
+        ({"seeds": "9-1"}, "field seeds give the lower seed first"),
         ({"seeds": [1, 1]}, "field seeds names 1 twice"),
         ({"seeds": [-1]}, "field seeds.0 must be greater than or equal to 0"),
         ({"seeds": [True]}, "field seeds.0"),

@@ -155,6 +155,22 @@ def test_an_unknown_format_is_refused_with_an_example_that_can_be_given(name: st
     load_workload({"path": str(path), "columns": example})
 
 
+def test_a_heading_with_digits__is_passed_over_and_no_column_of_the_example(tmp_path: Path) -> None:
+    heading = "timestamp_us;vol;op;lba512;size_kib"
+    path = tmp_path / "headed.csv"
+    path.write_text(heading + "".join(f"\n{k * 50};0;W;{8 * k};4" for k in range(20)))
+    example = refusal(path).partition("--columns '")[2].partition("'")[0]
+    assert example == "time:s offset:B op - size:B"
+    assert figures(path, columns="time:us volume op offset:sector size:KiB")[0] == {WRITE: 20}
+
+
+def test_a_file_of_words__has_an_example_of_as_many_columns(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("hello world\n")
+    example = refusal(path).partition("--columns '")[2].partition("'")[0]
+    assert example == "offset:B - time=0 size=4KiB op=write"
+
+
 def test_without_operations__all_are_what_one_says(tmp_path: Path) -> None:
     path = file_of(tmp_path, lambda t, op, at, size: f"{at // SECTOR},{size},{seconds(t)}")
     count, size, duration = figures(path, columns="offset:sector size:B time:s op=write")

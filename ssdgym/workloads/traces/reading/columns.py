@@ -241,7 +241,7 @@ def example(line: str, following: str = "") -> str:
         following: the second line.
     """
     fields, heading = fields_of(line), []
-    if following and not re.search("[0-9]", line) and len(fields_of(following)) == len(fields):
+    if all(map(begins_wordy, fields)) and len(fields_of(following)) == len(fields):
         fields, heading = fields_of(following), fields
     found = {
         name: number
@@ -258,6 +258,9 @@ def example(line: str, following: str = "") -> str:
         found["time"] = decimals[0]
     free = [n for n in numbers if n not in found.values()]
     found.update(zip([name for name in ("time", "offset", "size") if name not in found], free, strict=False))
+    unused = [n for n in range(len(fields)) if n not in found.values()]
+    if unused:
+        found.setdefault("offset", unused[0])
     units = {"time": "time:s", "offset": "offset:B", "size": "size:B", "op": "op"}
     words = ["-"] * len(fields)
     for name, number in found.items():
@@ -277,3 +280,13 @@ def fields_of(line: str) -> list[str]:
     line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
     splits = [line.split(mark) for mark in (",", ";", "|", None)]
     return [field.strip(" \t\"'") for field in max(splits, key=len)]
+
+
+def is_wordy(text: str) -> bool:
+    """Return whether a text has letters and no digits."""
+    return begins_wordy(text) and re.search("[0-9]", text) is None
+
+
+def begins_wordy(text: str) -> bool:
+    """Return whether a text has a letter before its first digit, as the name of a column has."""
+    return re.match("[^A-Za-z0-9]*[A-Za-z]", text) is not None

@@ -180,7 +180,7 @@ class BadLines:
             remedy = (
                 f"that is more than the {self._allowed} bad lines that skip_bad allows"
                 if self._allowed
-                else "correct it, or set skip_bad to leave out bad lines"
+                else "correct it, or set skip_bad (--set skip_bad=1) to leave out bad lines"
             )
             raise SsdgymError(f"{self._path}: {self.unit} {line} {reason}; {remedy}.")
 

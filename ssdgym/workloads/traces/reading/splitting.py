@@ -12,7 +12,7 @@ import numpy as np
 
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, without_marks
-from ssdgym.workloads.traces.reading.columns import Columns, written_lines
+from ssdgym.workloads.traces.reading.columns import Columns, is_wordy, written_lines
 from ssdgym.workloads.traces.reading.fields import mask
 
 if TYPE_CHECKING:
@@ -219,8 +219,3 @@ class Separated(Splitter):
         if is_first and separator == BLANKS and is_wordy(line):
             return "heading"
         raise ValueError(f"has {count} column{'' if count == 1 else 's'} instead of {self.columns}")
-
-
-def is_wordy(text: str) -> bool:
-    """Return whether a text has letters and no digits."""
-    return re.search("[A-Za-z]", text) is not None and re.search("[0-9]", text) is None

@@ -13,7 +13,7 @@ import numpy as np
 from ssdgym.errors import SsdgymError
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.files import line_blocks, without_marks
-from ssdgym.workloads.traces.reading.columns import Columns, parse_columns
+from ssdgym.workloads.traces.reading.columns import Columns, begins_wordy, parse_columns
 from ssdgym.workloads.traces.reading.fields import (
     BadLines,
     Problems,
@@ -25,7 +25,7 @@ from ssdgym.workloads.traces.reading.fields import (
     whole_numbers,
 )
 from ssdgym.workloads.traces.reading.lines import Lines, RecordMaker, one_volume
-from ssdgym.workloads.traces.reading.splitting import Separated, Split, Splitter, is_wordy
+from ssdgym.workloads.traces.reading.splitting import Separated, Split, Splitter
 from ssdgym.workloads.traces.record import Records
 from ssdgym.workloads.traces.registry import TraceFormat
 
@@ -34,7 +34,7 @@ from ssdgym.workloads.traces.registry import TraceFormat
 class TextFormat(TraceFormat):
     """A text format with one request per line.
 
-    Blank lines, lines that begin with `#`, and headings (lines with words in place of time, offset and size)
+    Blank lines, lines that begin with `#`, and headings (lines with names in place of time, offset and size)
     are ignored. Fields may be quoted or have blanks around them; lines may end in a separator or in CRLF.
 
     Attributes:
@@ -174,7 +174,7 @@ class TextFormat(TraceFormat):
     def _is_heading(self, split: Split, row: int) -> bool:
         known = self.columns
         names = [name for name in ("time", "offset", "size") if name in known.names]
-        return all(is_wordy(split.columns[known.column(name)][row].as_py()) for name in names)
+        return all(begins_wordy(split.columns[known.column(name)][row].as_py()) for name in names)
 
 
 def _words(header: str) -> list[str]:

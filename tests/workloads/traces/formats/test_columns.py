@@ -112,7 +112,8 @@ def test_a_bad_line_changes_nothing_for_the_good_ones_around_it(name: str, tmp_p
     lines, rows = EXAMPLES[name]
     path = write_lines(tmp_path, [*lines[:-1], "no request", lines[-1]])
     assert failure(path, name).startswith(f"line {len(lines)} has ")
-    assert failure(path, name).endswith("; correct it, or set skip_bad to leave out bad lines.")
+    remedy = "; correct it, or set skip_bad (--set skip_bad=1) to leave out bad lines."
+    assert failure(path, name).endswith(remedy)
     assert read(path, name, skip_bad=1) == rows
 
 
