@@ -120,9 +120,8 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     def call_loop(dev, address, requests, last):
         return loop_at(address)(dev, requests, last)
 
-    operations.family_bind.of(arrays.state)(
-        versions[operations.family_bind]
-    )  # the only operation that is called with a batch
+    # This is the only operation that is called with a batch.
+    operations.family_bind.of(arrays.state)(versions[operations.family_bind])
     for declared, version in {**versions, operations.family_run_loop: call_loop}.items():
         declared.of(arrays.device)(version)
     return Family(name, arrays)

@@ -14,10 +14,12 @@ from numba import int64
 from numba.core import config
 from numba.core.registry import cpu_target
 
+from ssdgym.baselines.orders import both
 from ssdgym.engine import entries
 from ssdgym.engine.compiler import cache as door
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
+from ssdgym.policy import blocks_of, eligible, is_closed
 
 
 @pytest.fixture
@@ -176,6 +178,16 @@ def test_key__of_the_engine__is_the_same_where_a_signature_says_what_is_returned
     assert key(said, codegen) == key(found, codegen)
     of_a_rule = entry(doubled)._cache._key
     assert of_a_rule(said, codegen) != of_a_rule(found, codegen)
+
+
+def test_key__of_a_rule_around_kernels__is_that_of_equal_ones_of_another_process() -> None:
+    """Kernels made anew have other numbers, as those of another process."""
+
+    def key(*kernels: Any) -> Any:
+        rule = entry(both(both(*kernels), blocks_of).py_func)
+        return rule._cache._key((int64, int64), cpu_target.target_context.codegen())
+
+    assert key(is_closed, eligible) == key(is_closed, eligible) != key(eligible, is_closed)
 
 
 def test_progress__says_that_the_engine_compiles_and_how_long_it_took(

@@ -14,7 +14,6 @@ import pickle
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from numba.core import config, sigutils
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from ssdgym.engine.compiler.linking import PLAIN_NUMBA
+from ssdgym.engine.compiler.linking import PLAIN_NUMBA, is_own
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable, write_atomically
 from ssdgym.garbage import uncollected
@@ -31,20 +30,17 @@ from ssdgym.garbage import uncollected
 #: Seconds from which on a compile is worth a line.
 _LONG = 2.0
 
-
-def _print_note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-#: Called with each sentence; `None` for silence.
-say: Callable[[str], None] | None = _print_note
-
 _started: dict[str, float] = {}
+
+
+def say(text: str) -> None:
+    """Print a sentence beside what the process writes."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def begin(function: str) -> None:
     """Note that the compile of an entry begins, and say so before the first one of the process."""
-    if say is not None and not _started:
+    if not _started:
         say("ssdgym compiles its engine, once per machine and version: a minute or two")
     _started[function] = time.perf_counter()
 
@@ -52,7 +48,7 @@ def begin(function: str) -> None:
 def end(function: str) -> None:
     """Print how long an entry took to compile, if that was long."""
     seconds = time.perf_counter() - _started[function]
-    if say is not None and seconds >= _LONG:
+    if seconds >= _LONG:
         say(f"compiled {function.lstrip('_')} in {seconds:.0f} s")
 
 
@@ -110,8 +106,8 @@ class _Cache:
         """
         if self._is_of_engine:
             signature, _ = sigutils.normalize_signature(signature)
-        code, cells = self._function.__code__, self._function.__closure__ or ()
-        content = code.co_code + dumps(tuple(cell.cell_contents for cell in cells))
+        cells = [_identity(cell.cell_contents) for cell in self._function.__closure__ or ()]
+        content = self._function.__code__.co_code + repr(cells).encode()
         return signature, codegen.magic_tuple(), self._function.__qualname__, hashlib.sha256(content).digest()
 
     def _path(self, key: tuple) -> Path:
@@ -145,9 +141,7 @@ class _Cache:
             end(self._function.__name__)
         arguments, _ = sigutils.normalize_signature(signature)
         classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
-        package = __name__.partition(".")[0]
-        foreign = any(known.__module__.partition(".")[0] != package for known in classes)
-        if foreign or compiled.library.has_dynamic_globals:
+        if not all(map(is_own, classes)) or compiled.library.has_dynamic_globals:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -156,6 +150,16 @@ class _Cache:
             write_atomically(self._path(key), hashlib.sha256(data).digest() + data)
         except (OSError, SsdgymError) as error:
             warnings.warn(f"a compiled function cannot be kept: {error}", RuntimeWarning, stacklevel=2)
+
+
+def _identity(held: Any) -> Any:
+    """Return what a kernel of ssdgym is made of, alike in every process: numba pickles a random number."""
+    plain = getattr(held, "py_func", held)
+    if not inspect.isfunction(plain) or not is_own(plain):
+        return dumps(held)
+    cells = [_identity(cell.cell_contents) for cell in plain.__closure__ or ()]
+    code, package = plain.__code__, _package_hash(Path(plain.__code__.co_filename).parent)
+    return package, plain.__module__, plain.__qualname__, code.co_firstlineno, code.co_code, cells
 
 
 @functools.cache

@@ -12,7 +12,7 @@ plain numba: the same results, after a compile that takes several times as long.
 import ctypes
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numba
@@ -47,8 +47,8 @@ if not PLAIN_NUMBA and not TRIED[0] <= numba.version_info.short <= TRIED[1]:
 # indices. In functions of other packages, indices have numba's meaning.
 
 
-def is_own(function: Callable) -> bool:
-    """Return whether a function belongs to ssdgym, not to a user or to another package."""
+def is_own(function: Any) -> bool:
+    """Return whether a function or class belongs to ssdgym, not to a user or to another package."""
     return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 

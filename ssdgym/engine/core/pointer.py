@@ -115,15 +115,12 @@ def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int
     """Load field number `place` of a stored tuple; LLVM may assume that the field never changes."""
     field = stored.types[place]
     # Address the field by its offset in bytes: LLVM would read the long type of the tuple as text.
-    begin = builder.gep(
-        pointer, [ir.Constant(ir.IntType(32), _offset(context, stored, place))], inbounds=True
-    )
+    offset = ir.Constant(ir.IntType(32), _offset(context, stored, place))
+    begin = builder.gep(pointer, [offset], inbounds=True)
     at = builder.bitcast(begin, context.get_value_type(field).as_pointer())
-    return (
-        _load_row(context, builder, field, at)
-        if (isinstance(field, types.Array) and field.ndim == 1 and field.layout == "C")
-        else _load(builder, at)
-    )
+    if isinstance(field, types.Array) and field.ndim == 1 and field.layout == "C":
+        return _load_row(context, builder, field, at)
+    return _load(builder, at)
 
 
 def _offset(context: Any, stored: Any, place: int) -> int:
