@@ -90,9 +90,9 @@ def sized_to_traces(
     for trace in traces:
         check_addresses(trace, whole)
     pages, label = max((t.touched_pages(model.host_unit_bytes, seed), t.label) for t in traces)
-    # On a small device, the blocks that must stay free or open can exceed the over-provisioning; never 256.
+    # On a small device, the blocks that must stay free or open can exceed the over-provisioning.
     reason = ""
-    for more_blocks in range(256):
+    for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
         try:
             sized = model.sized_to(pages, more_blocks)
             shrunk = device_for(sized, ftl, policy)

@@ -160,7 +160,13 @@ def with_rules(
                 f"{family} takes no victim rule that keeps records or hooks events, as {victim.name} does; "
                 "choose another one, such as greedy."
             )
-    return changed_device(device, where, **changes) if changes else device
+    found = changed_device(device, where, **changes) if changes else device
+    for role in ROLES if isinstance(ftl, PageFtl) else ():
+        tables = [rule.name for rule in rules_on(found, role) if rule.table is not None]
+        if len(tables) > 1:
+            names = ", ".join(tables)
+            raise SsdgymError(f"device {found.name}: {names} have tables, and one can; leave the others out.")
+    return found
 
 
 def _check_placement(victim: Rule, placement: Rule) -> None:

@@ -28,12 +28,7 @@ def _kept(device: DeviceConfig) -> list[tuple[list[Rule], dict[str, int]]]:
     victims, placing, *others = (rules_on(device, role) for role in ROLES)
     own = [rule for rule in victims if placing[0].name not in rule.shares_memory_with]
     for rules in (own, placing, *others):
-        tables = {rule.name: rule.table(device) for rule in rules if rule.table is not None}
-        if len(tables) > 1:
-            raise SsdgymError(
-                f"device {device.name}: {', '.join(tables)} have tables, and one can; leave the others out."
-            )
-        counts["table"] = sum(tables.values())
+        counts["table"] = sum(rule.table(device) for rule in rules if rule.table is not None)
         records = {part: record for rule in rules for part, record in vars(rule.memory).items() if record}
         sizes = {part: record.itemsize * counts[part] for part, record in records.items()}
         found.append((rules, {**dict.fromkeys(_ARRAYS, 0), **sizes}))

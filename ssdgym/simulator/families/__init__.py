@@ -130,6 +130,10 @@ class FamilyBuilder(ABC):
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
 
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks per plane that hold no data, however large the device is."""
+        return 0
+
     def counter_names(self) -> tuple[str, ...]:
         """Return the names of the counters."""
         sample = self.engine.arrays.sample()

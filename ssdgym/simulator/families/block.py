@@ -145,6 +145,10 @@ class BlockFamily(families.FamilyBuilder):
         is_open = (erased > 0) & (erased < geometry.pages_per_block)
         return families.PageMap.of(geometry, pages, is_open)
 
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks per plane that hold no data: one in its pool, one as target of merges."""
+        return 2
+
 
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.

@@ -219,3 +219,8 @@ class PageFamily(families.FamilyBuilder):
         pages = np.where(written, np.where(newest, families.VALID, families.INVALID), families.FREE)
         blocks = geometry.planes * geometry.blocks_per_plane
         return families.PageMap.of(geometry, pages, state.block["status"][i, :blocks] & records.OPEN)
+
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks of a plane's pool and its open blocks."""
+        ftl = PageFtl.of(device.ftl)
+        return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + _open_blocks(device)

@@ -194,6 +194,15 @@ class SubpageFamily(families.FamilyBuilder):
             is_open,
         )
 
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks of a plane's pool, its open block and its region."""
+        ftl, blocks = SubpageFtl.of(device.ftl), 1
+        while True:
+            region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
+            if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(device):
+                return blocks
+            blocks += 1
+
 
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.

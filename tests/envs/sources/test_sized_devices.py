@@ -60,7 +60,7 @@ def test_is_sizing__only_a_trace_with_compact_addresses(tmp_path: Path) -> None:
 def test_sized_to_traces__no_device_of_its_kind_holds_them__refused_with_what_to_do(tmp_path: Path) -> None:
     greedy = device(ftl={"gc": {"free_fraction": 0.4}}, over_provisioning=1.0)
     with pytest.raises(SsdgymError, match=r"5\.csv: the trace touches 5 pages, and .*; leave out size_to_tr"):
-        sized_to_traces(greedy, [trace(tmp_path, 5)], ftl={"gc": {"free_fraction": 0.999}})
+        sized_to_traces(greedy, [trace(tmp_path, 5)], ftl={"gc": {"free_fraction": 0.9}})
 
 
 @pytest.mark.parametrize("size_to_trace", [True, False])
