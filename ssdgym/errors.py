@@ -60,3 +60,8 @@ def shown(value: Any, most: int = 60) -> str:
         return f"{value!r:.{most}}"
     except (ValueError, RecursionError):
         return f"a value of type {type(value).__name__} that is too large to be printed"
+
+
+def in_words(problem: str) -> str:
+    """Return a message of pydantic as the predicate of a sentence, such as `must be a whole number`."""
+    return problem.replace("Input should", "must").replace("a valid integer", "a whole number")

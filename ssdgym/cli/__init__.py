@@ -35,7 +35,7 @@ from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.train import train, tune
 from ssdgym.cli.zoo import zoo
-from ssdgym.errors import SsdgymError, with_short_values
+from ssdgym.errors import SsdgymError, in_words, with_short_values
 from ssdgym.own_code import import_modules
 
 WRONG_INPUT = 2
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        status = _refuse(error.format_message().replace("Input should", "the value must"))
+        status = _refuse(in_words(error.format_message()))
     except SsdgymError as error:
         status = _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from pydantic_core import PydanticCustomError
 
 from ssdgym.config.fields import plain
-from ssdgym.errors import SsdgymError, shown
+from ssdgym.errors import SsdgymError, in_words, shown
 
 #: What the constructors of YAML raise for a text that its tag does not fit, such as `!!int said` or `0x_`.
 _UNFIT = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
@@ -348,7 +348,7 @@ def _describe_one(problem: Any, data: Any) -> str:
             return f"{subject}{context['error']}"
         case "model_type" | "model_attributes_type":
             return f"{subject}must be a mapping of fields to values, not {shown(problem['input'])}"
-    text = problem["msg"].replace("Input should", "must").replace("a valid integer", "a whole number")
+    text = in_words(problem["msg"])
     given = problem["input"]
     shows = isinstance(given, (bool, int, float, str, type(None)))
     return f"{subject}{text}" + (f", not {shown(given)}" if shows else "")

@@ -1,6 +1,7 @@
 """The registry of rules and aliases of ssdgym and of installed packages."""
 
 import importlib
+import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
-from ssdgym.policy.rules import Kind, Rule, choice_of
+from ssdgym.policy.rules import ABOUT, Kind, Rule, choice_of
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,12 @@ def register(rule: Rule) -> None:
         raise SsdgymError(f"policy {name} is registered already by {_home(known)}; choose another name.")
     if name in _ALIASES and not _names_own_placement(_ALIASES[name], rule):
         raise SsdgymError(f"policy {name} stands for {_ALIASES[name].composition}; choose another name.")
+    if rule.function is not None and not rule.compiled:
+        arguments = ABOUT[rule.kind].arguments
+        if len(inspect.signature(rule.function).parameters) != len(arguments):
+            raise SsdgymError(
+                f"policy {name} must take the {len(arguments)} arguments ({', '.join(arguments)})."
+            )
     _RULES[name] = rule
 
 

@@ -38,15 +38,16 @@ class About(NamedTuple):
 
     shape: str  # the decision, by the name that the engine has for the function's shape
     called: str  # by errors
+    arguments: tuple[str, ...] = ()  # of a function in plain Python
 
 
 ABOUT: dict[Kind, About] = {
-    "victim": About("erase", "victim rule"),
+    "victim": About("erase", "victim rule", ("view", "plane", "parameters", "choice")),
     "placement": About("place", "placement"),
     "idle": About("idle", "idle rule"),
     "allocation": About("allocate", "allocation"),
     "levelling": About("level", "levelling rule"),
-    "merge": About("merge", "merge rule"),
+    "merge": About("merge", "merge rule", ("plans", "case", "parameters")),
     "tracker": About("", "tracker"),
 }
 

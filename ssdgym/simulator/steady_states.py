@@ -12,11 +12,12 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.engine.core.family import State
+from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import DAMAGED_ZIP, cache_folder, write_atomically
 from ssdgym.policy import get_policy
 from ssdgym.policy.on_device import rules_on
-from ssdgym.simulator.families import family_of_state
+from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import code_hashes
 
@@ -36,15 +37,16 @@ _CLEARED = (
 )
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
-#: The only fields that a steady state does not depend on. Of a device: what describes it and its energy; its
-#: times count, since rules may weigh them. Of an FTL: what matters only in time, or to queues.
-_OF_NO_EFFECT = {"name", "description", "assumed", "energy"}
+#: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
+#: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
+_OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
 _OF_NO_EFFECT_ON_FTL = {
     "timing",
     "queue_depth",
     "window_pages",
     "multi_plane_writes",
     "multi_plane_reads",
+    "multi_plane_rows",
     "pad_limit",
     "write_completes",
 }
@@ -73,12 +75,15 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
+    # Of the ways to choose rows, only this one decides where pages go without simulated time.
+    fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
         # With any idle rule erases have to win pages, whether time passes or not.
         fields["ftl"]["gc"] = {**kept, "idle": gc.get("idle") is not None}
     parts = {
         "device": fields,
+        "weighed": family_of(device).weighed(device),
         "workload": workload.model_dump(mode="json"),
         "seed": seed,
         "share": share,

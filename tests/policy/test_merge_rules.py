@@ -163,9 +163,11 @@ def test_merge_policy__that_reads_out_of_range__is_an_error() -> None:
         call(get_policy("reads_far").main.address, *figures(1, 2, 3), np.zeros(1))
 
 
-def test_merge_policy__in_plain_python__has_no_address() -> None:
+def test_merge_policy__in_plain_python__has_its_arguments_checked() -> None:
     merge_policy("plain", source="a test", compiled=False, parameters={"floor": 0})(cheap)
     assert rules_for(merging(), get_policy("plain"))[MERGE]["choose"] == 0
+    expected = "policy few must take the 3 arguments (plans, case, parameters)."
+    assert refusal(merge_policy("few", source="a test", compiled=False), lambda plans: 0) == expected
 
 
 def test_merge_policy__takes_no_hooks() -> None:

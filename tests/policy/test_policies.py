@@ -172,8 +172,9 @@ elsewhere.__module__ = "os"
             "declares 65 parameters; at most 64",
         ),
         ({"name": "sep_gc"}, last_block, "policy sep_gc is registered already by the engine; choose another"),
+        ({"name": "few", "compiled": False}, lambda view, plane: 0, "must take the 4 arguments"),
     ],
-    ids=["a space", "a digit first", "taken", "too many parameters", "a placement's"],
+    ids=["a space", "a digit first", "taken", "too many parameters", "a placement's", "too few arguments"],
 )
 def test_decorator__what_cannot_be_registered__refused(
     arguments: dict[str, Any], function: Any, expected: str

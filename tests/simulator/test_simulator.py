@@ -251,12 +251,6 @@ def test_policy__names_no_victim__is_an_error() -> None:
     assert "needs a victim, and the policy lazy named no erase set" in sentence(caught)
 
 
-def test_policy__of_too_few_arguments__is_an_error() -> None:
-    few = Policy(Rule("victim", "few", lambda view, plane: 0, "a test", compiled=False))
-    with pytest.raises(SsdgymError, match="policy few failed: TypeError, .* takes 2 positional arguments"):
-        Simulator(device(), policy=few).run(random_writes(900, device().logical_pages))
-
-
 # -- requests ------------------------------------------------------------------------------------------------
 
 

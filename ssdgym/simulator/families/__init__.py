@@ -130,6 +130,13 @@ class FamilyBuilder(ABC):
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
 
+    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
+        """Return what a steady state depends on beside the fields of the device and its FTL, as JSON.
+
+        By default the times of commands: no time passes, but rules may weigh them.
+        """
+        return {"times": device.timing.model_dump(mode="json")}
+
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks per plane that hold no data, however large the device is."""
         return 0

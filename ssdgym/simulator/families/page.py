@@ -220,6 +220,12 @@ class PageFamily(families.FamilyBuilder):
         blocks = geometry.planes * geometry.blocks_per_plane
         return families.PageMap.of(geometry, pages, state.block["status"][i, :blocks] & records.OPEN)
 
+    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
+        """Return the times of commands if a rule places pages, otherwise the costs of sub-block erases."""
+        if beside_on(device)["placement"].function is not None:
+            return super().weighed(device)
+        return constants_of(device) if device.erase_unit != "block" else {}
+
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = PageFtl.of(device.ftl)

@@ -23,7 +23,7 @@ from ssdgym.engine.operations import family_bind, family_format
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families as registry
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.families import FamilyBuilder
+from ssdgym.simulator.families import FamilyBuilder, family_of
 from tests.engine.devices import device
 
 RECORDING = Recording(latencies=4, slowest=1)
@@ -142,6 +142,7 @@ def test_with_ftl__another_mapping__keeps_what_all_families_have() -> None:
 def test_make_state__builds_devices_of_the_family() -> None:
     state = make_state([logged(), logged(log={"blocks": 9})], [1, 2], RECORDING)
     assert isinstance(state, ARRAYS.state) and state.log.shape == (2, 9) and (state.log == -1).all()
+    assert family_of(logged()).weighed(logged()) == {"times": logged().timing.model_dump()}
     assert state.params["logical_pages"].tolist() == [[160], [160]]
 
 
