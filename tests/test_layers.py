@@ -288,7 +288,7 @@ MOST_LINES = {
     "ssdgym.engine": 12_958,
     "ssdgym.simulator": 3_046,
     "ssdgym.policy": 1_916,
-    "ssdgym.config": 1_785,
+    "ssdgym.config": 1_783,
     "ssdgym.baselines": 4_376,
     "ssdgym.agents": 4_760,
     "ssdgym.experiments": 8_195,

@@ -324,10 +324,9 @@ def _parse_yaml(file: Path | Traversable, where: str) -> Any:
 
 def _describe(error: ValidationError, data: Any) -> str:
     """Return the first problem as a sentence; the rest is only counted."""
-    problems = error.errors(include_url=False)
-    others = len(problems) - 1
-    more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-    return f"{_describe_one(problems[0], data)}{more}."
+    first, *others = error.errors(include_url=False)
+    more = f" (and {len(others)} more problem{'s' if len(others) > 1 else ''})" if others else ""
+    return f"{_describe_one(first, data)}{more}."
 
 
 def _describe_one(problem: Any, data: Any) -> str:
@@ -348,10 +347,9 @@ def _describe_one(problem: Any, data: Any) -> str:
             return f"{subject}{context['error']}"
         case "model_type" | "model_attributes_type":
             return f"{subject}must be a mapping of fields to values, not {shown(problem['input'])}"
-    text = in_words(problem["msg"])
-    given = problem["input"]
+    text, given = f"{subject}{in_words(problem['msg'])}", problem["input"]
     shows = isinstance(given, (bool, int, float, str, type(None)))
-    return f"{subject}{text}" + (f", not {shown(given)}" if shows else "")
+    return f"{text}, not {shown(given)}" if shows else text
 
 
 def _field_name(location: tuple[int | str, ...], data: Any) -> str:
