@@ -1,4 +1,4 @@
 """Learned policies: networks, training and agents.
 
-Needs the extra `agents` (torch, stable-baselines3, sb3-contrib).
+The package needs the extra `agents` (torch, stable-baselines3, sb3-contrib).
 """

@@ -1,4 +1,4 @@
-"""A trained agent: a network and its card in one file."""
+"""A trained agent: one file with a network and its description, the card."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Agent:
         Args:
             path: the file, or the name of an agent of the zoo.
             env: environment in which the agent will act; its features are matched with the agent's by name.
-                Without it, observations must have exactly the features of the training.
+                If None, observations must have exactly the features that the agent was trained on.
 
         Raises:
             SsdgymError: the file is missing, is not an agent, or needs features that the environment lacks.
@@ -74,7 +74,7 @@ class Agent:
         return path
 
     def scores(self, observation: Observation) -> np.ndarray:
-        """Return the scores float32 of the candidates, (K,) or (n, K); -1e9 where the mask is zero.
+        """Return the candidates' scores, float32 (K,), or (n, K) of a batch; -1e9 where the mask is 0.
 
         Raises:
             SsdgymError: the observation has another number of features than the agent's.
@@ -93,12 +93,12 @@ class Agent:
         mask: np.ndarray | None = None,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray | int:
-        """Choose the candidate with the highest score, the first of equals.
+        """Choose the candidate with the highest score; if several have it, choose the first of them.
 
         Args:
             observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
-            mask: ignored: the observation contains the mask.
-            rng: ignored: nothing is drawn.
+            mask: ignored, since the observation contains the mask.
+            rng: ignored, since the choice is not random.
 
         Returns:
             The action: an int for one observation, int64 (n,) for a batch.

@@ -58,7 +58,7 @@ def c_header(agent: Agent, name: str = "agent") -> str:
 
 
 def _check(agent: Agent, name: str) -> None:
-    """Raise if `name` is not a C identifier, weights are not finite, or the agent sees no context."""
+    """Raise if `name` is not a C identifier, weights are not finite, or the agent has no context features."""
     if not _NAME.fullmatch(name):
         raise SsdgymError(
             f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
@@ -77,7 +77,7 @@ def _weights(network: Any) -> dict[str, Tensor]:
         parts = ("centre", "scale", "weights", "bias", "thresholds")
         found = {name: getattr(network, name) for name in parts}
         names = [*(f"body{number}" for number in range(len(layers) - 1)), "last"]
-        named = dict(zip(names, layers, strict=False))  # without hidden layers there is no last one
+        named = dict(zip(names, layers, strict=False))  # `layers` may be empty
     else:
         found = {"linear": network.linear.log_sharpness.exp() * network.linear.weights}
         named = {"candidate": network.candidate_layer, "shared": network.shared_layer}
@@ -104,6 +104,6 @@ def _initialiser(numbers: np.ndarray) -> str:
 
 
 def _number(number: np.float32) -> str:
-    """Return a constant that is read as the same number: nine digits are enough for single precision."""
+    """Return a C constant with nine digits, which restore a single-precision number exactly."""
     text = f"{float(number):.9g}"
     return f"{text}f" if set(text) & set(".en") else f"{text}.0f"

@@ -1,4 +1,4 @@
-"""Read the card (description) and the weights of a saved agent, and compute its cost, without PyTorch."""
+"""Read the card (description) and the weights of a saved agent; compute what a decision costs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScorerConfig(Config):
         5.0,
         gt=0,
         description="initial inverse temperature, by which the logarithm (base 4) of the heuristic's score "
-        "is multiplied; 5 samples a candidate in proportion to its score to the power of 3.6",
+        "is multiplied; at 5, the probability of a candidate is proportional to its score to the power 3.6",
     )
 
 
@@ -55,7 +55,7 @@ class OrdinalConfig(Config):
     )
 
     gap: PositiveFloat = Field(
-        1.0, description="initial distance of thresholds; small: mostly the first or the last action"
+        1.0, description="initial distance of thresholds; if small, mostly the first or last action is taken"
     )
 
     @model_validator(mode="after")
@@ -72,7 +72,7 @@ class OrdinalConfig(Config):
 
 
 class InputConfig(Config):
-    """How a network takes a feature; an ordinal network subtracts `centre` and divides by `spread` first."""
+    """Scaling and initial weights of a feature; an ordinal network sees `(feature - centre) / spread`."""
 
     centre: float = 0.0
     spread: PositiveFloat = 1.0
@@ -113,7 +113,7 @@ class AgentCard(Config):
         return self
 
     def trained(self, stages: Sequence[Stage], **fields: Any) -> AgentCard:
-        """Return the card with the given stages of training, and with the given other fields."""
+        """Return a copy of the card with the given stages of training and the given other fields."""
         made = {
             "algorithm": stages[-1].method if stages else "none",
             "decisions": sum(stage.decisions for stage in stages),
@@ -140,7 +140,7 @@ class AgentCard(Config):
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The arguments of the training environment; an ordinal network's `actions` are its `streams`."""
+        """The arguments of the training environment; `streams` defaults to an ordinal network's `actions`."""
         environment = self.training.get("environment", {})
         given = environment.get("kwargs", {}) if isinstance(environment, Mapping) else {}
         return {**({"streams": self.ordinal.actions} if self.ordinal else {}), **given}
@@ -148,7 +148,7 @@ class AgentCard(Config):
     @property
     def how_trained(self) -> str:
         """A phrase that names the methods that have trained the weights."""
-        if "suite" in self.training:  # an evolution, whose configuration has the weights of the start
+        if "suite" in self.training:  # trained by evolution: its configuration contains the initial weights
             return how_trained(self.trained_by, "the start of its configuration")
         return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
 
@@ -180,7 +180,7 @@ def _part(archive: zipfile.ZipFile, name: str) -> bytes:
     if part.file_size > _LARGEST_PART:
         raise zipfile.BadZipFile(f"{name} has {part.file_size:,} bytes, and an agent's has {_LARGEST_PART:,}")
     with archive.open(part) as file:
-        return file.read(part.file_size)  # without a size, all would be unpacked before the rest is cut off
+        return file.read(part.file_size)  # without a size, read() would unpack more than `file_size`
 
 
 def _parse_card(path: Path, card: bytes) -> AgentCard:
@@ -197,7 +197,7 @@ Weights = Mapping[str, np.ndarray]
 
 
 def weight_shapes(card: AgentCard) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each part of the weights that a card describes, by its name in PyTorch."""
+    """Return the shape of each weight array of a card's network, by its name in PyTorch."""
     entries = len(card.context_features)
     if card.ordinal is not None:
         return _shapes_of_ordinal(card.ordinal, entries)
@@ -231,7 +231,7 @@ def _shapes_of_ordinal(config: OrdinalConfig, entries: int) -> dict[str, tuple[i
     }
 
 
-#: First parts of the names of weights that change no choice: those of values, and the sharpness of scores.
+#: Prefixes of the names of weights that do not affect choices: weights of values, and the sharpness.
 WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
 
 
@@ -277,7 +277,7 @@ _BYTES = 4
 
 @dataclass(frozen=True)
 class DecisionCost:
-    """The cost of a decision; additions of pooling and comparisons are not counted.
+    """The cost of a decision; comparisons and the additions of pooling are not counted.
 
     Attributes:
         shared_multiply_adds: multiply-adds per decision.

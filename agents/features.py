@@ -26,7 +26,7 @@ class FeatureNames:
         """Return the features that an environment observes: `metadata["features"]`.
 
         Raises:
-            SsdgymError: the environment does not observe candidates, or names another number of features.
+            SsdgymError: the environment observes no candidates, or not as many features as it names.
         """
         space = env.single_observation_space if isinstance(env, VectorEnv) else env.observation_space
         if not isinstance(space, gym.spaces.Dict) or not set(space) >= _KEYS:
@@ -77,7 +77,7 @@ class Columns:
     context: tuple[int, ...]
 
     def select(self, observation: Observation) -> list[np.ndarray]:
-        """Return candidates and context with the agent's features, of one observation or a batch.
+        """Return `candidates` and `context` of one observation or a batch, with only the agent's features.
 
         Raises:
             SsdgymError: the observation has another number of features than expected.

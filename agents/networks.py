@@ -117,7 +117,7 @@ def _start_weights(candidate_features: Sequence[str], start: Start) -> list[floa
 
 
 def pool(values: Tensor, valid: Tensor | None) -> Tensor:
-    """Return mean and maximum over the valid candidates, (B, 2 F); zero if there is none.
+    """Return mean and maximum over the valid candidates, (B, 2 F); zeros if no candidate is valid.
 
     Args:
         values: float, (B, K, F).
@@ -161,9 +161,9 @@ class OrdinalNetwork(nn.Module):
     McCullagh, "Regression models for ordinal data", 1980).
 
     Head `h` computes the number `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`, where
-    `f` is a multilayer perceptron whose last layer starts at zero. With t thresholds below `z`, the action is
-    the first action of the head's range plus t. The score of an action is the sum of `z - threshold` over the
-    thresholds before it, so this action has the highest score.
+    `f` is a multilayer perceptron whose last layer starts at zero. The chosen action is the first action of
+    the head's range plus the number of thresholds below `z`. An action's score is the sum of `z - threshold`
+    over the thresholds that precede the action, so the chosen action has the highest score.
 
     Args:
         context_features: names of the G entries of `context`.
@@ -200,7 +200,7 @@ class OrdinalNetwork(nn.Module):
 
     @property
     def thresholds(self) -> Tensor:
-        """The thresholds of each head, (H, largest number of actions - 1); a head uses the first of them."""
+        """The thresholds of each head, (H, most actions of a head - 1); smaller heads use the first ones."""
         first, gaps = self.first_threshold[:, None], self.log_gaps.exp()
         return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 

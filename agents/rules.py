@@ -58,7 +58,7 @@ _CONTEXT_OF = {
 }
 #: The kind of candidate features of each decision.
 _CANDIDATES_OF = {"EraseVictim": "candidate", "Placement": "stream"}
-#: The trackers whose records rules of agents have; "" stands for no tracker.
+#: The trackers whose features a rule can read; "" stands for features without a tracker.
 _NOTES = ("", "page_history")
 
 
@@ -83,7 +83,7 @@ class CompiledNetwork:
         return [record[0] for record in self._records.values()]
 
     def record_on(self, memory: Memory) -> np.ndarray:
-        """Return the constants of a rule with memory of a layout, (1,) NETWORK; compile at first use."""
+        """Return the network's record, (1,) NETWORK, for a rule with this memory; compile at first use."""
         if memory not in self._records:
             record = np.zeros(1, self.dtype)
             _write_shape(record[0], self.card)
@@ -98,7 +98,7 @@ class CompiledNetwork:
         scorer = self.card.scorer
         for record in self._records.values():
             if scorer:
-                # A correction that is zero, as in an untrained network, is not computed.
+                # Hidden layers whose output is always zero, as in an untrained network, are skipped.
                 corrects = np.any(body[-1 - scorer.hidden[-1] :])
                 record["layers"] = len(scorer.hidden) if corrects else 0
             record["weights"][0, : len(body)] = body
@@ -236,7 +236,7 @@ _IN_TRAINING: dict[str, Rule] = {}
 
 @dataclass(frozen=True)
 class AgentRule(Rule):
-    """A rule that is a network; a placement also keeps the records of `page_history`."""
+    """A rule that evaluates a network; a placement rule also includes the tracker `page_history`."""
 
     network: CompiledNetwork = field(kw_only=True, compare=False)
     digest: str = field(kw_only=True)

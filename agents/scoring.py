@@ -42,19 +42,19 @@ OF_DEVICE, OF_DECISION, OF_PAGE, OF_DIE = range(4)
 #: The record of a network; its shape determines where each part of the weights begins.
 NETWORK = np.dtype(
     [
-        ("features", "i8"),  # of a candidate
-        ("entries", "i8"),  # of the context
-        ("layers", "i8"),  # hidden ones; 0: what is linear alone
-        ("widths", "i8", (MAX_LAYERS,)),
-        ("heads", "i8"),
-        ("switch", "i8"),  # entry of the context that says which of two heads; -1: there is one
-        ("first", "i8", (2,)),  # action of each head
-        ("actions", "i8", (2,)),  # of each head
-        ("thresholds", "i8"),  # of a head
-        ("sampled", "i8"),  # pages of a block whose updates are counted
-        ("feature", "i8", (MAX_FEATURES,)),  # addresses
-        ("entry", "i8", (MAX_FEATURES,)),
-        ("entry_kind", "i8", (MAX_FEATURES,)),
+        ("features", "i8"),  # number of features of a candidate
+        ("entries", "i8"),  # number of features of the context
+        ("layers", "i8"),  # number of hidden layers; 0: only the linear part is computed
+        ("widths", "i8", (MAX_LAYERS,)),  # units of each hidden layer
+        ("heads", "i8"),  # number of heads of an ordinal network
+        ("switch", "i8"),  # index of the context feature that chooses between two heads; -1: one head
+        ("first", "i8", (2,)),  # first action of each head
+        ("actions", "i8", (2,)),  # number of actions of each head
+        ("thresholds", "i8"),  # number of thresholds of each head
+        ("sampled", "i8"),  # number of pages of a block that are sampled to count updates
+        ("feature", "i8", (MAX_FEATURES,)),  # addresses of the candidate features' functions
+        ("entry", "i8", (MAX_FEATURES,)),  # addresses of the context features' functions
+        ("entry_kind", "i8", (MAX_FEATURES,)),  # kind of each context feature (`OF_DEVICE`, ...)
         ("weights", "f4", (MAX_WEIGHTS,)),
     ],
     align=True,
@@ -95,7 +95,7 @@ def _pass_hidden(network, at, units, others):
 
     Args:
         network: the NETWORK.
-        at: index of the second layer's first weight; its bias comes first.
+        at: index in the weights at which the second layer begins, with its bias.
         units: units of the first hidden layer; on return, those of the last hidden layer.
         others: scratch array of the same length.
 
@@ -114,7 +114,7 @@ def _pass_hidden(network, at, units, others):
 
 @inlined
 def _look_at_decision(kind, plane, decision):
-    """Write the record of a decision that features read."""
+    """Fill the record `decision`, which the functions of features read."""
     decision.kind = kind
     decision.plane = plane
     decision.candidates = 0
@@ -143,7 +143,7 @@ def _entry(network, k, handle, decision, page, die):
 
 @inlined
 def _read_features(network, handle, decision, page, die, features):
-    """Write the centred and scaled context features; return the head that takes the decision."""
+    """Write the centred and scaled context features to `features`; return the number of the deciding head."""
     weights, entries, head = network.weights, network.entries, np.int64(0)
     for k in range(entries):
         value = _entry(network, k, handle, decision, page, die)
@@ -183,7 +183,7 @@ def _action_of(network, features, head, units, others):
 
 @inlined
 def _read_page(network, view, plane, lpn, source, features):
-    """Write the features of the page to place; return the head that places it."""
+    """Write the features of the page to place to `features`; return the head that places the page."""
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
@@ -213,7 +213,7 @@ def collect_idle(view, die_number, gap_ns, parameters):
 
 @inlined
 def _share(network, handle, decision, page, die, units):
-    """Write the part of the first layer that all candidates share; return the end of its weights."""
+    """Write the part of the first layer that all candidates share to `units`; return its weights' end."""
     weights, width = network.weights, network.widths[0]
     at = _put_bias(weights, 0, units, width)
     for k in range(network.entries):
@@ -242,7 +242,7 @@ def _correct(network, at, features, shared, units, others):
 @inlined
 def _score(network, at, features, shared, units, others):
     """Return the score of a candidate: the linear part plus that of the hidden layers."""
-    score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # at the end
+    score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # the last weights
     for k in range(network.features):
         score += features[k] * network.weights[linear + k]
     if network.layers > 0:
@@ -251,7 +251,7 @@ def _score(network, at, features, shared, units, others):
 
 
 def score_streams(view, plane, lpn, source, parameters):
-    """Return the stream with the highest score for a page; of equals, the lowest number."""
+    """Return the stream with the highest score for a page; if several have it, the lowest number."""
     network, handle = _constants_of(parameters)[0], number_of(view)
     decision, page, die, stream = (
         _scratch_decision()[0],
@@ -293,11 +293,11 @@ def _read_block(network, view, choice, block, stride, decision, candidate, featu
 
 
 def score_blocks(view, plane, parameters, choice):
-    """Choose the eligible block with the highest score; of equals, the lowest number."""
+    """Choose the eligible block with the highest score; if several have it, the lowest number."""
     network = _constants_of(parameters)[0]
     handle = number_of(view)
     decision, candidate = _scratch_decision()[0], _scratch_candidate()[0]
-    page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
+    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
     features, shared, units, others = (
         _scratch_features(),
         _scratch_units(),
@@ -325,7 +325,7 @@ def score_blocks(view, plane, parameters, choice):
 @inlined
 def _look_at_wear(network, kind, view, plane, decision, shared):
     """Write the context of a decision about wear; return the offset of the candidates' weights."""
-    page, die = _scratch_page()[0], _scratch_die()[0]  # of which nothing is read
+    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
     _look_at_decision(kind, plane, decision)
     decision.mean_erases = mean_erases(view, plane)
     at = np.int64(0)
@@ -335,7 +335,7 @@ def _look_at_wear(network, kind, view, plane, decision, shared):
 
 
 def level_wear(view, plane, parameters):
-    """Return the closed block with the highest score, or -1 if moving nothing (features 0) scores as high."""
+    """Return the closed block with the highest score, or -1 if moving none (features 0) scores as high."""
     network = _constants_of(parameters)[0]
     decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
     features, shared = _scratch_features(), _scratch_units()
@@ -354,18 +354,18 @@ def level_wear(view, plane, parameters):
     return best
 
 
-#: Number of decisions that are recorded; later ones are not.
+#: Largest number of decisions that a recorder holds; later decisions are not recorded.
 ROOM = 1 << 16
 #: A network, followed by the recorded decisions.
 RECORDER = np.dtype(
     [
         *((name, NETWORK[name]) for name in NETWORK.names or ()),
         ("used", "i8"),
-        ("clock", "i8", (ROOM,)),  # host pages before the decision
+        ("clock", "i8", (ROOM,)),  # host pages written before the decision
         ("lpn", "i4", (ROOM,)),
         ("head", "i1", (ROOM,)),
-        ("written", "i1", (ROOM,)),  # whether by the host
-        ("seen", "f4", (ROOM * MAX_FEATURES,)),  # features, centred and scaled, one decision after another
+        ("written", "i1", (ROOM,)),  # whether the host wrote the page; 0: it was relocated
+        ("seen", "f4", (ROOM * MAX_FEATURES,)),  # centred and scaled features, decision after decision
     ],
     align=True,
 )

@@ -1,4 +1,4 @@
-"""Play episodes with agents, with callables that make agents, with proposers and with random actions."""
+"""Play episodes with agents, and load agents that are made by a Python callable."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Agent(Protocol):
 class RandomAction:
     """Draw every action uniformly from the valid ones.
 
-    Proposers have already picked good candidates. So `RandomAction` is better than the policy `random`, which
-    draws among all blocks; compare an agent with `RandomAction` to see what the agent has learned.
+    Heuristics (the proposers) pick the candidates, so a random candidate is better than the choice
+    of the policy `random`, which draws among all blocks. The comparison shows what an agent has learned.
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -62,7 +62,7 @@ class Source(ABC):
     Attributes:
         text: the text that names the agent, as the user wrote it.
         executes: the code that loading executes; empty if none.
-        learns: whether results call the agent learned; baselines are not.
+        learns: whether results list the agent as learned; false for baselines.
     """
 
     executes: ClassVar[str] = ""
@@ -110,8 +110,8 @@ def names_callable(text: str) -> bool:
 class CallableSource(Source):
     """`module:callable`, or `module:callable(name=value, ...)`: a function or class that makes the agent.
 
-    The module is imported as Python would, or from the present folder. If the callable has a parameter `env`,
-    it gets the vector environment.
+    The module is imported from the present folder or from the installed packages. If the callable has a
+    parameter `env`, it gets the vector environment.
     """
 
     executes = "code of the module it names"
@@ -132,7 +132,7 @@ class CallableSource(Source):
         return hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
 
     def build(self, env: VectorEnv) -> Agent:
-        """Call the callable."""
+        """Call the callable, and return the agent that it makes."""
         make = self._callable()
         try:
             taken = inspect.signature(make).parameters
@@ -149,7 +149,7 @@ class CallableSource(Source):
         return agent
 
     def _callable(self) -> Callable[..., Any]:
-        self.digest()  # raises if something is missing
+        self.digest()  # raises if the module or a file is missing
         found: Any = importlib.import_module(self.module)
         for part in self.name.split("."):
             found = getattr(found, part, None)
@@ -226,10 +226,10 @@ def single(environment: EnvironmentConfig, **more: Any) -> VectorEnv:
 
 
 def heuristic(env: VectorEnv, policy: str) -> Behaviour:
-    """Return a behaviour that plays the picks of one of the environment's proposers.
+    """Return a behaviour that takes the candidate that a proposer of the environment picks.
 
     Raises:
-        SsdgymError: the environment has no such proposer, or (from the behaviour) the proposer has no pick.
+        SsdgymError: there is no such proposer; or, from the behaviour, it picks no candidate.
     """
     proposers = tuple(env.metadata["proposers"])
     if not proposers:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RANDOM = "random_action"
 
 
-#: Mean returns of whole episodes, by the name of the behaviour; `random_action` is one of them.
+#: Mean returns of whole episodes, by the name of the behaviour; one of the names is `random_action`.
 Scores = Mapping[str, float]
 
 
@@ -79,7 +79,7 @@ class Recorder:
             "truncations": [False] * (len(rewards) - 1) + [True],
             "infos": {
                 "proposed": np.concatenate([one["proposed"] for one in shown]),
-                # Minari loads no arrays of one axis back.
+                # Minari cannot load one-dimensional arrays.
                 "host_pages": [int(one["host_pages"][0]) for one in shown],
             },
         }
@@ -111,7 +111,7 @@ def record(
         advance: function to call with the number of episodes played, and the total.
 
     Raises:
-        SsdgymError: Minari refuses the id or already has it, or no score is above that of random actions.
+        SsdgymError: Minari refuses the id or has that data set, or no score is above that of random actions.
     """
     import minari
     from minari.data_collector.episode_buffer import EpisodeBuffer
@@ -158,7 +158,7 @@ def check_id(dataset_id: str) -> None:
 
     try:
         parse_dataset_id(dataset_id)
-    except (ValueError, TypeError):  # the latter where the version is missing
+    except (ValueError, TypeError):  # TypeError if the version is missing
         raise SsdgymError(
             f"data set {dataset_id}: is no id of Minari; write it as group/name-v0, with letters, digits, - "
             "and _."

@@ -28,7 +28,7 @@ class FileSource(Source):
 
     @property
     def label(self) -> str:
-        """The name of the agent or file, preceded by the folder's name if it begins with `agent`."""
+        """The file's name without its suffix; `FOLDER/NAME` if the name begins with `agent`."""
         stem = self.path.stem
         return f"{self.path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
 
@@ -57,7 +57,7 @@ class TrainedSource(FileSource):
         names = decision_arguments(card.environment)
         kept = {name: card.arguments[name] for name in names if name in card.arguments}
         if "features" in names:
-            # By name: the default depends on the device.
+            # All features are named, because the default features depend on the device.
             kept["features"] = [*card.candidate_features, *card.context_features]
         return EnvironmentConfig(id=card.environment, kwargs=kept)
 
@@ -81,7 +81,7 @@ class SB3Source(FileSource):
         with zipfile.ZipFile(self.path) as archive:
             noted = json.loads(archive.read("data"))["observation_space"].get("environment")
         if not isinstance(noted, dict) or noted["id"] is None:
-            return None  # of another package, or with arguments that are no plain values
+            return None  # an environment of another package, or arguments that are no plain values
         return EnvironmentConfig(**noted)
 
     def build(self, env: VectorEnv) -> Agent:
@@ -111,7 +111,7 @@ class BaselineSource(CallableSource):
     learns = False
 
     def digest(self) -> str:
-        """Return nothing: the baselines are code of ssdgym."""
+        """Return an empty text, because the baselines are code of ssdgym."""
         return ""
 
     def _callable(self) -> Callable[..., Agent]:

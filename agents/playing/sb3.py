@@ -41,7 +41,7 @@ def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
         raise SsdgymError(f"{path}: there is no such file; correct the path.")
     try:
         policy = _load_policy(path)
-    except Exception as error:  # code of other packages, and of the file itself
+    except Exception as error:  # loading executes code of other packages and of the file
         reason = f"{type(error).__name__}: {error}"
         raise SsdgymError(f"{path}: cannot be loaded ({reason:.100}).") from error
     _check_fits(path, "observes", policy.observation_space, env.single_observation_space)
@@ -50,7 +50,7 @@ def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
 
 
 def _load_policy(path: Path) -> BasePolicy:
-    """Load only the policy, which works the same way for all algorithms."""
+    """Load only the policy; that works in the same way for all algorithms."""
     data, weights, _ = load_from_zip_file(path, device="cpu")
     assert data is not None
     policy: BasePolicy = data["policy_class"](

@@ -1,7 +1,7 @@
 """Rules with one threshold for one or two observed features, as baselines for learned agents.
 
-`ssdgym tune stump-subftl` finds such a rule on the training split of a suite. Wherever an agent is named, a
-text such as `stump(feature=sector_writes, cut=0.3)` names a rule.
+`ssdgym tune stump-subftl` finds such a rule on the training split of a suite. A text such as
+`stump(feature=sector_writes, cut=0.3)` names a rule wherever an agent can be named.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ssdgym.types import Observation
 class Stump:
     """Choose the candidate with the largest value of a feature, if the value is above a threshold.
 
-    Of equal candidates the first is chosen. If no value is above the threshold, the first valid candidate is
-    chosen. If a context feature, the same for all candidates, is above it, the last valid one is chosen.
+    The first of several candidates with the largest value is chosen. If no value is above the threshold, the
+    first valid candidate is chosen; if a feature of the context is above it, the last valid candidate.
 
     Args:
-        env: the environment that is played.
+        env: the environment in which the rule acts.
         feature: name of the feature; with `-` before it, the negative of the feature.
-        second: another feature, which is added with a weight. The sum of two logarithms is the logarithm of a
-            product of powers, such as benefit times age; with context features, one shifts the threshold.
+        second: another feature, which is added with a weight. For logarithms, the sum is the logarithm of a
+            product, such as benefit times age. A second feature of the context shifts the threshold.
         weight: weight of the second feature.
         cut: the threshold.
 

@@ -1,4 +1,4 @@
-"""Clone a policy into a network, from which a search or PPO begins."""
+"""Clone a policy into a network, as the start of a search or of PPO."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ssdgym.types import Observation
 _STEPS = 64
 _BATCH = 256
 _EPOCHS = 4
-#: Steps of the bisection that finds a factor for all scores.
+#: Steps of the bisection that finds the factor by which all scores are multiplied.
 _HALVINGS = 30
 #: The value in `info["proposed"]` if the policy picks none of the candidates.
 _NONE = -1
@@ -91,12 +91,12 @@ def clone(
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
     """Multiply all scores by a factor, so that the best candidate's mean probability is at most a bound.
 
-    PPO never tries other candidates where the network is sure, so it learns less the surer the network is.
+    Where the network gives one candidate a probability of almost 1, PPO tries no other and learns nothing.
 
     Args:
         scorer: network whose scores are multiplied.
         scores: scores (B, K) of the decisions over which the mean is taken.
-        confidence: the bound.
+        confidence: the bound, between 0 and 1.
     """
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
@@ -113,7 +113,7 @@ def first_picks(proposed: np.ndarray) -> np.ndarray:
     return proposed[np.arange(len(proposed)), (proposed != _NONE).argmax(axis=1)]
 
 
-#: Returns the policy's actions from observation and infos: int64 (N,), -1 if it has none.
+#: Returns the policy's actions from observation and infos: int64 (N,), -1 where it picks no candidate.
 Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 

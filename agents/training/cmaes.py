@@ -27,7 +27,7 @@ _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
 
 
 def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
-    """Return the mean over episodes of returns (members, episodes), `standardised` per episode or not."""
+    """Return each member's mean of returns (members, episodes); `standardised`: first scale each episode."""
     if standardised:
         returns = (returns - returns.mean(axis=0)) / (returns.std(axis=0) + np.finfo(float).eps)
     return returns.mean(axis=1)
@@ -75,13 +75,13 @@ class CmaesLearner:
         self._take_mean()
 
     def begin_segment(self) -> None:
-        """Seed the draws of the search; the first segment begins at the present network."""
-        if self.decisions == 0:  # the network may be a clone by now
+        """Seed the draws of the search; in the first segment, begin the search at the present network."""
+        if self.decisions == 0:  # cloning may have changed the network
             self._search._mean = self._weights()
         self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
 
     def step(self) -> None:
-        """Play a generation and move the search."""
+        """Play a generation and update the distribution of the search."""
         vectors = [self._search.ask() for _ in range(self.settings.members)]
         returns = self._play(np.stack(vectors))
         fitness = fitness_of(returns, self.settings.standardised)

@@ -47,7 +47,7 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
 
 
 def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
-    """Return the keyword arguments that set the threads of an environment, if it has any."""
+    """Return the keyword argument for an environment's number of threads; empty if it has none."""
     return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
 
 
@@ -118,7 +118,7 @@ class PpoConfig(Config):
     start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from the initial network")
 
 
-#: The `policy` of a prior that follows, in each decision, the first proposer with a pick.
+#: The `policy` of a prior that clones, in each decision, the first proposer that picks a candidate.
 FIRST_PROPOSER = "first_proposer"
 
 
@@ -127,8 +127,8 @@ class PriorConfig(Config):
 
     policy: str | None = Field(
         None,
-        description="policy to clone: a proposer of the environment; `first_proposer`, the first proposer "
-        "with a pick in each decision; or a rule, stump(...); None: no cloning, only the scorer's start",
+        description="policy to clone: a proposer of the environment; `first_proposer`, in each decision the "
+        "first proposer that picks a candidate; or a rule, stump(...); None: no cloning",
     )
     clone_decisions: int = Field(0, ge=0, description="decisions that the clone is fitted to; 0: no cloning")
     clone_learning_rate: float = Field(3e-3, gt=0)
@@ -166,7 +166,7 @@ class EvaluationConfig(Config):
     first_seed: int = Field(1_000_000, ge=0, description="seed of the first episode; the next ones count up")
     kwargs: dict[str, Any] = Field({}, description="arguments that replace those of the training environment")
     workloads: tuple[Any, ...] = Field(
-        (), description="workloads, each in environments of its own; (): the one of the arguments"
+        (), description="workloads, each in environments of its own; (): the argument `workload`"
     )
     metric: str | None = Field(
         None, description="metric whose geometric mean the best agent minimises; null: highest return"
@@ -220,7 +220,7 @@ AGENT = "{agent}"
 
 
 class LifetimesConfig(Config):
-    """How the network is fitted to lifetimes of pages before the search, by least squares with Adam."""
+    """How the initial network is fitted to the lifetimes of pages: least squares with Adam."""
 
     pages: PositiveInt = Field(8192, description="pages drawn from each task")
     epochs: PositiveInt = 8
@@ -295,7 +295,7 @@ class EvolutionConfig(BasedConfig):
 
     @property
     def inputs(self) -> dict[str, InputConfig]:
-        """How the network takes each feature, by name."""
+        """The scaling and initial weights of each feature, by name."""
         return {**self.candidates, **self.context}
 
     def card(self) -> AgentCard:

@@ -111,7 +111,7 @@ def begin_with_lifetimes(
 
 
 def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
-    """Return the mean of `r + weight * max(r - above, 0)` over the scores r of tasks."""
+    """Return the mean of `r + weight * max(r - above, 0)` over the tasks, where r is the score of a task."""
     found = np.asarray(scores, np.float64)
     return float((found + weight * np.maximum(found - above, 0.0)).mean())
 
@@ -140,9 +140,9 @@ class Evolution:
     `agent-last.zip` and `evaluations.csv`. The same configuration, versions and machine type give the same
     bits.
 
-    The columns of its validations are `generation`, `pages` (written by all training runs), `cpu_seconds` of
-    the process, `fitness` (mean of the last generation), `validation` (fitness of the search's mean), and,
-    relative to the baseline, the mean `change` of the metric, its `worst` change, and the change of `cap`.
+    The columns of the CSV file are `generation`, `pages` (written by all training runs), `cpu_seconds` of the
+    process, `fitness` (mean of the last generation) and `validation` (fitness of the search's mean), and,
+    relative to the baseline, the metric's mean `change` and `worst` change, and the change of `cap`.
     """
 
     def __init__(

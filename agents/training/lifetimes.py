@@ -52,12 +52,12 @@ def record_lifetimes(
     Args:
         simulator: the device, before the first request.
         network: network of the device's placement.
-        requests: array of REQUEST, longer than the run by `BEYOND` times the logical pages.
+        requests: array of REQUEST, which goes on for `BEYOND` times the logical pages after the run.
         host_pages: host pages of the recorded run.
         warmup: host pages before the recorded run.
 
     Returns:
-        The pages placed first after the warm-up, at most `ROOM`.
+        The first pages that are placed after the warm-up, at most `ROOM`.
     """
     check_order(simulator.device, "a record of lifetimes")
     (record,) = network.records
@@ -95,7 +95,7 @@ def fit_lifetimes(
     if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
         kind = "relocated" if missing == {1} else "written"
         raise SsdgymError(f"lifetimes: no page is {kind} in the training tasks; give them more overwrites.")
-    with torch_threads(1):  # sums in another order have other bits
+    with torch_threads(1):  # with more threads, sums are computed in another order
         return _fit(network, pages, epochs, learning_rate, seed)
 
 

@@ -34,7 +34,7 @@ class Decisions(NamedTuple):
     Attributes:
         candidates: float32 (B, K, F).
         context: float32 (B, G).
-        mask: bool (B, K), which candidates can be chosen; None where all can.
+        mask: bool (B, K), which candidates can be chosen; None if all can.
     """
 
     candidates: Tensor
@@ -69,7 +69,7 @@ class RewardScale:
     Attributes:
         mean: running mean of rewards.
         deviation: running standard deviation of rewards or returns; 0 before the first rollout.
-        gamma: discount of the returns whose standard deviation is taken; 0 takes that of rewards.
+        gamma: discount of the returns whose deviation is used; 0: the deviation of rewards is used.
     """
 
     mean: float = 0.0
@@ -98,8 +98,8 @@ def advantages_of(
     Args:
         rewards: (T, N).
         values: (T, N), values of the decisions.
-        next_values: (T, N), values of the next observations; of the last observation if the episode was
-            truncated there, and 0 if it terminated.
+        next_values: (T, N), values of the next observations. If the episode was truncated, its last
+            observation is the next one; if it terminated, the value is 0.
         ends: (T, N), 1 if the episode ended with the decision, otherwise 0.
         gamma: discount per decision.
         gae_lambda: lambda of the estimates: smaller means more bias and less variance.
@@ -187,7 +187,7 @@ class Collector:
         decisions = Decisions.of({key: value.reshape(-1, *value.shape[2:]) for key, value in kept.items()})
         values = self._values(decisions).view(shape)
         following = torch.cat([values[1:], self._values(Decisions.of(self._observation)).unsqueeze(0)])
-        if cut_off:  # the last observations of episodes, in place of the first ones of the next
+        if cut_off:  # after an ended episode: its last observation, not the first of the next episode
             times, numbers, last = zip(*cut_off, strict=True)
             together = {key: np.stack([row[key] for row in last]) for key in last[0]}
             following[list(times), list(numbers)] = self._values(Decisions.of(together))
@@ -218,7 +218,7 @@ class Batch(NamedTuple):
         log_probabilities: float32 (M,), log-probabilities of the actions when they were drawn.
         advantages: float32 (M,); normalised in a gradient step.
         targets: float32 (M,), targets of the values.
-        prior: float32 (M, K), log-probabilities of the frozen initial network; None without such a penalty.
+        prior: float32 (M, K), log-probabilities of the frozen initial network; None if `start_kl` is 0.
     """
 
     decisions: Decisions
@@ -247,8 +247,8 @@ class Losses(NamedTuple):
         policy: loss of the clipped objective.
         value: squared error of the values.
         entropy: entropy of the policy.
-        approx_kl: estimate of the KL divergence from the policy that played.
-        prior_kl: KL divergence from the frozen initial network; 0 without such a penalty.
+        approx_kl: estimate of the KL divergence from the policy that collected the rollout.
+        prior_kl: KL divergence from the frozen initial network; 0 if `start_kl` is 0.
     """
 
     total: Tensor
@@ -299,7 +299,7 @@ def update(
     return losses
 
 
-#: Names of losses in the log, if they differ; most are those of Stable-Baselines3.
+#: Names of losses in the log if they differ from the fields; most are names of Stable-Baselines3.
 _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_loss"}
 
 

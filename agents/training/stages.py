@@ -1,4 +1,4 @@
-"""Stages of a training run, and the seeds of its segments, the parts between two checkpoints."""
+"""Stages of a training run, and seeds of its segments. A segment lies between two checkpoints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ssdgym.config.loading import Config
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return the seed, of 31 bits, of all generators and episodes of the segment that begins now.
+    """Return the 31-bit seed of all generators and episodes of the segment that begins after `decisions`.
 
-    Because it depends on nothing else, a run that is resumed from a checkpoint gives the same results as one
-    that was not interrupted.
+    The seed depends only on the arguments, so a run that is resumed from a checkpoint gives the same results
+    as an uninterrupted run.
     """
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
@@ -42,7 +42,7 @@ class Stage(Config):
 
 
 class Stages:
-    """The stages of a run, in order, each with its CPU time; `done` are those of a resumed run."""
+    """The stages of a run, in order, each with its CPU time; `done`: those from before a resumption."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}
@@ -107,5 +107,5 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
 
 
 def _counted(method: Method) -> str:
-    """Return the name of what a stage counts: evolution counts pages, other stages decisions."""
+    """Return the unit that a stage counts: pages for evolution, decisions for other stages."""
     return "pages of runs" if method == "evolution" else "decisions"

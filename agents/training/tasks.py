@@ -24,7 +24,7 @@ WHERE = "evolution"
 
 @dataclass(frozen=True)
 class Play:
-    """A run, without the policy that plays it.
+    """The arguments of a run, except its policy.
 
     Attributes:
         device: fields of the device.
@@ -46,7 +46,7 @@ class Play:
 
     def simulator(self, policy: str, *, cache: bool) -> Simulator:
         """Return the preconditioned device; with `cache`, its state is stored on disk for other runs."""
-        # A device is restored as a whole, so records of latencies are short, or empty without time.
+        # Snapshots include the latency records, so these are short, and empty if the run is untimed.
         timed = (self.ftl or {}).get("timing") != "none"
         simulator = Simulator(
             dict(self.device),
@@ -83,7 +83,7 @@ class Score(NamedTuple):
 
     Attributes:
         metric: `ln(metric / metric of the baseline)`.
-        cap: the same for the metric that should not exceed the baseline's; 0 if there is none.
+        cap: the same logarithm for the metric that should not exceed the baseline's; 0 if there is none.
         pages: pages that the run has written, including relocated pages.
     """
 
@@ -112,7 +112,7 @@ class Task:
         self._requests = play.requests(play.warmup + play.host_pages)
         metrics = self._run(play.simulator(baseline, cache=True))
         self.baseline = metric_of(metrics, metric, WHERE), metric_of(metrics, cap or metric, WHERE)
-        # The policy preconditions with its first weights, which have no name for the cache.
+        # The initial weights take part in the preconditioning and are not in the key of the cache.
         self._simulator = play.simulator(policy, cache=False)
         self._begin = self._simulator.snapshot()
 

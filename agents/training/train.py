@@ -97,10 +97,10 @@ def train(
         resume: checkpoint, or folder with a checkpoint, from which the run continues.
         progress: whether to show a progress bar with rate and remaining time.
         overwrite: whether a run that is already in `out` may be replaced.
-        report: function to call after every checkpoint, when all files are written; also after the first
-            one, at the start, and after the one from which a run resumes.
-        checkpoints: number of checkpoints after the first at which the run stops, to be resumed later; None:
-            it does not stop.
+        report: function to call whenever a checkpoint and all other files have been written. The first time
+            is at the start, or when the run is resumed.
+        checkpoints: number of further checkpoints after which the run stops, to be resumed later; None: it
+            does not stop.
         about: further fields of `AgentCard`, such as the suite of the tasks.
 
     Returns:
@@ -108,7 +108,7 @@ def train(
 
     Raises:
         SsdgymError: `out` cannot be written or contains another run, `resume` has no checkpoint or one of
-            another configuration, or the environment cannot be made. It is raised before any work.
+            another configuration, or the environment cannot be made. All are raised before training begins.
     """
     writable_folder(out)
     if resume is None and not overwrite and (out / FILE_NAME).exists():
@@ -173,7 +173,7 @@ class TrainingRun:
 
     @property
     def share(self) -> float:
-        """Share of `config.total_decisions` taken so far; the last update can exceed 1."""
+        """Share of `config.total_decisions` taken so far; it can end above 1."""
         return self.learner.decisions / self.config.total_decisions
 
     @property

@@ -72,7 +72,7 @@ def training_bar(visible: bool) -> Progress:
 
 
 def evaluation_line(row: Row, best: bool) -> str:
-    """Return a line about an evaluation."""
+    """Return a line of progress that summarises an evaluation."""
     amplification = row.get("write_amplification")
     shown = f", write amplification {amplification:.3f}" if amplification is not None else ""
     return (
@@ -98,7 +98,7 @@ def validate(
 
     Returns:
         `return_mean` and `return_min` (undiscounted), `reward_mean` per decision, and the mean of every
-        metric that is a number; with `metric`, also `score`, which is minus the mean of its logarithm.
+        metric that is a number. If `metric` is given, also `score`: minus the mean of its logarithm.
     """
     episodes = [episode for env in batches for episode in play(agent, env, first_seed)]
     returns = [episode["episode"]["r"] for episode in episodes]
@@ -120,7 +120,7 @@ def score_of(row: Mapping[str, Any]) -> float:
 
 
 class Validations:
-    """The validations of a run, the best agent, and the files of both.
+    """The validations of a run and its best agent, with their files.
 
     Args:
         out: existing folder of the run.

@@ -63,7 +63,7 @@ class ZooAgent:
 
     @property
     def made(self) -> dict[str, Any]:
-        """The training: command, seed, suite and hash of its splits, as far as known."""
+        """The known facts about the training: its command, seed, suite and hash of the splits."""
         known = {
             "command": self.card.command,
             "seed": self.card.training.get("seed"),
@@ -94,13 +94,13 @@ def described_zoo() -> list[ZooAgent]:
 
 
 def described_agent(name: str) -> ZooAgent:
-    """Return an agent of the zoo or of a path; its weights are read, so that a damaged file is refused."""
+    """Return an agent of the zoo or from a path; read its weights, to refuse a damaged file."""
     path = find_agent(name)
     if not path.is_file():
         known = ", ".join(zoo_agents()) or "none"
         raise SsdgymError(f"there is no agent {name}; give a path, or one of the zoo: {known}.")
     card, weights = read_parts(path)
-    if find_spec("safetensors"):  # a card is also shown without the packages of agents
+    if find_spec("safetensors"):  # without the extra `agents`, the card can still be shown
         unpack_weights(weights, card, str(path))
     return ZooAgent(name, path, card)
 
