@@ -2,13 +2,13 @@
 
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
 
-#: A plane is collected if its free pages are fewer than those of `blocks` blocks, or than a `share` above 0.
+#: A plane is collected if it has fewer free pages than `blocks` blocks, or than `share` of its own pages.
 BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0)}
 
 
 @kernel
 def needed_ns(view, plane):
-    """Return the time of a round's next command; before a round, the longer of move and erase."""
+    """Return the time of a round's next command; before a round, the longer of a relocation and an erase."""
     if view.plane[plane].round_leader < 0:
         return max(move_ns(view), view.params[0].erase_ns)
     return move_ns(view) if pages_to_move(view, plane) > 0 else view.params[0].erase_ns
@@ -24,8 +24,8 @@ def blocking(view, die, gap_ns, parameters):
 def threshold(view, die, gap_ns, parameters):
     """Collect while a plane of the die has few free pages.
 
-    Few are fewer than `blocks` blocks have or, if `share` is above 0, fewer than this share of the plane's
-    pages. With `share` the rule does what `gc.background_fraction` does.
+    The limit is the number of pages of `blocks` blocks or, if `share` is above 0, this share of the plane's
+    pages. With `share` the rule does the same as the option `gc.background_fraction`.
     """
     return TO_THE_END if plane_to_collect(view, die, parameters.blocks, parameters.share) >= 0 else 0
 
@@ -40,9 +40,9 @@ def idle_predict(view, die, gap_ns, parameters):
     """Collect what fits into the die's mean idle time, and without limit in longer idle times.
 
     The mean is exponential and gives the last idle time the weight 1/8. At the start of an idle time the die
-    makes as many moves as fit into the mean. If no move fits, or all are made, it waits until it has been
-    idle for `patience` times the mean; then it collects without limit. `blocks` and `share` say, as in
-    `threshold`, which planes are collected.
+    relocates as many pages as fit into the mean. If none fits, or all are relocated, it waits until it has
+    been idle for `patience` times the mean; then it collects without limit. `blocks` and `share` select the
+    planes that are collected, as in `threshold`.
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0

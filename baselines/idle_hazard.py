@@ -5,7 +5,7 @@ from math import log2
 from ssdgym.baselines.idle import BELOW, needed_ns
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, plane_to_collect
 
-#: Classes of idle times by length: four per factor of two; the first four are below a sixteenth of a move.
+#: Number of classes of idle times by length, four per factor of two; four are below 1/16 of a relocation.
 _CLASSES = 96
 #: All counts are halved when their sum reaches this number.
 _MOST = 2000.0
@@ -45,11 +45,11 @@ def _share_of(view, number, first_ns, last_ns):
 def idle_hazard(view, die, gap_ns, parameters):
     """Start a command only if the host is unlikely to return before it ends.
 
-    The rule keeps one histogram of the lengths of idle times, of all dies. Of the idle times that were at
+    The rule keeps one histogram of the lengths of idle times of all dies. Of the idle times that were at
     least as long as the present one is now, it finds the share that ended before the command would end. If
     this share is above `risk`, the die waits until the next class of lengths begins. If no counted idle time
     was as long (counts are halved when they reach 2,000), the die collects to the end of the round. Times of
-    commands are those of `oracle_gap`; `blocks` and `share` are those of `threshold`.
+    commands are nominal, as in `oracle_gap`; `blocks` and `share` select planes, as in `threshold`.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0:

@@ -49,7 +49,7 @@ def _erases_negated(view, block):
 
 
 def _by(name: str, belongs: Callable, key: Callable, tie: Callable = _is_lower) -> Any:
-    """Return the order of the blocks that `belongs` selects: by rising `key`, of equals by `tie`."""
+    """Return the order of the blocks that `belongs` selects: by rising `key`; `tie` orders equal keys."""
 
     @kernel
     def before(view, a, b):
@@ -79,7 +79,7 @@ def first_freed(view, plane, stream, parameters):
 def least_worn(view, plane, stream, parameters):
     """Open the free block that was erased least; on a tie, the one that was freed first.
 
-    Blocks that hold cold data are never free, so they stay little worn: only a levelling rule reaches them.
+    Blocks that hold cold data are never free, so they wear little; only a levelling rule erases them.
     """
     return _next_to_open(view, plane)
 
@@ -112,7 +112,7 @@ _most_worn_of_all = _WORN.first
     **fields_of(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
-    """Empty the least worn closed block of a plane once another one was erased `threshold` times more."""
+    """Empty the least worn closed block once some block of the plane was erased `threshold` times more."""
     closed, most = _least_worn_closed(view, plane), _most_worn_of_all(view, plane)
     limit = parameters.threshold * view.params[0].sub_blocks
     return closed if closed >= 0 and erases_of(view, most) - erases_of(view, closed) >= limit else -1
@@ -175,8 +175,8 @@ follow(rejuvenator, _CLOSED.touch, "erased")
 def greedy_mp(view, plane, parameters):
     """Move cold data to a free block that was erased `threshold` times more than the mean of the plane.
 
-    The data are those of the block closed longest ago among those erased less than the mean. Greedy-MP also
-    excludes blocks that have taken such data from garbage collection; here the victim rule chooses freely.
+    The data come from the block closed longest ago among the blocks erased less than the mean. Greedy-MP also
+    excludes blocks that have received such data from garbage collection; here the victim rule chooses freely.
     """
     params, worn = view.params[0], most_worn_free(view, plane)
     total = 0
@@ -244,8 +244,8 @@ def dual_pool(view, plane, parameters):
 
     1. Blocks are in two pools. The emptied block joins the hot pool; the worn block that takes its pages
        joins the cold pool, where it rests (cold-data migration).
-    2. Erases since a block joined its pool are compared before each erase. The block of the cold pool that
-       has most moves to the hot pool if some block there has over `threshold` fewer (cold-pool adjustment).
+    2. Before each erase, the erases of blocks since they joined their pools are compared. The cold block with
+       most moves to the hot pool if some block there has over `threshold` fewer (cold-pool adjustment).
     3. Then the least worn block of the hot pool moves to the cold pool if some block of the hot pool has over
        `2 * threshold` erases more (hot-pool adjustment).
     """
@@ -305,7 +305,7 @@ def _sets(view, k):
 
 @kernel
 def _flag_of(view, plane, k, number):
-    """Return the record that holds the flag of a set: that of its first block."""
+    """Return the record that holds the flag of a set: the record of its first block."""
     return view.block_memory[plane * np.int64(view.params[0].blocks) + (number << k)]
 
 
@@ -317,13 +317,13 @@ def _flag_of(view, plane, k, number):
     stream=[("erases", "i8"), ("flags", "i4"), ("next", "i4")],
 )
 def swl(view, plane, parameters):
-    """Empty a block of a set that was not erased lately while there are `threshold` erases or more per flag.
+    """Empty a block of a set that was not erased lately, if there were `threshold` erases or more per flag.
 
     1. The block erasing table has a flag for each set of `2**k` blocks, set when one of them is erased.
     2. While the erases since the last reset are at least `threshold` for each flag that is set, the next set
        without a flag, in cyclic order, is levelled. Here one closed block of that set is emptied after each
        GC round; sets without a closed block are skipped.
-    3. When all flags are set and there are so many erases, flags and erases are reset; a random set is next.
+    3. When all flags are set and erases reach this limit, both are reset, and a random set is the next.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:

@@ -40,7 +40,7 @@ def _without_middle(text: str, most: int) -> str:
 
 @contextmanager
 def needing(extra: str, who: str) -> Iterator[None]:
-    """Turn a failed import into an error: `who` ("agents need") the package, which `extra` installs."""
+    """Turn a failed import into an error: `who` (such as "agents need") the package, part of `extra`."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -106,7 +106,7 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object])
 
 
 def refuse_special(path: Path) -> None:
-    """Raise if there is something at a path that is neither a file nor a folder: a pipe may never end.
+    """Raise if a path exists and is neither a file nor a folder, because a pipe may never end.
 
     Raises:
         SsdgymError: the path is that of a pipe or a device.

@@ -14,8 +14,8 @@ _INDEXED = 2
 def change(view: Any, sizes: tuple[int, ...]) -> None:
     """Apply a configuration: `sizes` are the listed blocks per plane of the hot group and G1 .. G(n-1).
 
-    Blocks of the last group or tail are in the new last group. Blocks of removed groups, and the oldest
-    blocks of groups over their size, join it without a page being moved.
+    Blocks of the old last group and its tail, blocks of removed groups, and the oldest blocks of groups over
+    their size join the new last group without relocations.
     """
     memory, records, planes = view.memory[0], view.block_memory, _planes_of(view)
     last = len(sizes)
@@ -58,9 +58,9 @@ OUTCOMES = (
     "the model finds no groups",
     "the prediction is worse than what was measured",
 )
-#: The hot group is impure above this valid ratio of its victims: if it has one block; if it has more.
+#: A hot group is impure if the valid share of its victims is larger: for one block, for more blocks.
 IMPURE_ONE, IMPURE = 0.3, 0.18
-#: Groups are checked after this part of an epoch; irregular ones exceed their predicted valid ratio by this.
+#: Part of an epoch after which groups are checked; excess over the predicted valid share of irregular groups.
 CHECKED_PART, IRREGULAR = 0.3, 0.1
 #: Least blocks of the last group, out of 2,048.
 MARGIN, MARGIN_OF = 50, 2048
@@ -126,7 +126,7 @@ def _begin_epoch(view: Any, clock: int) -> None:
 
 
 def _measure(view: Any, clock: int) -> None:
-    """Store the relocations so far when as many host pages are left in the epoch as the device has pages."""
+    """Store the number of relocations before the last part of the epoch, which has `C` host pages."""
     memory = view.memory[0]
     memory.moved_before, memory.clock_before = memory.moved, clock
     memory.stage = MEASURE
@@ -174,7 +174,7 @@ def _configure(view: Any) -> int:
 
 
 def measured_hot(memory: Any) -> Measured:
-    """Return the hot group's means over the windows of the hot filter; small values without a window."""
+    """Return the means of the hot group over the windows of the hot filter; without windows, small values."""
     count = min(int(memory.windows), len(memory.window_valid))
     if count == 0:
         return Measured(0.01, 0.05, 1)
@@ -187,7 +187,7 @@ def measured_hot(memory: Any) -> Measured:
 
 
 def intervals_of(view: Any) -> Intervals:
-    """Return the histogram of the epoch, corrected for its end."""
+    """Return the histogram of the epoch, including intervals that its end cuts off."""
     memory, pages_per_block = view.memory[0], int(view.params[0].pages_per_block)
     counts = view.block_memory.intervals.reshape(-1)[: int(memory.bins)]
     once = int(np.count_nonzero(view.page_memory.stamp > 0))

@@ -16,7 +16,7 @@ MEMORY: list[Any] = [
     ("hot_ages", "f8"),
 ]
 FULL = 3
-#: Groups of blocks whose pages are judged: that of hot pages, and that of the other pages of the host.
+#: Groups whose pages change their counters: the group of hot pages, and the group of other host pages.
 HOT, HOST = 0, 1
 
 

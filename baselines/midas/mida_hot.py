@@ -16,7 +16,7 @@ _LAST = 4
     memory=hot_filter.MEMORY,
 )
 def mida_hot(view, plane, lpn, source, parameters):
-    """Put hot host pages into stream 0, other host pages into stream 1, relocated pages one stream on.
+    """Put hot host pages into stream 0, other host pages into stream 1, relocated pages into the next stream.
 
     Pages of stream 4, the last one, stay in it. A page is hot while its 2-bit counter is 3; a write counts
     before it is placed. The counter changes with these events:

@@ -51,7 +51,7 @@ class Model:
     pages_per_block: int  # of the device
     valid_pages: int  # valid pages that the groups have to hold
     blocks: int  # of all groups together
-    margin: int  # least blocks of the last group; also least time from a group's end to the epoch's
+    margin: int  # least blocks of the last group; also least time between the ends of a group and the epoch
     measured: Measured  # measurements of the hot group
 
     def hot(self, blocks: int) -> Hot | None:
@@ -71,7 +71,7 @@ class Model:
             the victims of G1 .. Gn, n arrays of shape (m,).
         """
         intervals = self.intervals
-        # Of each configuration: the first bin whose pages still live, their age, and the share that goes on.
+        # Per configuration: first bin whose pages still live, their age, and the share that enters the group.
         first, past = np.array([hot.bins]), np.array([hot.length])
         inflow = np.array([1.0 - hot.traffic + hot.traffic * hot.valid])
         left, held = np.array([float(self.blocks - hot.blocks)]), np.array([hot.held])
@@ -195,7 +195,7 @@ class Configuration:
 def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Configuration | None:
     """Return the best configuration found, `None` if the model predicts nothing.
 
-    1. Choose the size of the hot group: 1, 2, ... blocks while each gains 0.05; its valid pages do not count.
+    1. Enlarge the hot group while each step lowers write amplification by 0.05; its valid pages do not count.
     2. Split the last group up to eight times, each time at the best size of the new group, and keep the best
        number of groups.
     3. Until nothing improves, choose the size of the hot group again, then let each group in turn take

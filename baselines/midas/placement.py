@@ -18,7 +18,7 @@ from ssdgym.baselines.midas.records import (
 from ssdgym.policy import kernel, placement_policy, policy_alias, stream_to_fill
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
-#: GC of a plane that collects so many blocks for one page of the host cannot keep up.
+#: If a plane collects this many blocks for one host page, its GC cannot keep up.
 MOST_VICTIMS = 25
 
 
@@ -33,12 +33,12 @@ MOST_VICTIMS = 25
     memory=MEMORY,
 )
 def midas(view, plane, lpn, source, parameters):
-    """Put pages into a chain of groups: the hot one, G1 .. Gn.
+    """Put pages into a chain of groups: the hot group, G1 .. Gn.
 
     A host page goes to the hot group if its counter in the hot filter is full, otherwise to G1. A relocated
     page goes to the next group; pages of the last group stay there. While there is a tail, the last group is
-    divided into four by how often its pages were relocated in it. Blocks that are erased together send all
-    their pages where those of the first block go.
+    divided into four by how often its pages were relocated in it. All pages of blocks that are erased
+    together go to the group for pages of the first block.
     """
     if source >= 0:
         target, top = view.stream_memory[plane * STREAMS].target, view.memory[0].top
@@ -219,7 +219,7 @@ def _watch(view, group, valid):
 
 @kernel
 def _keep_up(view, plane, group, victims):
-    """Count victims of a group; if foreground GC does not end, merge the group with all after it."""
+    """Count victims of a group; if foreground GC does not end, merge the group with all later groups."""
     memory = view.memory[0]
     if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
         return

@@ -117,7 +117,7 @@ class Intervals:
 
     @cached_property
     def upto(self) -> np.ndarray:
-        """Number of intervals below each bin, and of all of them, shape (T + 1,) float64."""
+        """Number of intervals in all bins before each bin, then of all intervals, shape (T + 1,) float64."""
         return _sums(self.counts)
 
     @cached_property

@@ -3,7 +3,7 @@
 from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
-#: Length of a window: for so many coming host pages it is known when their data dies.
+#: Length of a window: the number of coming host pages for which the time of their data's death is known.
 WINDOW = 4096
 
 

@@ -125,7 +125,7 @@ def show(view, plane, block, writable):
 
 @kernel
 def first_of(view, plane, group, kind):
-    """Return the lowest block of a group that is writable (kind 0), or whose best set is (1); -1 for none."""
+    """Return the lowest block of a group with `kind` 0 writable, 1 a writable best set; -1 for none."""
     base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
     words, summary = _bit_words(blocks)
     for k in range(summary):
@@ -238,7 +238,7 @@ def _move(view, plane, place, block, group):
 
 @kernel
 def _make_room(view, plane, group):
-    """Move surplus blocks of a group that a block has joined to lower groups or, if these are full, up."""
+    """Move surplus blocks of a group that a block has joined to lower groups, or else to higher groups."""
     limit, room = view.memory[0].limit, group - 1
     while room >= 0 and size_of(view, plane, room) == limit:
         room -= 1

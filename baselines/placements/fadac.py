@@ -16,7 +16,7 @@ def _valid_pages(view):
 
 @kernel
 def _average(view, lpn, valid):
-    """Return the average; if a host page is the first of its request, the request is counted in it."""
+    """Return the average; if a host page is the first of its request, first update it by the request."""
     average = view.memory[0].average
     if lpn != view.control[0].request_lpn:
         return average
@@ -36,10 +36,10 @@ def fadac(view, plane, lpn, source, parameters):
     """Put a page into one of six streams by the number of its writes: 0 is for rarely written pages.
 
     `average` moves towards the length of each request, before its first page is placed, by the difference
-    divided by the number of valid pages. A page's `writes` are its host writes less its relocations, the
-    present one included, and at least 0. Its stream is how often `average` has to be multiplied by 10 to
-    reach `writes`, at most 5. (In the original paper each page's count fades; here, as in the paper that
-    compares it, one average of the device does.)
+    divided by the number of valid pages. A page's `writes` are its host writes minus its relocations, the
+    present write or relocation included, and at least 0. Its stream is how often `average` has to be
+    multiplied by 10 to reach `writes`, at most 5. (In the original paper the count of each page fades; here,
+    as in the paper that compares it, the device has one average that fades.)
 
     A page exactly on a boundary (`writes` is 1, 10, 100, .. times the average) goes to the colder stream, or
     to the hotter one if `inclusive` is not 0. Either is an assumption: the paper's text was not at hand, and

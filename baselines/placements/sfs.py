@@ -24,8 +24,8 @@ def sfs(view, plane, lpn, source, parameters):
     A host page is placed by its earlier writes; a page without any goes to stream 0, the hottest.
 
     Every plane has six centres, which are 0 at first. When the first block of a plane is collected, and every
-    `period`-th after it, the centres are computed again from the blocks in the index with a valid page (the
-    victim has left it). Three rounds of k-means begin at the present centres; of equally near centres a block
+    `period`-th after it, the centres are computed again from the indexed blocks with a valid page, without
+    the victim. Three rounds of k-means begin at the present centres; of equally near centres a block
     joins the first, and a centre without a block becomes 0. Then centres are sorted, the largest first. The
     hotness of a block is the sum of the writes of its valid pages, divided by the sum of the host pages since
     the last write of each. (The paper clusters all blocks at every collection, as `period=1` does.)
@@ -84,7 +84,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("collected")
 def collected(view, plane, block, parameters):
-    """Count the victim; compute the centres again at the first and every `period`-th after it."""
+    """Count the victim; compute the centres again at the first victim and every `period`-th after it."""
     first = view.stream_memory[plane * _STREAMS]
     if first.victims % parameters.period == 0:
         _measure(view, plane)
@@ -133,7 +133,7 @@ def _cluster(view, plane):
 
 @kernel
 def _sort(view, first):
-    """Sort the centres of a plane, the largest first."""
+    """Sort the centres of the clusters of a plane, the largest hotness first."""
     for k in range(first + 1, first + _STREAMS):
         centre = view.stream_memory[k].centre
         while k > first and view.stream_memory[k - 1].centre < centre:

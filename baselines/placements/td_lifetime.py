@@ -10,8 +10,8 @@ _NEIGHBOURS = 16
 #: A tick is a logical space of host pages divided by this number, and at least one page.
 _TICKS = 65536
 
-# What is known of a page: the time since its last write, its last interval between two writes, its writes (a
-# count that fades in eight logical spaces) and those of its neighbours (that fades in one), each in 16 steps.
+# Features of a page, in 16 steps each: time since its last write; last interval between two writes; number of
+# writes, which fades in eight logical spaces; and writes of its neighbours, which fade in one.
 _AGE, _INTERVAL, _WRITES, _NEAR = range(4)
 #: Two of these features index each table. Host pages and relocated pages have a set of tables each.
 _FIRST = (_AGE, _AGE, _AGE, _INTERVAL, _INTERVAL, _WRITES)
@@ -22,9 +22,9 @@ _UNKNOWN = 15
 
 # Values are logarithms of lives to base 4; a tenth of a logical space has the value 0.
 _LEAST, _START, _MOST = -6.0, 1.0, 3.5
-#: Classes of values, 0.4 wide, of host pages; relocated pages have as many of their own.
+#: Number of classes of values of host pages, each 0.4 wide; relocated pages have as many classes.
 _CLASSES = 24
-#: The error of a life is compared with that of the life that ended so many lives before.
+#: The error of an ended life is compared with the error of the life that ended this many lives before.
 _LAG = 4
 #: Factor by which all counts fade from one plan to the next.
 _FADE = 0.6
@@ -115,7 +115,7 @@ def _class(value, relocated):
         ("interval", "u4"),  # ticks, at least 1; 0: unknown
         ("writes", "f4"),
         ("near", "f4"),  # of the first neighbour only
-        ("state", "u2"),  # in which the present copy was placed
+        ("state", "u2"),  # features when the present copy was placed
         ("label", "u1"),  # class of the present copy
     ],
     memory=[
@@ -176,7 +176,7 @@ def _learn(view, lpn, target, parameters):
 
 @kernel
 def _place(view, lpn, state, relocated, clock):
-    """Store in which state and class, and when, a copy of a page begins to live."""
+    """Store the state, the class and the time in which the life of a new copy of a page begins."""
     own = view.page_memory[lpn]
     own.state = state
     own.label = _class(_value(view, state, relocated), relocated)
@@ -210,9 +210,9 @@ def _end(view, lpn, clock, parameters):
 
 @kernel
 def _search(view, apart):
-    """Find the least sum of roots for each number of streams and of classes; return the number of classes.
+    """Find the least sum of roots (see `_plan`) for each number of streams and of classes.
 
-    Unless `apart`, host pages and relocated pages of the same value are in one class.
+    Return the number of classes. Unless `apart`, a class has host pages and relocated pages of a value.
     """
     memory = view.memory[0]
     classes = 2 * _CLASSES if apart else _CLASSES

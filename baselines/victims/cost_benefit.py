@@ -32,7 +32,7 @@ _best_of_all = best_by(_benefit)
 
 @kernel
 def _best_of_buckets(view, plane, exponent):
-    """Return the best block of a plane; of each bucket only those invalidated longest ago are examined."""
+    """Return the best block; among equal numbers of invalid pages, examine those invalidated longest ago."""
     best = -1
     best_score = -1.0
     for invalid in range(view.plane[plane].max_invalid, view.params[0].least_invalid - 1, -1):

@@ -131,7 +131,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add a sibling's blocks with the numbers of the first `led` blocks; return the number of all pairs."""
+    """Add a sibling's blocks that have the numbers of the first `led` blocks; return the number of pairs."""
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks
@@ -167,7 +167,7 @@ def ippbe(view, plane, parameters, choice):
 
     There are at most 8 pairs in all.
 
-    With `together=1` a unit is heavy if a share of `tau` or more is valid of its pages and of those of all
+    With `together=1` a unit is heavy if a share of `tau` or more of all pages is valid in the unit and the
     units chosen before, in any plane. The thesis also allows this reading: it limits "the number of pages
     that would need to be copied".
 

@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
 
 
 def _refuse(sentence: str) -> int:
-    """Print the sentence as one line on stderr (nothing if it is empty); return the code of wrong input."""
+    """Print the sentence as one line on stderr, if it is not empty; return the exit code of wrong input."""
     if sentence:
         note(f"ssdgym: {with_short_values(' '.join(sentence.split()))}")
     return WRONG_INPUT

@@ -63,7 +63,7 @@ def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
 
 
 def watch(windows: int = WINDOWS, seed: int = 50_000) -> dict[str, list[float]]:
-    """Print for some windows of host pages the write amplification of each policy; return all, by policy."""
+    """Print each policy's write amplification in some windows of host pages; return those of all windows."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
     from ssdgym.workloads.stream import load_workload, open_on

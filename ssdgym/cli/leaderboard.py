@@ -12,7 +12,7 @@ from ssdgym.errors import SsdgymError
 
 #: The default suites.
 SUITES = ("wa", "memory", "latency")
-#: Width without a terminal in columns, enough to print long names of policies on one line.
+#: Width of the output in columns without a terminal, enough to print long names of policies on one line.
 _WIDTH = 150
 
 

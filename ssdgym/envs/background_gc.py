@@ -36,7 +36,7 @@ class IdleDecision(DescribedDecision):
         self.propose("answer", [IDLE_RULE])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with its own or the default idle rule, which proposes, and the victim policy.
+        """Return the device with an idle rule (its own or the default) that proposes, and the victim policy.
 
         Raises:
             SsdgymError: the device does not simulate time, or its idle rule uses future requests.
@@ -96,7 +96,7 @@ class BackgroundGCEnv(DecisionEnv):
 
     `info["proposed"][0]` is the choice of the device's idle rule (`ftl.gc.idle`), rounded down to an action;
     it is 0 while the rule would wait. An agent that always takes it gives the same device as the rule, bit
-    for bit, if the rule chooses none but these eight numbers of commands, as `blocking` and `threshold` do.
+    for bit, if the rule only chooses among these eight numbers of commands, as `blocking` and `threshold` do.
 
     ## Observation Space
     For each action: its share of the round's commands, whether it ends the round, its nominal time, and the

@@ -39,12 +39,12 @@ def threads_for(devices: int) -> int:
 
 
 class Sharing:
-    """Decides whether threads share the steps, from the speed of recent shared and unshared steps.
+    """Decide whether threads share each step, by the speed of recent steps with and without sharing.
 
-    The slower way is tried again from time to time; the pause doubles after each trial that was not faster.
+    The slower way is tried from time to time; a trial that is not faster doubles the next pause.
     """
 
-    #: Steps of a trial, and the first and longest pause between trials, in steps.
+    #: Number of steps in a trial; first pause and longest pause between two trials, in steps.
     TRIAL, SOON, LATE = 16, 256, 8192
     #: A trial begins at once when shared steps take this many times as long as unshared ones did.
     _WORSE = 1.5
@@ -131,8 +131,8 @@ _STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | INFO, ADVANCE | DESCRIBE | INFO | R
 class Batch:
     """The devices of an environment that have the same FTL family and the same compiled rules.
 
-    A device has two numbers: one in the environment, its index in the arrays of observations and actions,
-    and one in the batch, `k`.
+    A device has two numbers: its number in the environment, which indexes the arrays of observations and
+    actions, and its number `k` in the batch.
 
     Attributes:
         state: state of the devices in the engine.
@@ -186,7 +186,7 @@ class Batch:
     def step(self, which: np.ndarray, rewarded: bool) -> int:
         """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
 
-        Return how many devices do not wait for a decision now. If `rewarded`, the waiting ones get rewards.
+        Return how many devices then wait for no decision. If `rewarded`, devices that wait get rewards.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -207,7 +207,7 @@ class Batch:
         return int(others)
 
     def _share_out(self, which: np.ndarray, tasks: int) -> int:
-        """Run tasks with all threads, or with this one alone if that is faster."""
+        """Run tasks with all threads, or with the calling thread alone if that is faster."""
         stepper, pool, sharing = self._stepper, self._pool, self._sharing
         assert pool is not None, "steps are shared out"
         before = sharing.shares
@@ -249,7 +249,7 @@ class Batch:
         self.decision.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
-        """Run the placement's `period` function on devices, and continue the step; return as `step` does."""
+        """Run the placement's `period` function on devices; continue the step, and return its number."""
         try:
             for k in np.searchsorted(self.numbers, due):
                 begin_period(self.state, int(k), rules_on(self.devices[k])[0])
@@ -289,7 +289,7 @@ class Batch:
     # -- one device, by its number in the batch
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return the state of one device, saved as a batch of one, as the row that `place` takes."""
+        """Return the saved state of a device (a batch of one) in the form of a row, which `place` takes."""
         return self._rows.row_of(saved)
 
     def place(self, k: int, row: np.ndarray, seed: int) -> None:
@@ -315,7 +315,7 @@ class Batch:
     def feed(self, k: int, requests: np.ndarray) -> None:
         """Copy requests, at most `CHUNK`, into the input of device `k`."""
         i = self.numbers[k]
-        # As bytes: numpy copies records with padding field by field.
+        # Copied as bytes, because numpy copies records with padding field by field.
         self._shared.requests[i, : len(requests)].view(np.uint8)[:] = requests.view(np.uint8)
         self._shared.counts[i] = len(requests)
         start_input(self.state, k)

@@ -69,7 +69,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     |---|---|
     | `"plain"` | minus the cost |
     | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`, about 0 on average for the policy |
-    | `{"baseline": policy, "episode": 100}` | the same, in per cent of the policy's cost of an episode |
+    | `{"baseline": policy, "episode": 100}` | the same, scaled so that an episode costs the policy 100 |
     | `{"price": p, "unit": u}` | the same formula with given numbers; defaults are 0 and 1 |
 
     Pages reclaimed are pages erased minus pages relocated. To measure price and unit, the baseline policy

@@ -40,14 +40,14 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return the device with a policy's victim rule and needed changes; None keeps the device's rules."""
+    """Return the device with the changes that a policy's victim rule needs; without a policy, unchanged."""
     if policy is None:
         return with_rules(device)
     return with_rules(policy.adapt(device), victim=policy.victim)
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the specification, without features, of observations that the code at `observer` writes."""
+    """Return the specification, without features, of observations written by the code at an address."""
     spec = ObservationSpec(
         rules=no_rules(),
         external=external,
@@ -114,7 +114,7 @@ class Decision(ABC):
         )
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the specification of a batch's observations, and the rules for the other decisions.
+        """Return the specification of a batch's observations, with the rules that take other decisions.
 
         Args:
             candidates: number of candidates K.
@@ -152,7 +152,7 @@ class DescribedDecision(Decision):
 
     Attributes:
         labels: labels of proposers, by what they propose (`candidate`, `stream`, `answer`, `way`, `plan`).
-        kinds: numbers of the kinds of decisions, if the agent takes several or others than `kind`.
+        kinds: numbers of the kinds of decisions that the agent takes; empty: only `kind`.
         most_blocks: largest number of blocks in a candidate that no proposer picked.
     """
 
@@ -162,7 +162,7 @@ class DescribedDecision(Decision):
     _selection: Selection
 
     def propose(self, kind: str, names: Sequence[str]) -> None:
-        """Set the names of the proposers, which propose a `kind` (such as a stream); use default features."""
+        """Set the names of the proposers of a kind of candidate, such as `stream`, and default features."""
         self.names, self.labels = names, {kind: names}
         self.observe("default", ())
 
@@ -399,7 +399,7 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the decision's arguments; an agent is used with their values in training."""
+        """Return the names of the decision's arguments; an agent must be used with its training's values."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 

@@ -37,7 +37,7 @@ from ssdgym.types import Observation
 from ssdgym.unread import Unread
 from ssdgym.workloads.stream import check_addresses
 
-#: Numbers in the info of every step: the host pages programmed since the last decision, and counters.
+#: Numbers in the info of every step: host pages written since the last decision, then two counters.
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
 
 #: Largest number of ended episodes per device whose metrics are not computed yet.
@@ -55,7 +55,7 @@ class Episodes:
     Attributes:
         devices: configurations of the devices.
         view: the observations, arrays with the environment as first axis. Every step overwrites these arrays
-            and `shown`, `rows` and `terms`: copy to keep.
+            and `shown`, `rows` and `terms`, so copy what you keep.
         actions: int64 (n,), the candidate that the next step chooses on each device; -1: none.
         status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
@@ -77,7 +77,7 @@ class Episodes:
         self.options = options
         self.workloads = load_workloads(options.workload)
         self._names = [*map(name_of, named_workloads(options.workload), self.workloads)]
-        #: Number of workloads that episodes draw from; further entries of `workloads` came with a reset.
+        #: Number of workloads that episodes draw from; resets may append others to `workloads`.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
@@ -257,7 +257,7 @@ class Episodes:
         return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
-        """Return the state of device `i`, preconditioned for a workload, as a row; each is made once."""
+        """Return the preconditioned state of device `i` for a workload, as a row; compute each state once."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]
@@ -367,7 +367,7 @@ class Episodes:
         self.reward.start(self._totals, i)
 
     def _feed(self, i: int) -> None:
-        """Give device `i` its next requests; after the last request, let it complete those under way."""
+        """Give device `i` its next requests; if there are none, let it complete the requests under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()

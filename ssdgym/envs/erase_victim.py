@@ -52,8 +52,8 @@ class EraseVictimEnv(DecisionEnv):
     For each candidate: its valid share, the pages reclaimed per page relocated, the times since its last
     invalidation and since it was closed, its wear and stream, and which proposers picked it. For the
     decision: the host pages and the time since the last decision, and the free share of the open blocks.
-    Further features are observed if devices have sub-blocks, differ in size, or have an open loop. Others are
-    observed only if `features` names them, such as how often the host writes the candidate's valid pages.
+    Further features are observed if devices have sub-blocks, differ in size, or have an open loop. Other
+    features, such as the write rate of a candidate's valid pages, are observed only if `features` names them.
 
     ## Rewards
     The default objective is `{"relocations": 1.0}`: relocated pages / pages per block. Its sum over an
@@ -95,7 +95,7 @@ class ParallelEraseOptions(Options):
 
     #: Erasing blocks together saves time, which relocations alone would not show.
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0}
-    #: With greedy's price even costly sets would earn something, and large sets most of all.
+    #: With the price of greedy, even costly sets would earn a reward, and large sets the largest.
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
@@ -151,7 +151,7 @@ class ParallelEraseEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-parallel"` | `demo` never has room to collect two blocks together |
+    | `device` | as everywhere | `"demo-parallel"` | a device with room to collect several blocks together |
     | `candidates` | int | `16` | number of candidates K |
     | `most_blocks` | int | `4` | largest number of blocks in a candidate that no proposer picked, 2 to 8 |
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |

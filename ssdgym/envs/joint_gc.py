@@ -114,7 +114,7 @@ class JointGCEnv(DecisionEnv):
     would choose, then the streams of the `placements`; an entry is -1 if the decision is of another kind.
     For an idle die (`asks_idle`), `info["proposed"][0]` is the choice of the device's idle rule
     (`ftl.gc.idle`), and the other entries are -1. An agent that always takes the choices of one victim
-    policy, one placement and the idle rule has exactly their run, if the idle rule has no other choices.
+    policy, one placement and an idle rule with only these choices gives exactly the run of these rules.
 
     ## Observation Space
     The features of all kinds of decisions; the features of kinds that are not due now are 0. The context has

@@ -98,7 +98,7 @@ class MergePlanEnv(DecisionEnv):
     one size are best. A Merge is always offered.
 
     `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would choose, or -1 if that is
-    not allowed. An agent that always takes the picks of one rule gives the same device as it, bit for bit.
+    not allowed. An agent that always takes the picks of one rule gives the device of that rule, bit for bit.
 
     ## Observation Space
     For each candidate: its nominal time, also relative to a Merge, its copies and erases, the erases needed

@@ -68,7 +68,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout with fewest blocks per cell, of those the fewest pages per dot, then largest dots."""
+    """Return the layout that fits, with fewest blocks per cell, fewest pages per dot and largest dots."""
     for together in _GROUPS:
         for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):
             if per_dot >= 2 * pages or abreast >= 2 * planes:
@@ -84,7 +84,7 @@ def layout_of(planes: int, blocks: int, pages: int) -> Layout:
     return Layout(1, pages, blocks, (1, 1), (1, 1), math.isqrt(planes - 1) + 1)
 
 
-#: What the candidates of each kind of decision are, and what the decision is for.
+#: For each kind of decision: the word for a candidate, and the purpose of the decision.
 _CHOICES = {
     ERASE: ("candidate", ""),
     PLACE: ("stream", " for a page of the host"),
@@ -172,7 +172,7 @@ _TEXT_LEGEND = "height: valid pages   ·: free   "
 def draw_text(scene: Scene) -> str:
     """Draw a device as lines of text with ANSI colours, a caption above and a legend below.
 
-    On large devices a character stands for several blocks: it shows their mean, and is marked if one is.
+    On large devices a character stands for several blocks: it shows their mean valid share and all marks.
     """
     planes, blocks, _ = scene.map.pages.shape
     lines_per_plane = max(_LINES // planes, 1)
@@ -212,7 +212,7 @@ def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
 
 
 def _painted(character: str, is_open: bool, offered: bool, chosen: bool) -> str:
-    """Return the character in the colour of its mark: that of a chosen block, else offered, else open."""
+    """Return the character in the colour of its first mark in the order: chosen, offered, open."""
     if chosen:
         return colorize(character, "magenta", highlight=True)
     if offered:
@@ -233,7 +233,7 @@ _COLOURS = {FREE: (226, 230, 234), VALID: (0, 114, 178), INVALID: (240, 180, 90)
 _OPEN, _OFFERED, _CHOSEN = (0, 158, 115), (40, 40, 40), (204, 51, 140)
 _PAPER, _INK = (255, 255, 255), (40, 40, 40)
 _MARGIN, _LINE = 12, 18
-#: Entries of the legend: text, colour, and whether the colour is that of a frame.
+#: Entries of the legend: text, colour, and whether the colour marks a frame.
 _LEGEND = (
     ("valid", _COLOURS[VALID], False),
     ("invalid", _COLOURS[INVALID], False),
@@ -285,7 +285,7 @@ def _cells(pages: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def _frames(scene: Scene, layout: Layout) -> np.ndarray:
-    """Return the colour of each cell's frame, uint8 (planes, cells, 3): chosen, else offered, else open."""
+    """Return the colour of each cell's frame, uint8 (planes, cells, 3), by the marks of its blocks."""
     starts = np.arange(0, scene.map.open.shape[1], layout.blocks)
     frames = np.full((len(scene.map.open), len(starts), 3), _PAPER, np.uint8)
     for marked, colour in (

@@ -67,7 +67,7 @@ class SB3VecEnv(VecEnv):
         self._actions: np.ndarray | None = None
 
     def reset(self) -> AnyObservation:
-        """Reset every environment; seeds (`seed`) and options (`set_options`) are used once."""
+        """Reset every environment, with the seeds from `seed` and the options from `set_options`, once."""
         options = self._common_options()
         # seed(s) gives environment i the seed s + i, and so does Gymnasium
         observation, self.last_infos = self.vector_env.reset(seed=self._seeds[0], options=options)
@@ -86,7 +86,7 @@ class SB3VecEnv(VecEnv):
         return self.step_wait()
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keep the actions, shape (n,), for `step_wait`."""
+        """Store the actions, shape (n,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[AnyObservation, np.ndarray, np.ndarray, list[dict[str, Any]]]:

@@ -211,7 +211,7 @@ class EpisodeRequests:
         Raises:
             SsdgymError: a request cannot be carried out, or the workload writes next to nothing.
         """
-        # Copied, as a user's function may change its array later; as bytes, as numpy copies records singly.
+        # Copied, because a user's function may change its array later; as bytes, because that is faster.
         requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)

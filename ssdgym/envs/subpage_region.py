@@ -145,7 +145,7 @@ class SubpageRegionEnv(DecisionEnv):
     |---|---|---|---|
     | `device` | as everywhere | `"demo-region"` | a device of `ftl.mapping: subpage`, `ftl.kind: subftl` |
     | `workload` | as everywhere | `"small_mixed"` | a workload of small writes |
-    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other one |
+    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other decision |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
     """
 

@@ -36,7 +36,7 @@ def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return a seed for each environment: `seed + i`, or element i of a sequence; None is to be drawn."""
+    """Return a seed for each environment: `seed + i`, or element i of a sequence; None: draw the seed."""
     if seed is None:
         return [None] * count
     if np.ndim(seed) == 0:  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | 
 
 
 def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
-    """Return the `reset_mask` of options, bool (n,); all are true if there is none."""
+    """Return the `reset_mask` of options, bool (n,); without a mask, all values are true."""
     if options is None or "reset_mask" not in options:
         return np.ones(count, bool)
     mask = options["reset_mask"]
@@ -283,7 +283,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
     # -- episodes
 
     def _resting(self) -> np.ndarray:
-        """Return in which environments an episode ended before and a new one begins now, bool (n,)."""
+        """Return which environments begin an episode now, because the last step ended theirs, bool (n,)."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()

@@ -41,7 +41,7 @@ class ColdBlockDecision(DescribedDecision):
         self.propose("candidate", ["levelling_rule"])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with its own or the default levelling rule, which proposes, and a victim policy.
+        """Return the device with a levelling rule (its own or `own`), which proposes, and a victim policy.
 
         Raises:
             SsdgymError: the device's placement chooses sub-blocks and not streams.

@@ -44,7 +44,7 @@ class Result:
         objective: training objective of a learned agent; empty for a policy.
         assumed: fields of the workload that are assumed and have no source; empty if there are none.
         version: version of ssdgym.
-        engine_hash: hash of the engine's sources and compiler; equal hashes give equal bits.
+        engine_hash: hash of the engine's sources and compiler; equal hashes give bit-identical results.
         metrics: numbers by name, possibly nested, with units in the names. `None` and NaN entries (such as a
             read latency without reads) are left out.
         spec: everything that the run depended on, except the code, as JSON; the run can be repeated from it
@@ -155,7 +155,7 @@ def to_pandas(results: Path | str | Sequence[Result]) -> pd.DataFrame:
 
 
 def listed(values: Iterable[str]) -> str:
-    """Return every value once, in order of first appearance."""
+    """Join the distinct values by commas, in order of first appearance."""
     return ", ".join(dict.fromkeys(values))
 
 
@@ -250,7 +250,7 @@ def _write_parquet(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    # Of Python's own numbers a column has 63 bits, and seeds have 64.
+    # pyarrow stores a Python int as a signed 64-bit integer, which is too small for the largest seeds.
     typed = [{**row, "seed": np.uint64(row["seed"])} for row in rows]
     pyarrow.parquet.write_table(pa.Table.from_pylist(typed), file, write_page_checksum=True)
 

@@ -56,14 +56,14 @@ class Estimate(NamedTuple):
 
 
 def iqm(scores: Scores) -> Any:
-    """Return the mean of the middle half of all n scores, without the `int(n / 4)` at either end."""
+    """Return the mean of the middle half of all n scores: `int(n / 4)` are left out at either end."""
     return _middle_half(scores.reshape(*scores.shape[:-2], -1), axis=-1)
 
 
 def mean_over_tasks(scores: Scores) -> Any:
     """Return the mean over tasks of each task's interquartile mean over its runs.
 
-    Unlike in `iqm`, every task counts, so the failure of a policy on one workload is visible.
+    `iqm` may leave out all scores of a task. This mean includes every task, so it shows a failure on any one.
     """
     return iqm_of_tasks(scores).mean(axis=-1)
 
@@ -109,7 +109,7 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the probability that a run of `ours` scores less than one of `theirs`, mean over tasks.
 
-    For a task it is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
+    For one task, this is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
 
     Args:
         ours: scores, shape `(runs, tasks)`.
@@ -138,7 +138,7 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int 
 def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
 
-    Ratios are paired by run and task; a task counts with the interquartile mean of its ratios.
+    Ratios are paired by run and task; each task contributes the interquartile mean of its ratios.
 
     Args:
         ours: positive scores, shape `(runs, tasks)`.
@@ -183,7 +183,7 @@ def _estimate(
     portion: int,
     tail: float = _TAIL,
 ) -> Estimate:
-    """Return a value with the limits of its replicates; limits are NaN unless there are several runs."""
+    """Return `value` with the percentile limits of bootstrap replicates; they are NaN unless `several`."""
     if not several:
         return Estimate(float(value), np.nan, np.nan)
     portion = max(1, portion)  # replicates that are drawn at a time

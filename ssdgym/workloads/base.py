@@ -183,7 +183,7 @@ class Lap(Protocol):
         """Return a new array of the next requests, shape (n,); it is empty at the end."""
 
 
-#: A function that returns lap n at its first request and can be pickled; lap 0 may be shorter than others.
+#: A picklable function that returns lap n before its first request; lap 0 may be shorter than the others.
 Laps = Callable[[int], Lap]
 
 

@@ -115,9 +115,9 @@ def _wears_out(setting: Setting) -> bool:
 
 @feature(unit=_LOG, low=-8.0, high=8.0, fits=_wears_out)
 def log_wear_gap(view, candidate, decision):
-    """Return log4(erases of the most worn free block beyond those of the set / erases left to that block).
+    """Return log4((erases of the most worn free block - mean erases of the set) / erases left to that block).
 
-    The erases left are the mean endurance minus the erases used, at least a fortieth of the mean endurance.
+    The erases left are the mean endurance minus the block's erases, at least 1/40 of the mean endurance.
     """
     params, worn = view.params[0], most_worn_free(view, decision.plane)
     if worn < 0 or not params.endures:

@@ -16,7 +16,7 @@ def _in_moves(view, ns):
 
 
 def _parts(setting: Setting) -> bool:
-    """Return whether parts of blocks are erased; if not, the invalid pages are those not relocated."""
+    """Return whether parts of blocks can be erased; in whole blocks, all pages not relocated are invalid."""
     return setting.has(lambda device: device.erase_unit != "block")
 
 
@@ -73,13 +73,13 @@ def idle_running(view, die):
 
 @feature(high=8.0, default=always)
 def idle_moves(view, die):
-    """Return the round's relocations in blocks; without one, those of the block with most invalid pages."""
+    """Return the relocations of the round, or else of the block with most invalid pages, in blocks."""
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
 @feature(high=8.0, default=_parts)
 def idle_gain(view, die):
-    """Return the round's invalid pages in blocks; without one, those of the block that has most."""
+    """Return the invalid pages of the round, or else of the block that has most, in blocks."""
     return clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
 
 

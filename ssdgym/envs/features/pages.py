@@ -49,14 +49,14 @@ def page_interval(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
-    """Return `page_interval` for the third-last and second-last host write of the page, 8 if unknown."""
+    """Return `page_interval` between the third-last and second-last host write of the page, 8 if unknown."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
-    """Return log2(1 + host writes of the page); after (logical pages) host pages a write counts half."""
+    """Return log2(1 + host writes of the page), a count that halves in (logical pages) host pages."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.updates, own.written, 1.0)), 0.0, 32.0)
 

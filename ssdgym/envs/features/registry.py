@@ -23,7 +23,7 @@ ENTRY_POINT_GROUP = "ssdgym.features"
 Function = Callable[..., float]
 
 
-#: The kinds of features that describe only decisions of one kind: of their candidates, and of the context.
+#: For each kind of decision, the kinds of features that describe its candidates and its context.
 _OF_DECISIONS = {
     "ERASE": ("candidate",),
     "LEVEL": ("candidate",),
@@ -77,7 +77,7 @@ def clip(value: Any, low: Any, high: Any) -> Any:
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A feature, its function, and tests: is it a default feature (`default`), is it allowed (`fits`)?"""
+    """A feature, its function, and two tests: is it observed by `default`, and does it apply (`fits`)?"""
 
     feature: Feature
     kind: str

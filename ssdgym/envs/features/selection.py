@@ -90,7 +90,7 @@ SAMPLED_PAGES = 4
 
 @dataclass(frozen=True)
 class Selection:
-    """Features in the order in which they are named.
+    """The features that an environment observes, in the order in which its arguments name them.
 
     Attributes:
         chosen: the features, of all kinds.

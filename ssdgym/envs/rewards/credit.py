@@ -154,7 +154,7 @@ class Transitions(NamedTuple):
 
 
 class CreditBuffer:
-    """Join decisions to their credits, and keep the newest of these transitions.
+    """Join decisions and their credits to transitions, and keep the newest transitions.
 
         buffer.note(infos, seen, actions)  # before a step
         observations, rewards, terminated, truncated, infos = envs.step(actions)

@@ -44,7 +44,7 @@ class Baseline:
 
     Attributes:
         policy: policy whose cost sets the price and the unit.
-        episode: the policy's cost of an episode in reward units; None: the unit is its cost of a round.
+        episode: the reward units that an episode costs the policy; None: a round costs it one unit.
     """
 
     policy: str
@@ -61,11 +61,11 @@ class Baseline:
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical pages.
 
-        If preconditioning has not written all logical pages, the policy first serves twice as many pages.
+        If preconditioning has not written all logical pages, a warm-up of twice that length precedes.
 
         The price is the policy's mean cost of a reclaimed page, the unit its mean cost of a round: its own
-        rewards are then 0 on average and about 1 in size. On devices that also reclaim pages without an
-        erase, price and unit are both the mean cost per page that the host writes.
+        rewards are then 0 on average and about 1 in magnitude. On devices that also reclaim pages without an
+        erase, price and unit are both the mean cost per host page written.
 
         Returns:
             The scale; `PLAIN` if the policy had nothing to collect.

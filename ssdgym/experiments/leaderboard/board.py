@@ -27,7 +27,7 @@ LEARNED = ("learned", "learned, online")
 
 
 class Interval(Config):
-    """A number with its 95 % interval; without limits if there is nothing to resample."""
+    """A number with the limits of its 95 % interval; they are `None` if there is nothing to resample."""
 
     value: float
     low: float | None = None
@@ -47,9 +47,9 @@ class Row(Config):
     Attributes:
         score: interquartile mean of scores; `None` if no task has a score (`ROOM`).
         ratio: geometric mean of the metric relative to the best fixed pair.
-        rivals: the same relative to the best of the suite's rivals on each task; `None` without rivals.
-        amplification: write amplification relative to the best fixed pair, if another metric is scored.
-        worst: the largest ratio of a single task, as the geometric mean over all of its runs.
+        rivals: geometric mean of the metric relative to the best rival on each task; `None` without rivals.
+        amplification: ratio of write amplifications to the best fixed pair; `None` if the suite scores them.
+        worst: the largest ratio of any task; the ratio of a task is the geometric mean over its runs.
     """
 
     name: str
@@ -84,13 +84,13 @@ class SuiteBoard(Config):
 
     Attributes:
         metric: name of the scored metric; smaller is better.
-        ceiling_metric: name of the metric that scores bounds, if it differs.
-        fixed: the best fixed pair over these tasks, which scores 0.
+        ceiling_metric: name of the metric by which bounds are scored; `None`: `metric`.
+        fixed: the best fixed pair of victim rule and placement over these tasks, which scores 0.
         ceilings: the bounds; the best of them on a task scores 1.
         rivals: policies; entries are also compared with the best of them on each task.
         version: version of ssdgym that made the runs.
-        engine_hash: hash of its engine; equal hashes give equal bits.
-        rows: entries by falling score.
+        engine_hash: hash of the engine that made the runs; equal hashes give bit-identical results.
+        rows: one row per entry, the highest score first.
     """
 
     suite: str
@@ -114,7 +114,7 @@ class SuiteBoard(Config):
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return the value that scores 1 on a task: the smallest mean of a bound, else of the fixed pair."""
+        """Return the value that scores 1 on a task: the smallest mean of any bound, or else the pair's."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:
@@ -142,7 +142,7 @@ def read_board(path: Path) -> Leaderboard:
         ) from error
 
 
-#: Textbook rules; a policy of such rules only is `classic`, any other policy is `paper`.
+#: Textbook rules; a policy that consists only of these has the kind `classic`.
 CLASSICS = frozenset(
     {
         *("greedy", "cost_benefit", "fifo", "random", "d_choices", "windowed_greedy"),
@@ -157,7 +157,7 @@ class Entry:
     """One row of a leaderboard before it is measured.
 
     Attributes:
-        policies: one policy, or one for each seed of the training.
+        policies: one policy, or the policies that one method has learned, one per training seed.
     """
 
     name: str
@@ -196,5 +196,5 @@ def named_policy(policy: str) -> Entry:
 
 
 def learns_online(policy: str) -> bool:
-    """Return whether a policy has a rule that learns on the device it runs on."""
+    """Return whether a policy contains a rule that learns while the device runs."""
     return any(rule.online for rule in get_policy(policy).parts)

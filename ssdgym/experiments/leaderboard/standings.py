@@ -1,4 +1,4 @@
-"""Compute the standings of a suite: the best fixed pair scores 0, and the best bound scores 1."""
+"""Compute standings: the best fixed pair of victim rule and placement scores 0, the best bound scores 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ssdgym.experiments.report.comparison import WRITE_AMPLIFICATION, score_matr
 from ssdgym.experiments.results import Result, listed
 from ssdgym.experiments.statistics import Scores, geometric_mean_ratio, iqm, pooled_bootstrap
 
-#: A metric by policy, each of shape `(runs, tasks)`.
+#: The values of one metric by policy, each array of shape `(runs, tasks)`.
 Values = dict[str, Scores]
 
 
@@ -32,10 +32,10 @@ def suite_board(
     run_pages: tuple[int, int],
     named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the entries of a suite and the entries `named`; the best fixed pair is one of the suite's.
+    """Rank the suite's own entries and the additional entries `named`.
 
-    `results` contains every policy on every task and seed; `run_pages` are the measured pages and the warm-up
-    pages of a run.
+    `results` must contain every policy on every task and seed. `run_pages` are the measured host pages and
+    the warm-up pages of a run. The best fixed pair is chosen among the suite's baseline and policies.
     """
     entries = entries_of(suite, named)
     values = _values(results, entries, suite.metric, suite.ceiling_metric or suite.metric)
@@ -71,7 +71,7 @@ def suite_board(
 
 
 def _values(results: Sequence[Result], entries: Sequence[Entry], metric: str, of_bounds: str) -> Values:
-    """Return the metric `of_bounds` for bounds and `metric` for other entries, by policy."""
+    """Return the values by policy: of the metric `of_bounds` for bounds, of `metric` for other entries."""
     return {
         policy: score_matrix(results, policy, of_bounds if entry.kind == "bound" else metric)
         for entry in entries

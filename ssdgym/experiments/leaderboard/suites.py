@@ -117,7 +117,7 @@ class SuiteConfig(GridConfig):
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the experiment on some splits, with scored entries and the policies that score 0 and 1."""
+        """Return the experiment that runs `deciders`, the baseline and the bounds on the given splits."""
         for split in splits:
             if split not in self.splits:
                 raise SsdgymError(

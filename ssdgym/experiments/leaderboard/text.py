@@ -1,4 +1,4 @@
-"""Write a leaderboard as tables, losses first, as text and as files."""
+"""Show a leaderboard as tables, losses first, on the terminal and in files."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def losses_table(board: SuiteBoard) -> Table:
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
-    """Return the cells with workload and device; they show varied fields, and FTLs if there are several."""
+    """Return the cells for the workload and the device; the FTL options follow if tasks differ in them."""
     several = len({other.ftl for other in board.tasks}) > 1
     where = _without_common(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
 
 
 def _without_common(device: str, devices: Sequence[str]) -> str:
-    """Return the varied fields of a device if all devices vary one device, else its whole name."""
+    """Return the varied fields of a device if all are variants of one device, else its whole name."""
     names = {name.partition("(")[0] for name in devices}
     _, bracket, fields = device.partition("(")
     return fields.removesuffix(")") if bracket and len(names) == 1 else device
@@ -82,7 +82,7 @@ def _words(metric: str) -> str:
     return metric.replace("_", " ").replace("/", " ")
 
 
-#: Headings of the standings, with functions that return a row's cell.
+#: Headings of the standings, each with a function that returns the cell of a row.
 _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("policy", lambda row: Entry(row.name)),
     ("kind", lambda row: Entry(row.kind + (f", {len(row.policies)} seeds" if row.policies[1:] else ""))),
@@ -92,7 +92,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("WA × best pair [95 %]", lambda row: _interval(row.amplification)),
     ("worst task", lambda row: Entry(_change(row.worst), number=row.worst)),
 )
-#: Explanations of headings (without the interval).
+#: Meanings of the headings; the keys leave out the ending ` [95 %]`.
 MEANINGS = {
     "kind": "`classic`: only textbook rules; `paper`: any rule of a paper; `rule found`: a stump found on "
     "the split training; `learned`: trained before the run; `learned, online`: learns on the measured "

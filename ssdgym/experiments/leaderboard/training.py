@@ -62,7 +62,7 @@ def draw_device(
 
 
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Yield every device of a suite with each of its `ftls`, in the form of `draw_device`."""
+    """Yield every pair of a device and one of the suite's `ftls`, in the form that `draw_device` returns."""
     for number in range(len(suite.devices)):
         for values in itertools.product(*suite.vary.values()):
             device = device_of(suite, number, dict(zip(suite.vary, values, strict=True)))
@@ -71,7 +71,7 @@ def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str
 
 
 def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the fields of a suite's device after some changes."""
+    """Return the fields of the suite's device `number` with `changes` applied."""
     fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
     return with_changes(fields, changes)
 
@@ -155,7 +155,7 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
 def run_of(
     source: str | None, folder: Path | None
 ) -> tuple[SuiteTrainConfig | SuiteEvolutionConfig, list[str]]:
-    """Return a configuration, and the command that trains by it: no words if the card of the run has none.
+    """Return a training configuration and the words of its command (none if the agent's card has no command).
 
     Args:
         source: name or YAML path; None: `ppo-demo`, or the configuration of the run in `folder`.

@@ -1,4 +1,4 @@
-"""Claims about changes relative to other bars, and about trends along the variants of a figure."""
+"""Claims about changes of one bar relative to other bars, and about trends along a figure's variants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ssdgym.experiments.statistics import Estimate
 
 
 class ChangeClaim(Claim):
-    """The change of a series against others: its metric divided by theirs, minus one (-0.2 is 20 % less).
+    """A claim on the metric of one bar divided by that of other bars, minus one (-0.2 is 20 % less).
 
     The claim gives exactly one of `change`, `limit`, `within` and `direction`.
     """
@@ -73,7 +73,7 @@ class ChangeClaim(Claim):
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether comparisons are averaged; they are not if the claim is about each of them."""
+        """Whether comparisons are averaged; a claim about each comparison averages none."""
         return self.statistic != "each"
 
     @property
@@ -87,7 +87,7 @@ class ChangeClaim(Claim):
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:
-            # Choosing the best comparison on the numbers that test it would choose the luckiest one.
+            # One half of the seeds chooses the comparison, the other half tests it: else luck would choose.
             tested = compared.halves()[1] if chosen else compared
             measured = tested.only(self._index(compared)).mean()
         elif self.statistic == "mean":
@@ -110,17 +110,17 @@ class ChangeClaim(Claim):
     def _statistic(self, changes: Matrix) -> Any:
         if self.statistic == "median":
             return np.median(changes, axis=-1)
-        # All changes are within the width if the one farthest from zero is.
+        # All changes are within the allowed width if the change farthest from zero is.
         if self.within is not None:
             farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
             return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
-        # All changes hold if the one farthest from the claim holds.
+        # All changes are on the claimed side if the least of them in that direction is.
         return self._side * (self._side * changes).min(axis=-1)
 
     def _judge(self, measured: Estimate, carrier: str) -> Verdict:
-        """Return the verdict on direction and size, or on whether the whole interval is within `within`.
+        """Return the verdict on the direction and size of a change, or on no change (`within`).
 
-        If a mean is on the claimed side because of a single workload, the verdict says so.
+        If the mean is on the claimed side only because of one workload, the verdict says so.
         """
         low, high = limits(measured)
         if self.within is not None:
@@ -138,7 +138,7 @@ class ChangeClaim(Claim):
             return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
         if is_next_to_none(measured.value / self.limit):
             return "negligible"
-        # A fall must reach the limit; a rise must not exceed it.
+        # A fall must be at least as large as the limit; a rise must not exceed the limit.
         return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
 
     def describe(self) -> str:
@@ -153,25 +153,25 @@ class ChangeClaim(Claim):
 
 
 class TrendClaim(Claim):
-    """The metric, or its ratio to another bar's, falls or rises along the variants in their order."""
+    """A claim that a metric, or its ratio to another bar's, falls or rises from variant to variant."""
 
     kind: Literal["trend"]
     direction: Direction
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether changes are averaged: always, those from the first variant."""
+        """True: the changes from the first variant are averaged."""
         return True
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Require two variants."""
+        """Raise a `ValueError` unless there are at least two variants and at most one other bar."""
         if len(self.variants or variants) < 2:
             raise ValueError(f"claims a trend in {where}, which needs at least two variants")
         if len(self.against) > 1:
             raise ValueError(f"claims a trend in {where} against several; name one of {self.against}")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the changes from the first variant to each other one; none if a variant lacks its value."""
+        """Return the change from the first variant to each later one; nothing if a variant has no value."""
         other = "".join(self.against)
         own = relative(values[0], other) if other else values[0]
         divisors = [place._replace(series=other) for place in places] if other else places[:1]
@@ -201,7 +201,7 @@ class TrendClaim(Claim):
         elif verdict is None and carrier:
             verdict = "carried by one trace"
         elif verdict is None:
-            # Shape (workloads, variants but the first).
+            # Shape (workloads, variants after the first).
             of_each = compared.scores.mean(axis=0).reshape(-1, steps)
             along = np.average(of_each, axis=0, weights=whole.weights or None)
             rises = (side * np.diff(along, prepend=0.0)).min() > 0

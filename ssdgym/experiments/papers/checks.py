@@ -22,7 +22,7 @@ from ssdgym.experiments.papers.samples import (
     writes_per_spare_page,
 )
 
-#: A mean of ratios leaves a trace out if its divisor is below this share of the other traces' median.
+#: A mean of ratios leaves out traces whose divisor is below this share of the median of the other traces.
 NEAR_ZERO = 0.01
 
 
@@ -33,12 +33,12 @@ class CheckedClaim(Found):
     Attributes:
         workloads: the workloads on which the claim was checked.
         claimed: number of workloads that the claim is about.
-        means: by name, other means of the same comparisons that the paper could have meant.
+        means: other means of the same comparisons that the paper could have meant, by name.
         per_workload: the mean over all comparisons on each workload.
         elsewhere: measurements at variants without a verdict (`also_at` of the figure).
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
-        unmeasured: workloads with too few writes to say anything, each with the reason; they are left out
-            unless nothing else remains.
+        unmeasured: workloads that write too little to judge the claim, each with the reason; they are left
+            out unless no other workload remains.
     """
 
     claim: Claim
@@ -52,7 +52,7 @@ class CheckedClaim(Found):
 
     @property
     def verdict_text(self) -> str:
-        """The verdict, with the chosen comparison, or with the reason why there is no verdict."""
+        """The verdict with the comparison that was chosen, or with the reason for having no verdict."""
         if self.verdict == "not comparable" and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
         if self.verdict == "not measured" and self.unmeasured:
@@ -90,10 +90,10 @@ def check_claims(
 ) -> list[CheckedClaim]:
     """Check every claim of a panel.
 
-    A workload is left out if the claim's metric was not measured on it, or is 0 as a divisor. Two more kinds
-    are left out as long as others remain: workloads with a divisor near zero, if ratios are averaged, and
-    workloads that write too little (`least_writes` of the figure). A claim that names no variants is judged
-    without the figure's `also_at`, and measured at each of these.
+    A workload is left out if it has no value of the claim's metric, or if the divisor is 0. If other
+    workloads remain, two more kinds are left out: those with a divisor near zero, if ratios are averaged, and
+    those that write too little (`least_writes` of the figure). A claim that names no variants is judged
+    without the variants `also_at` of the figure, and measured at each of them without a verdict.
     """
     return [
         _check(figure, panel, claim, samples, scale)
@@ -106,7 +106,7 @@ def check_claims(
 def _check_elsewhere(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
-    """Judge a claim without the variants `also_at`, and measure it at each of these."""
+    """Judge a claim without the variants `also_at`, and measure it at each of these variants."""
 
     def at(*variants: str) -> CheckedClaim:
         return _check(figure, panel, claim.model_copy(update={"variants": variants}), samples, scale)
@@ -162,7 +162,7 @@ def _too_little(
 ) -> dict[str, str]:
     """Return the workloads that write less than the figure's `least_writes`, each with a reason as text.
 
-    The writes depend on workload and device, not on the policy, so all bars of a claim write the same.
+    A workload and a device determine the host's writes, so all bars of a claim have the same.
     """
     if figure.least_writes is None:
         return {}
@@ -175,9 +175,9 @@ def _too_little(
 
 
 def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
-    """Return the ratio of the other bar to the claim's bar, averaged over traces in several ways, by name.
+    """Return several means over the traces of the ratio of the other bar to the claim's bar, by name.
 
-    The first way averages the bars as drawn; a paper that gives one number may have used any of these means.
+    A paper that gives one number may have used any of them. The first averages the bars as drawn.
     """
     own = [column for found in columns.values() for column in found]
     ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])
@@ -220,7 +220,7 @@ def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons at their common seeds; workloads without random draws count for every seed."""
+    """Return all comparisons at their common seeds; the only run of an exact workload stands for any seed."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

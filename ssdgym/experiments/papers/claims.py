@@ -1,4 +1,4 @@
-"""The base class of claims: a model of a claim in YAML, which measures and judges itself."""
+"""The base class of claims: a model of a claim in YAML, with methods that measure and judge it."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ Verdict = Literal[
 ]
 #: Meanings of the verdicts.
 VERDICTS: dict[Verdict, str] = {
-    "holds within a factor two": "a change on the claimed side of zero (the whole interval) and between half "
-    "and twice the claimed one; a value likewise, beyond what it has at the least",
-    "negligible": "a change on the claimed side, under a tenth of the claimed one or of the claimed limit; "
-    "without a number, under 1 %",
-    "direction holds": "the interval lies on the claimed side of zero",
+    "holds within a factor two": "the whole interval of a change lies on the claimed side of zero, and the "
+    "change is between half and twice the claimed change; or a value is between half and twice the claim",
+    "negligible": "a change on the claimed side is smaller than a tenth of the claimed change or limit, or "
+    "smaller than 1 % if the paper gives no number",
+    "direction holds": "the whole interval lies on the claimed side of zero",
     "direction holds, limit missed": "the interval lies on the claimed side, but reaches beyond the limit",
-    "direction holds, but not at every step": "a trend in the claimed direction turns back at some step",
-    "carried by one trace": "a mean that is on the claimed side only with that trace",
-    "holds": "a limit, range, bound, share or claim of no change: the whole interval keeps it; an extreme or "
-    "a likeness: it does not reach zero",
+    "direction holds, but not at every step": "a trend has the claimed direction, but turns back at a step",
+    "carried by one trace": "a mean is on the claimed side only because of that trace",
+    "holds": "the whole interval meets the claimed limit, range, bound, share or claim of no change; for an "
+    "extreme or a likeness, the interval does not reach zero",
     "does not hold": "none of the other verdicts",
-    "one seed: no verdict": "one seed cannot show variation by chance",
-    "too few seeds: no verdict": "two seeds leave one to test the largest or smallest change on",
-    "not comparable": "hangs on something that no source publishes, or counts what this scale does not play",
-    "not measured": "no trace of the claim was run, nothing was collected, or nearly all that was is of no "
-    "matter to the claim (`measured_by`)",
+    "one seed: no verdict": "a single seed cannot show variation by chance",
+    "too few seeds: no verdict": "one of two seeds chooses the largest or smallest change, one tests it",
+    "not comparable": "the claim depends on an unpublished value, or on runs that this scale leaves out",
+    "not measured": "no trace of the claim was run, the metric has no value (such as without garbage "
+    "collection), or the traces write too little (`least_writes`)",
 }
 
-#: A measured number has the magnitude of the published one if they differ by at most this factor.
+#: A measured and a published number have the same magnitude if they differ by at most this factor.
 _FACTOR = 2.0
 #: A measured change below this share of the published change is negligible.
 _NEXT_TO_NONE = 0.1
@@ -74,9 +74,9 @@ class Found:
     Attributes:
         measured: the numbers by which the claim is judged; empty if nothing could be compared.
         verdict: one of `VERDICTS`.
-        text: the numbers as printed.
+        text: the measured numbers as text.
         style: format of one number.
-        chosen: the comparison that was chosen for the verdict, if any, and how.
+        chosen: for an extreme, the comparison that was chosen for the verdict, and how; otherwise empty.
         carrier: the workload without which the mean is not on the claimed side; empty if there is none.
     """
 
@@ -89,7 +89,7 @@ class Found:
 
 
 class HoldsBy(Config):
-    """The reason why a claim holds whatever is measured here."""
+    """The reason why a claim would hold whatever is measured."""
 
     kind: Literal["arithmetic", "construction", "vacuity"] = Field(
         description="arithmetic: of other figures; construction: of what is run; vacuity: nothing happens."
@@ -141,7 +141,7 @@ class Claim(Config):
 
     @property
     def metrics(self) -> Texts:
-        """The metrics that the claim needs in addition to that of the panel."""
+        """The metrics that the claim needs in addition to the panel's metric."""
         return ()
 
     @property
@@ -160,9 +160,9 @@ class Claim(Config):
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the comparisons on one workload; places without a comparison are left out.
+        """Return the comparisons of one workload at the given places; leave out places without a measurement.
 
-        `values` contains the panel's metric, then each of `metrics`, then the metric `weights`.
+        `values` contains the values of the panel's metric, of each of `metrics`, and of the metric `weights`.
         """
         if not self.against:
             own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
@@ -186,16 +186,16 @@ class Claim(Config):
         return changes(values[0], place, base)
 
     def find(self, compared: Compared) -> Found | None:
-        """Return the measurement of the comparisons; None if there is none."""
+        """Return the measurement and the verdict; None if the comparisons allow none."""
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return the claimed value as a number or in a word."""
+        """Return the claimed value or direction as text."""
         raise NotImplementedError
 
 
 def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
-    """Return why too few seeds give no verdict; None if there are enough, or if nothing is random."""
+    """Return the verdict on too few seeds; None if there are enough seeds, or if nothing is random."""
     if compared.exact or not np.isnan(measured.low):
         return None
     return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
@@ -207,7 +207,7 @@ def on_side(measured: Estimate, side: float) -> bool:
 
 
 def changes(values: Values, place: Place, base: Place) -> BySeed | None:
-    """Return the value at `place` divided by that at `base`, minus one, by seed; `None` if one is missing."""
+    """Return `place / base - 1` of the values at two places, by seed; `None` if a value is missing."""
     ours, theirs = values.get(place, {}), values.get(base, {})
     common = ours.keys() & theirs.keys()
     if not common or not all(theirs[seed] for seed in common):
@@ -241,7 +241,7 @@ def is_next_to_none(share: float) -> bool:
 
 
 def by_magnitude(share: float) -> Verdict:
-    """Return the verdict on a change on the claimed side of zero, by its ratio to the claimed change."""
+    """Return the verdict on a change on the claimed side of zero; `share` is measured / claimed change."""
     if is_next_to_none(share):
         return "negligible"
     return "holds within a factor two" if is_of_magnitude(share) else "direction holds"

@@ -22,7 +22,7 @@ AnyClaim = Annotated[
 
 
 class LengthConfig(Config):
-    """How long a generated workload is played, because it never ends."""
+    """The length of a run of a generated workload, which has no end of its own."""
 
     warmup: NonNegativeInt = Field(0, description="Host pages that are played and not measured.")
     host_pages: PositiveInt = Field(description="Host pages that are measured.")
@@ -75,7 +75,7 @@ class ScaleConfig(Config):
     departures: Texts = Field((), description="Differences of this scale from the paper, with reasons.")
 
 
-#: How many of a metric's own units (ns or bytes) make the unit that is shown.
+#: Number of the metric's own units (ns or bytes) in each unit that panels show.
 _PER_UNIT = {"ms": 1e6, "s": 1e9, "KB": 1e3, "MiB": 2.0**20}
 
 
@@ -125,7 +125,7 @@ class PanelConfig(Config):
 
     @property
     def divisor(self) -> float:
-        """The divisor that converts the metric to the unit that is shown."""
+        """The divisor that converts the metric to the panel's unit."""
         return self.per_unit or _PER_UNIT.get(self.unit, 1.0)
 
     @property
@@ -213,7 +213,7 @@ class FigureConfig(Config):
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether at least one claim about the figure is the paper's."""
+        """Whether the paper makes at least one of the claims about the figure."""
         return any(not claim.is_ours for panel in self.panels for claim in panel.claims)
 
     @property

@@ -38,7 +38,7 @@ class Diagram:
         name_columns: headings of the names in a row.
         number_columns: headings of the numbers in a row.
         width: width of the picture, in inches.
-        draw: function that draws the panel on axes; its second argument says that no panel is below it.
+        draw: function that draws the panel on axes; its second argument is True for the lowest panel.
     """
 
     panel: PanelConfig
@@ -50,7 +50,7 @@ class Diagram:
 
     @property
     def unit(self) -> str:
-        """The unit of the numbers; if they are normalised, the series that is 1."""
+        """The unit of the numbers; for normalised numbers, the series whose value is 1."""
         return f"{self.panel.base} = 1" if self.panel.base else self.panel.unit
 
 
@@ -84,9 +84,9 @@ def _grouped(
     columns: Mapping[str, tuple[str, Values]],
     stacked: bool = False,
 ) -> Diagram:
-    """Return bars in one group for each trace and variant; the last groups are means over all traces.
+    """Return a bar chart with one group per trace and variant; the last groups are means over all traces.
 
-    `columns` has the series and the values of each bar, or of each part of a stacked bar.
+    `columns` gives the series and the values of each bar, or of each part of a stacked bar, by its name.
     """
     workloads = workloads_of(samples)
     averages = {name: (name,) for name in workloads} | ({MEAN: workloads} if len(workloads) > 1 else {})
@@ -153,7 +153,7 @@ def _label_groups(axes: Axes, figure: FigureConfig, groups: Sequence[Sequence[st
 def bars(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
     """Return bars of the mean over seeds with a 95 % interval; NaN if nothing was measured.
 
-    In a normalised panel, each seed's value is divided by that of the series that counts as 1.
+    A normalised panel divides each value by the value of its base series for the same seed.
     """
     values = _values(panel, samples)
     return _grouped(figure, panel, samples, {bar: (bar, values) for bar in figure.bars})
@@ -163,10 +163,10 @@ _THRESHOLD = "free_pages/threshold"
 
 
 def lines(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
-    """Return a line for each trace, variant and series, from the first seed; the table is that of `bars`.
+    """Return a line for each trace, variant and series, from the first seed; the table is the one of `bars`.
 
-    For free pages, a dashed line marks the number below which devices begin to collect. The metric of the
-    panel names a column of the samples, and also the mean of that column since the first erase.
+    Lines show the column of the samples that the panel's metric names; the table has its mean since the first
+    erase. A dashed line in a diagram of free pages marks where garbage collection begins.
     """
     found: dict[Place, Result] = {}
     for sample in samples:

@@ -82,12 +82,12 @@ def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig
 
 
 def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether runs depend on the seed: those of a trace do only if its preconditioning does."""
+    """Return whether runs depend on the seed; runs of a recorded trace do only if preconditioning does."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
 
-#: Folder of the files of papers; a file has a document shared by all figures, and one for each figure.
+#: Folder with one file per paper: a document that all figures share, then one document per figure.
 _FOLDER = "papers"
 
 
@@ -136,9 +136,9 @@ def _load(paper: str, fields: dict[str, Any]) -> FigureConfig:
 def _over_base(
     own: dict[str, Any], shared: dict[str, Any], by_number: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a figure, completed by its `base`: another figure, or the shared document.
+    """Return the fields of a figure; missing ones are taken from its `base` or from the shared document.
 
-    The departures of both are joined. A scale is also completed field by field from the base.
+    `base` names another figure. Departures of both are joined; scales are completed field by field.
     """
     base = own.get("base")
     under = shared if base is None else _over_base(by_number[base], shared, by_number)
@@ -153,9 +153,9 @@ def _over_base(
 
 
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
-    """Return a figure with more bars: the paper's own design, run by further policies or by agents.
+    """Return a figure with more bars: the paper's own FTL, run by further policies or by agents.
 
-    A figure without a bar of that design, or with a bar for each device, is returned unchanged.
+    A figure that has no bar for that FTL, or one bar per device, is returned unchanged.
     """
     added = {"agents": tuple(agents)}
     if figure.series == "policy":
@@ -180,7 +180,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return the figure if `number` is its number or None, or only the panel with that number."""
+    """Return the figure if `number` is None or its number, the figure with only panel `number`, or None."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
@@ -207,8 +207,8 @@ def points_of(
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
-    If the folder lacks a trace, its synthetic trace is played. `seeds` replace those of the scale in runs
-    that draw random numbers.
+    If the folder `traces` lacks a trace, its synthetic trace is played. `seeds` replace the seeds of the
+    scale in runs that draw random numbers.
     """
     drawn = seeds or range(1, scale.seeds + 1)
     return [

@@ -1,7 +1,7 @@
-"""Claims that are neither a change nor a trend: Python functions measure and judge them.
+"""Python functions that measure and judge claims which are neither a change nor a trend.
 
-A function registered by `judges` takes the claim, the comparisons, and the `arguments` of the claim's YAML as
-keywords; it returns a `Found`. Write new functions here, or in a module that a user imports.
+A function is registered by `judges`. Its arguments are the claim, the comparisons and, as keywords, the
+`arguments` of the claim's YAML; it returns a `Found`. Write new functions here or in a module of your own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Found | None], str]] = {}
 
 
 def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[..., Found | None]]:
-    """Register the decorated function under its name; `claimed` formats the arguments of a claim."""
+    """Register the decorated function under its name; `claimed` is the format of the claim's arguments."""
 
     def register(function: Callable[..., Found | None]) -> Callable[..., Found | None]:
         FUNCTIONS[function.__name__] = (function, claimed)
@@ -47,7 +47,7 @@ def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[...
 
 
 class FunctionClaim(Claim):
-    """A claim, such as a value, that a function of `ssdgym.experiments.papers.functions` judges."""
+    """A claim, such as one on a value, that a function of `ssdgym.experiments.papers.functions` judges."""
 
     kind: Literal["function"]
     function: str = Field(description="Name of the function.")
@@ -78,7 +78,7 @@ class FunctionClaim(Claim):
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether ratios are averaged; an extreme and a range are about single traces."""
+        """Whether ratios are averaged; `extreme` and `between` judge each trace and average none."""
         return bool(self.against) and self.function not in ("extreme", "between")
 
     @property
@@ -87,7 +87,7 @@ class FunctionClaim(Claim):
         return () if self.function == "extreme" else self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if an extreme has no other workloads, or a share not two variants."""
+        """Raise a `ValueError` if an extreme names all workloads, or a share does not name two variants."""
         super().require_fit(where, workloads, variants)
         if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
             raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")
@@ -124,7 +124,7 @@ def value(
 ) -> Found:
     """Judge whether the mean of the metric, minus `beyond`, is between half and twice the claimed value.
 
-    With `beyond=1`, a write amplification of 1.3 is 3 times one of 1.1. With `or_less`, smaller values hold.
+    With `beyond=1`, a write amplification of 1.3 is 3 times 1.1. With `or_less`, smaller values hold too.
     """
     measured = compared.mean()
     share = (measured.value - beyond) / (claimed - beyond)
@@ -146,7 +146,7 @@ def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Foun
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
-    """Judge whether the changes on all workloads lie in a range, including the intervals of both extremes."""
+    """Judge whether the changes on all workloads, with the intervals of both extremes, lie in a range."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
     verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
@@ -156,7 +156,7 @@ def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float
 def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
     """Judge whether the metric's ratio to a bar at another variant is between half and twice the claim.
 
-    `within` is the largest allowed difference from the claimed ratio, in place of the factor of two.
+    If `within` is given, the ratio may differ from the claimed ratio by at most `within` instead.
     """
     measured = compared.mean()
     low, high = limits(measured)
@@ -176,8 +176,8 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
 def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest", "highest"]) -> Found | None:
     """Judge whether the workloads that the claim names have the lowest or highest values of all.
 
-    The largest fall is the lowest change. The measured number is the distance of the named workloads from the
-    nearest other workload; all named workloads must have been run.
+    The lowest change is the largest fall. The measured number is the distance between the named workloads and
+    the nearest other workload. All named workloads must have been run.
     """
     if not set(claim.workloads) < set(compared.workloads.tolist()):
         return None

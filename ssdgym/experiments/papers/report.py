@@ -1,4 +1,4 @@
-"""Report a reproduced figure of a paper: its numbers, claims, departures and costs."""
+"""Report a reproduced figure: its numbers, its claims, its departures from the paper, and its costs."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
     return save_figure(picture, path)
 
 
-#: Metrics: pages that a trace touches, pages left after taking addresses modulo the logical pages, and these.
+#: Metrics: pages that a trace touches, how many remain modulo the logical pages, and the logical pages.
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
-#: Metrics: written pages that the trace has written before, and all written pages.
+#: Metrics: page writes to pages that the trace has written before, and all page writes.
 _REWRITTEN = ("workload/rewritten_pages", "workload/written_pages")
 #: A metric that only traces from a file have.
 _OF_A_FILE = "workload/skipped_lines"
@@ -69,9 +69,9 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
         panels: figure, number and checked claims of each panel.
 
     Returns:
-        One row per claim. `ours` marks claims that are not the paper's. `value`, `low` and `high` are the
-        first measured number and its interval; they are empty if nothing was measured. `per_workload` is the
-        mean over all comparisons on each workload.
+        One row per claim. `ours` marks claims that the paper does not make. `value`, `low` and `high` are the
+        first measured number and its interval, empty if nothing was measured. `per_workload` has the mean of
+        the comparisons on each workload.
     """
     rows = []
     for figure, number, checked in panels:
@@ -103,8 +103,8 @@ def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         claims: table from `claims_table` or from `claims.csv`.
-        others: such tables by NAME; each adds the columns `measured_NAME` and `verdict_NAME`, which are empty
-            if the table does not contain the same claim.
+        others: further tables of claims by NAME; each adds the columns `measured_NAME` and `verdict_NAME`,
+            which are empty for claims that the table lacks.
     """
     key = ["paper", "figure", "claim", "claimed"]
     for name, other in others.items():
@@ -168,7 +168,7 @@ def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the assumptions about workloads; workloads with the same ones share a line."""
+    """Return lines with the assumptions about workloads; workloads with equal assumptions share a line."""
     found: dict[str, dict[str, None]] = {}
     for result in results:
         if result.assumed:
@@ -179,8 +179,8 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 def footprint_lines(results: Sequence[Result]) -> list[str]:
     """Return lines with the pages that each trace touches, before and after taking them modulo the device.
 
-    A generated workload is made for the device, so its line has only the pages that it uses. Numbers are
-    means over seeds. Devices with equal numbers share a line.
+    A generated workload is made for the device, so its line has only the second number. Numbers are means
+    over seeds. Devices with equal numbers share a line.
     """
     means = _metrics(results, _FOOTPRINT).groupby(["workload", "device"], sort=False).mean().round()
     alike = means.reset_index("device").groupby(["workload", *_FOOTPRINT], sort=False, dropna=False)["device"]
@@ -193,7 +193,7 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
 
 
 def _metrics(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each result: workload, device, and metrics, NaN if not measured."""
+    """Return a row for each result: workload, device and metrics; a metric that was not measured is NaN."""
     rows = [
         (one.workload, one.device, *(one.metric(name) if one.measured(name) else np.nan for name in names))
         for one in results
@@ -215,7 +215,7 @@ def written_lines(samples: Sequence[Sample]) -> list[str]:
 
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the share of a trace's written pages that it has written before, over all seeds."""
+    """Return lines with the share of a trace's page writes that rewrite a page, over all seeds."""
     sums = _metrics(results, _REWRITTEN).groupby("workload", sort=False)[[*_REWRITTEN]].sum()
     return [
         f"rewrites of {workload}: {again / written:.1%} of the pages that it writes"

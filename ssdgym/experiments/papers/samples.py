@@ -1,4 +1,4 @@
-"""Results at their places in a figure, and the values of metrics at these places."""
+"""Results at their places in a figure, values of metrics at these places, and comparisons of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 
 
 class Place(NamedTuple):
-    """A place in a figure: a bar of a group."""
+    """A place in a figure: the bar of a series in the group of a workload and a variant."""
 
     series: str
     workload: str
@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Point:
-    """A run and its place in a figure; `exact` says that the run draws nothing, so that one seed suffices."""
+    """A run and its place in a figure; `exact`: the run draws no random numbers, so one seed is enough."""
 
     place: Place
     run: RunSpec
@@ -65,7 +65,7 @@ Values = dict[Place, BySeed]
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
     """Return the values of a metric, divided by `per_unit`, at the places where every seed has a value.
 
-    The name `A per B` stands for A divided by B; it has no value if B is 0.
+    The metric `A per B` is A divided by B; it has no value if B is 0.
     """
     found: Values = {}
     lacking = set()
@@ -89,9 +89,9 @@ def _value_of(result: Result, metric: str) -> float | None:
 
 
 def relative(values: Values, base: str, variant: str = "") -> Values:
-    """Return values divided by those of the series `base`, seed by seed, where the divisor is not 0.
+    """Divide values by those of the series `base` for the same seed; leave out places with a divisor of 0.
 
-    The divisors are those at `variant`; if it is empty, each value has the divisor of its own variant.
+    The divisors are taken from `variant`; if this is empty, each value is divided within its own variant.
     """
     found: Values = {}
     for place, scores in values.items():
@@ -107,7 +107,7 @@ def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return host pages written per spare page of the device, for each workload the smallest number."""
+    """Return the host pages written per spare page: for each workload, the smallest number of its runs."""
     found: dict[str, float] = {}
     for sample in samples:
         share = sample.result.metric("host_pages_written") / sample.spare_pages
@@ -118,7 +118,7 @@ def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
 
 Matrix = NDArray[np.float64]
 
-#: The 0.975 quantiles of Student's t for 1 to 10 degrees of freedom; the last one also stands for more.
+#: The 0.975 quantiles of Student's t for 1 to 10 degrees of freedom; the last is also used for more than 10.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
@@ -145,9 +145,9 @@ class Compared:
     Attributes:
         scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
         workloads: workload of each comparison, shape `(comparisons,)`.
-        names: names of the variant and the other bar of each comparison; empty if there is only one of each.
+        names: variant and other bar of each comparison; empty if there is only one variant and one other bar.
         weights: weight of each comparison in a mean; empty if all have the same weight.
-        exact: whether nothing was drawn, so that the only row holds for any seed.
+        exact: whether no run drew random numbers, so that the only row of scores holds for any seed.
     """
 
     scores: Matrix
@@ -157,10 +157,10 @@ class Compared:
     exact: bool = False
 
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
-        """Estimate a statistic over the comparisons, where each comparison is the mean over its seeds.
+        """Estimate a statistic over the comparisons, each of which is averaged over its seeds.
 
-        The statistic reduces the last axis. The interval is from a bootstrap over seeds. For a single
-        comparison it is Student's, because a bootstrap of few numbers never leaves their range.
+        The statistic reduces the last axis. The interval is from a bootstrap over seeds. A single comparison
+        has Student's interval, because a bootstrap of few numbers never leaves their range.
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:
@@ -171,13 +171,13 @@ class Compared:
         return stratified_bootstrap(self.scores, lambda drawn: statistic(drawn.mean(axis=-2)))
 
     def mean(self) -> Estimate:
-        """Estimate the mean over the comparisons, by their weights."""
+        """Estimate the weighted mean over the comparisons."""
         return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
 
     def carrier(self, side: float) -> str:
-        """Return the workload without which the mean is not on a side of zero; empty if there is none.
+        """Return the workload without which the mean is no longer on a side of zero; empty if there is none.
 
-        If there are several, return the one whose removal moves the mean farthest.
+        If there are several such workloads, return the one whose removal moves the mean farthest.
         """
         means = self.scores.mean(axis=0)
         weights = np.array(self.weights or np.ones_like(means))
@@ -200,7 +200,7 @@ class Compared:
         return first, second
 
     def only(self, index: int) -> Compared:
-        """Return one of the comparisons."""
+        """Return the comparison at an index."""
         return self._with(self.scores, slice(index, index + 1))
 
     def name_of(self, index: int) -> str:
@@ -209,7 +209,7 @@ class Compared:
         return f"{workload} {name}" if name else workload
 
     def _with(self, scores: Matrix, kept: slice) -> Compared:
-        """Return the comparisons with other seeds, and only those kept."""
+        """Return the comparisons `kept`, with other scores."""
         return Compared(
             scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
         )

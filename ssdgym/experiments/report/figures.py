@@ -46,12 +46,12 @@ def _panels_of(
     share_x: bool = False,
     share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel for each group, which has the group's title.
+    """Return a figure with one panel for each group, titled by the group.
 
     Args:
         groups: groups of tasks.
-        width: widths in inches: of the space beside the panels, and of a panel.
-        height: heights in inches: of the space above and below the panels, and of a row of panels.
+        width: width of the space beside the panels, and width of a panel, in inches.
+        height: height of the space above and below the panels, and height of a row of panels, in inches.
         share_x: whether all panels have the same horizontal axis.
         share_y: whether all panels have the same vertical axis.
     """
@@ -68,7 +68,7 @@ def _panels_of(
 
 
 def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
-    """Return a panel's title: the workload, and the device and FTL options if they differ between panels."""
+    """Return a panel's title: the workload, then the device and FTL options in which panels differ."""
     if len(group.tasks) > 1:
         return group.title
     device, ftl, workload = group.tasks[0]
@@ -127,7 +127,7 @@ def _unit(metric: str) -> tuple[str, float]:
 
 
 def _bars(found: Sequence[Estimate], scale: float) -> np.ndarray | None:
-    """Return lengths of error bars below and above the values, divided by `scale`; None without intervals."""
+    """Return the lengths of error bars in units of `scale`, shape `(2, values)`; None without intervals."""
     values, low, high = np.transpose(found)
     if np.isnan(low).any():
         return None
@@ -193,7 +193,7 @@ def _draw_line(
 
 
 def _fields(result: Result) -> dict[str, str]:
-    """Return the varied fields of the device (from its label) and the options of the FTL, by name."""
+    """Return the device's varied fields, as its label gives them, and the FTL options, by name."""
     varied = result.device.partition("(")[2].removesuffix(")")
     texts = [*varied.split(", "), *(f"ftl.{option}" for option in split_options(result.ftl))]
     return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
@@ -207,7 +207,7 @@ def _number(text: str | None) -> float | None:
 
 
 def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the names of fields that are numbers in every result and have several values."""
+    """Yield the fields that have a number in every result, and at least two values."""
     fields = [_fields(result) for result in results]
     for name in dict.fromkeys(name for found in fields for name in found):
         values = {_number(found.get(name)) for found in fields}
@@ -217,7 +217,7 @@ def varied_fields(results: Sequence[Result]) -> Iterator[str]:
 
 @styled()
 def curve_figure(results: Sequence[Result], field: str) -> Figure | None:
-    """Draw write amplification over a field, with a panel for each workload and value of other fields.
+    """Draw write amplification over a field, with a panel per workload and combination of other fields.
 
     Return None if a run has no write amplification, or if a policy was not run with every value.
     """

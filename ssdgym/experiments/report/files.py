@@ -102,9 +102,9 @@ def write_html_report(
     Args:
         results: results of a whole grid, or of a part of a grid.
         path: path of the file, which is written atomically.
-        folder: folder of the results, for the commands that check them.
-        learned: names of learned policies; by default those of `learned_of`.
-        reference: policy that the others are compared with; by default the best policy.
+        folder: folder of the results, named in the commands that check them.
+        learned: names of learned policies; by default the result of `learned_of`.
+        reference: policy to compare all other policies with; by default the best policy.
 
     Returns:
         `path`.
@@ -144,7 +144,7 @@ def specs_of(results: Iterable[Result]) -> list[Spec]:
 
 
 def learned_of(results: Sequence[Result]) -> list[str]:
-    """Return the learned policies: results that record a training objective or an agent."""
+    """Return the learned policies, whose results record a training objective or an agent."""
     agents = {spec["names"]["policy"] for spec in specs_of(results) if spec["agent"]}
     return policies_of([result for result in results if result.objective or result.policy in agents])
 

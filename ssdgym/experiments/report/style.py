@@ -23,7 +23,7 @@ from ssdgym.files import write_atomically
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = "osD^vPX*"
-#: Colours repeat after eight lines, then with other dashes.
+#: Line styles: every eight lines, the colours repeat with the next style.
 DASHES = ("-", "--", ":", "-.")
 
 _STYLE = {
@@ -106,7 +106,7 @@ def _write(figure: Figure, file: IO[bytes], file_format: str, transparent: bool 
 def inline_svg(figure: Figure, name: str) -> str:
     """Return a figure as an SVG element for an HTML page: transparent, with black as the text colour.
 
-    `name` is put before every identifier, so that those of several figures on a page differ.
+    `name` is put before every identifier, so that several figures on a page have different identifiers.
     """
     file = io.BytesIO()
     _write(figure, file, "svg", transparent=True)
@@ -120,13 +120,13 @@ def inline_svg(figure: Figure, name: str) -> str:
 
 
 def label_decades(axis: Axis, low: float, high: float) -> None:
-    """Label a logarithmic axis with plain numbers, on a short axis also between decades."""
+    """Label the decades of a logarithmic axis with plain numbers; label a short axis also between decades."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axis.set_minor_locator(NullLocator())
 
 
-#: Widths in a legend: of an entry's marker with the space around it, and of a letter of its label.
+#: Widths in a legend, in inches: a marker with the space around it, and a letter of a label.
 _MARK_INCHES, _LETTER_INCHES = 0.6, 0.075
 
 

@@ -29,11 +29,12 @@ Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results with short names of policies and FTLs, and the names of those that have learned.
+    """Return results with short names of policies and FTLs, and the short names of learned policies.
 
-    If a device and workload has several FTLs, the name of the FTL precedes that of the policy, or replaces it
-    if there is a single policy; options common to all FTLs remain part of the task. Write amplification is
-    about pages, not bytes: it is left out for an FTL that wrote parts of pages, if another has smaller pages.
+    If there are several FTLs on a device and workload, the name of the FTL is put before the name of the
+    policy; if there is only one policy, it replaces that name. Options common to all FTLs remain part of the
+    task. Write amplification counts pages, not bytes, so it is left out of an FTL that wrote parts of its
+    pages if another FTL has smaller pages.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:
@@ -69,9 +70,8 @@ def long_names(results: Sequence[Result]) -> dict[str, str]:
 def ftl_names(results: Sequence[Result]) -> list[str]:
     """Return a name for each result's FTL: the options in which it differs from FTLs on the same workload.
 
-    A kind or a family is written as its value alone, such as `cgm` or `page`; if only one FTL has this value,
-    the other options are omitted. An FTL without options of its own is `default`. A single FTL has an empty
-    name.
+    A kind or family is written as its value alone, such as `cgm` or `page`; it is the whole name if no other
+    FTL has that value. An FTL without options of its own is `default`. A single FTL has an empty name.
     """
     shared, own = _shared(results), dict[Place, dict[str, dict[str, str]]]()
     for result in results:
@@ -111,7 +111,7 @@ def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
     return shared
 
 
-#: Share of relocated pages above which overflow, and not a policy's choices, decides its result.
+#: Largest share of relocated pages that may go to another stream than their own without a warning.
 MUCH_OVERFLOW = 0.01
 
 
@@ -121,7 +121,7 @@ class Column:
 
     Attributes:
         text: function that formats a number.
-        interval: whether all formats show the interval, and not only HTML.
+        interval: whether all formats show the interval; otherwise only HTML does.
         needs_some: whether the column is left out if all its numbers are 0.
     """
 
@@ -163,14 +163,14 @@ def describe(seeds: int, tasks: int, where: str) -> str:
 
 
 def tables(results: Sequence[Result], *, intervals: bool = False) -> list[Table]:
-    """Return one table per task, and one over all tasks if there are several, by rising write amplification.
+    """Return one table per task, and one over all tasks if there are several.
 
-    Every number is the interquartile mean over seeds, averaged over tasks; its interval is from a bootstrap
-    stratified by task. Each FTL has its own rows.
+    Rows are sorted by write amplification, the smallest first; each FTL has its own rows. Every number is the
+    interquartile mean over seeds, averaged over tasks. Intervals are from a bootstrap stratified by task.
 
     Args:
         results: results of a grid.
-        intervals: whether every number has its interval, and not only write amplification.
+        intervals: whether every number has an interval; otherwise only write amplification has one.
     """
     heading, title = "policy", "{}"
     if any(ftl_names(results)):
@@ -230,7 +230,7 @@ def markdown_table(results: Sequence[Result]) -> str:
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """Return a sentence for every learned policy and group of tasks; it compares with the best heuristic.
+    """Return a sentence per learned policy and group of tasks that compares it with the best heuristic.
 
     Policies are compared separately for each FTL.
     """

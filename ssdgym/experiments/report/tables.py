@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-#: Spaces at which headings break on a terminal.
+#: Spaces at which the terminal may break headings: all except those before `%`.
 _BREAK = re.compile(r" (?!%)")
 
 

@@ -47,7 +47,7 @@ def _as_texts(value: Any) -> Any:
 def _each_once(values: Sequence[Any]) -> Sequence[Any]:
     seen: set[Hashable] = set()
     for value in values:
-        # 1 and True are equal in Python, but different values here.
+        # 1 and True are equal in Python, but are different values of a field.
         mark = repr(value)
         if mark in seen:
             raise ValueError(f"names {value!r:.60} twice; give each once")
@@ -126,7 +126,7 @@ class GridConfig(BasedConfig):
 
 
 class ExperimentConfig(GridConfig):
-    """A grid: all combinations are run, in the order of `ssdgym.experiments.runs.config.expand`."""
+    """A grid of runs: all combinations of its lists, in the order of `expand`."""
 
     folder: ClassVar[str] = "experiments"
     workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
@@ -193,15 +193,15 @@ def load_experiment(source: Source) -> ExperimentConfig:
     return load_config(ExperimentConfig, source, "experiments")
 
 
-#: Queue depth for workloads without a pace (arrival times).
+#: Default queue depth for workloads without arrival times.
 CLOSED_LOOP_DEPTH = 32
 
 
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     """Return the options; add a queue depth if all requests would otherwise arrive at the same time.
 
-    All requests of a generated workload without a pace arrive at time zero. In an open loop, their latencies
-    would depend only on the length of the run.
+    All requests of a generated workload without arrival times arrive at time zero. In an open loop, their
+    latencies would depend only on the length of the run.
     """
     paced = getattr(workload, "interarrival_ns", None) != 0
     given = dict(options)
@@ -213,8 +213,8 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:
     """Return the runs of an experiment, in the order of its results.
 
-    From the slowest to the fastest, these vary: device, varied device fields, FTL, varied FTL fields,
-    workload, agents and then policies, seed.
+    The order of the loops, from the outermost to the innermost, is: device, varied device fields, FTL, varied
+    FTL fields, workload, decider (agents, then policies), seed.
 
     Args:
         config: the experiment.

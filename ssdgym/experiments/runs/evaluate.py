@@ -39,10 +39,10 @@ class Outcome:
 
 
 def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
-    """Return the indices of the runs of each job: runs of an agent that differ only in the seed share one.
+    """Return the indices of the runs of each job; runs of an agent that differ only in the seed share a job.
 
     A network decides for a whole batch in about the time of one decision, so an agent plays all its seeds in
-    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing
+    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing.
     from batches.
     """
     groups: dict[Any, list[int]] = {}
@@ -90,7 +90,7 @@ def _run_here(number: int, runs: list[RunSpec]) -> Outcome:
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
-    """Run jobs in a pool; if a process dies, make a new pool, and run the interrupted jobs one by one."""
+    """Run jobs in a pool; if a process dies, run the interrupted jobs one by one, then make a new pool."""
     waiting = deque(range(len(jobs)))
     while waiting:
         with _pool(workers) as pool:
@@ -161,7 +161,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent ends; a killed parent closes no queue, so a worker would wait forever."""
+    """Exit when the parent ends: a killed parent does not close its queues, so workers would wait forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

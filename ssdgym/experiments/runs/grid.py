@@ -53,7 +53,7 @@ class Grid:
         runs: the runs, in the order of the report.
         specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
         keys: key of each run; runs that differ only in names share a key.
-        jobs: indices of the runs that are carried out together; only one of the runs with the same key.
+        jobs: indices of the runs that are carried out together; of runs with the same key, only one is.
     """
 
     runs: Sequence[RunSpec]
@@ -103,7 +103,7 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
 
     report()
     if waiting:
-        # Runs of the same requests follow each other, so that these are drawn once (ssdgym.workloads.kept).
+        # Runs with the same requests follow each other: `ssdgym.workloads.kept` then draws them only once.
         waiting.sort(key=lambda job: (repr(grid.runs[job[0]].workload), grid.runs[job[0]].seed))
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:

@@ -19,7 +19,7 @@ from ssdgym.own_code import import_modules
 RETRIES = 5
 #: Largest number of tasks submitted to Ray at a time, so that a large grid does not fill its queues.
 _AHEAD = 256
-#: The smallest size that Ray accepts; jobs return only results.
+#: Size of Ray's object store in bytes: the smallest that Ray accepts, because jobs return only results.
 _OBJECT_STORE_BYTES = 80 << 20
 #: Timeout for a connection to the head node of a cluster, in seconds.
 _REACH_S = 10.0
@@ -28,8 +28,8 @@ _REACH_S = 10.0
 def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    `address` is that of a cluster, as for `ray.init`; None starts a cluster with `workers` workers on this
-    machine. A task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this
+    `address` is the address of a cluster, as for `ray.init`; None starts a cluster with `workers` workers on
+    this machine. A task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this
     version of ssdgym, and traces and agents at the same paths.
     """
     with cluster(address, workers) as ray:

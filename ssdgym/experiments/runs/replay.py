@@ -48,7 +48,7 @@ class Replay:
 
     @property
     def differences(self) -> list[Difference]:
-        """The columns that differ, without those about the code."""
+        """The columns that differ, except those that identify the code."""
         if self.measured is None:
             return []
         ours, theirs = self.stored.as_row(), self.measured.as_row()
@@ -66,7 +66,7 @@ class Replay:
 
     @property
     def other_code(self) -> list[Difference]:
-        """Version and engine hash of the stored result, if they differ from this ssdgym's."""
+        """Version and engine hash of the stored result where they differ from this version of ssdgym."""
         if self.measured is None:
             return []
         pairs = [Difference(name, getattr(self.stored, name), getattr(self.measured, name)) for name in _CODE]
@@ -102,7 +102,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """Return the row (from 1) of the result that is chosen by `row` or by the conditions `where`.
+    """Return the row (from 1) of the result that `row` or the conditions `where` choose.
 
     Conditions are texts such as `policy=greedy` or `policy=greedy,seed=100`; all of them must hold.
     """
@@ -186,5 +186,5 @@ def _job(result: Result, where: str, *, trust: bool) -> list[RunSpec]:
 
 
 def _seed(result: Result) -> int:
-    """Return the seed in the specification of a result, not that in its column."""
+    """Return the seed in the specification of a result; its column `seed` may have been edited."""
     return int(json.loads(result.spec)["seed"])

@@ -38,7 +38,7 @@ CHUNK_REQUESTS = 1 << 17
 #: Seed of the workload that preconditions a device; it is the environments' default.
 PRECONDITIONING_SEED = 0
 
-#: Times that a workload is played before it counts as one that never causes collection.
+#: Number of times that a workload is played before an error says that it never causes collection.
 _MOST_REPETITIONS = 1000
 
 
@@ -109,7 +109,7 @@ def result_of(
     spec: str = "",
     series: Mapping[str, Sequence[float]] | None = None,
 ) -> Result:
-    """Return the result of a run with the given metrics; add missing facts about the workload.
+    """Return the result of a run with the given metrics; add facts about the workload if they lack them.
 
     `seeds` are all seeds that an agent has played in the same batch.
     """
@@ -208,7 +208,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
         device=first.device,
         ftl=ftl_changes(first.ftl),
-        # A policy plays the same requests in the same run, for comparison.
+        # A trace starts at its first request, as in the run of a policy, so that results are comparable.
         workload=load_workload(first.workload).with_start("first"),
         at_end="truncate",
         horizon=first.host_pages or LONGEST_EPISODE - 1,

@@ -30,7 +30,7 @@ from ssdgym.workloads.stream import load_workload
 
 #: FTL options as pairs of name and value; nested options have dotted names.
 FtlOptions = tuple[tuple[str, Any], ...]
-#: A comma between two options, and not between parameters in brackets.
+#: A comma that separates two options; commas between parameters in brackets do not match.
 _COMMA = re.compile(r",(?![^()]*\))")
 #: Preconditionings that play the workload itself before it is measured.
 REPEATING = ("repeat", "reads_repeat")
@@ -49,10 +49,10 @@ class RunSpec:
         host_pages: length of the run in pages written by the host; `None`: the whole workload is played.
         warmup: host pages that are played before the measurement, so that the device reaches the steady state
             of the measured policy.
-        days: days without host requests after the warm-up; work in these days is measured. `None`: no days
-            pass.
-        day_requests: number of requests after which a day without requests passes, again and again; warm-up
-            and run end with the day in which their pages have been written. `None`: no days pass.
+        days: days without host requests after the warm-up; the device's work in these days is measured.
+            `None`: no days pass.
+        day_requests: number of requests between two days without requests; warm-up and run end with the day
+            in which their pages have been written. `None`: no days pass.
         sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`);
             sampling does not change the run. `None`: no samples.
         preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
@@ -130,7 +130,7 @@ def split_options(text: str) -> list[str]:
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a device or a workload in results; without a name, that of its base."""
+    """Return the name of a device or workload in results: its name, else file, kind or base."""
     if isinstance(source, str | Path):
         return str(source)
     for attribute in ("name", "path", "kind", "base"):
@@ -149,7 +149,7 @@ _FORMAT = 1
 #: Fields for the length and the preconditioning of a run, with the same names as in `RunSpec`.
 LENGTH = ("host_pages", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
-#: Fields of a run that its spec contains only if they are given.
+#: Fields of a run that its spec contains only if they are not None.
 _OPTIONAL = ("days", "day_requests", "sample_pages")
 #: Fields of a spec that only name things.
 _NAMES = ("names", "objective", "format")
@@ -229,7 +229,7 @@ def run_key(spec: Spec) -> str:
 
 
 def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec]:
-    """Return the runs to carry out together to repeat a run: this run, or the whole batch of an agent."""
+    """Return the runs that repeat the run of a spec: the run alone, or the whole batch of an agent."""
     try:
         if spec["format"] != _FORMAT:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")

@@ -1,7 +1,7 @@
 """The store of an experiment: the metrics of finished runs, in a SQLite database.
 
 A folder of results contains one database. Every job is stored in one transaction, so finished jobs survive
-any end of the process, and no unfinished job counts as finished.
+a crash of the process, and no unfinished job counts as finished.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Store(AbstractContextManager["Store"]):
         self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
-        """Record that runs (key, spec) have failed; they will be run again."""
+        """Record that runs (key, spec) have failed; resuming the experiment repeats them."""
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
@@ -132,7 +132,7 @@ class Store(AbstractContextManager["Store"]):
                 raise
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
-        """Return the numbers of other finished runs: of this version and engine, and of others."""
+        """Count the finished runs without the given keys: of this version and engine, and of any other."""
         wanted = set(keys)
         ours = foreign = 0
         with self._sentences():

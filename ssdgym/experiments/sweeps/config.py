@@ -68,7 +68,7 @@ class SpaceConfig(Config):
         return self.values if self.grid or self.choice else self.values[:2]
 
 
-#: Seeds of training are below this number; see `ssdgym.agents.training.stages.segment_seed`.
+#: All seeds of training are smaller (`ssdgym.agents.training.stages.segment_seed`).
 FIRST_HELD_OUT_SEED = 2**32
 
 Size = Literal["smoke", "full"]
@@ -214,7 +214,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return parameters that cover the grids' combinations and all listed values and limits."""
+        """Return parameters to check: all combinations of the grids, with every listed value and limit."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
@@ -227,7 +227,7 @@ class SweepConfig(BasedConfig):
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
     """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model, in a size.
 
-    A size replaces fields; `trial` and `evaluation` are merged field by field.
+    The fields of a size replace the sweep's; `trial` and `evaluation` are merged field by field.
     """
     sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)

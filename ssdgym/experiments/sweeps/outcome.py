@@ -69,7 +69,7 @@ class SweepOutcome:
 
     @property
     def ranked(self) -> list[TrialOutcome]:
-        """The trials that did not fail, the best first; those that were stopped early follow the others."""
+        """The trials that did not fail: finished trials, then trials stopped early, each the best first."""
         sign = 1.0 if self.sweep.mode == "min" else -1.0
 
         def key(outcome: TrialOutcome) -> tuple[bool, float]:
@@ -91,7 +91,7 @@ class SweepOutcome:
 
     @property
     def command(self) -> str | None:
-        """The command that measures the best trial on at least as many seeds that the sweep has not used."""
+        """The command that measures the best trial on seeds that the sweep has not used, at least as many."""
         seeds = self.sweep.evaluation.all_seeds
         fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
         if self.best is None:

@@ -1,4 +1,4 @@
-"""The trials of a sweep: check all before any work, then train or run each trial and measure it."""
+"""The trials of a sweep: check all trials before any of them runs, then train or run each and measure it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.workloads.stream import load_workload
 
-#: Percentage of a finished trial.
+#: Percentage of its work that a finished trial has done.
 ALL = 100
 RESULTS = "results.parquet"
 
@@ -112,7 +112,7 @@ def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Param
 
     own = load_config(SuiteTrainConfig, common.agent, "training")
     fields = training_of(own)[0].model_dump()
-    # one after the other, because a swept field may be inside a field that all trials change
+    # applied one after the other, because a swept field may be inside a field that all trials change
     fields = with_changes(with_changes(fields, common.changes), parameters)
     training = load_config(TrainConfig, fields, "training")
     kwargs = training.environment.kwargs
@@ -191,7 +191,7 @@ def _runs(
 
 
 def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
-    """Return an argument of the training's environment: as given, or its default."""
+    """Return an argument of the training's environment, or its default if it is not given."""
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
 
@@ -278,17 +278,17 @@ def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
         )
 
 
-#: A measurement of a trial: `metric`, `low` and `high` (its 95 % interval, NaN with a single seed), the
-#: `percent` done, and for an agent the `decisions` that it was trained on (0 if it is untrained).
+#: A measurement of a trial: `metric`, the limits `low` and `high` of its 95 % interval (NaN with one seed),
+#: the `percent` done, and for an agent the number of `decisions` that it was trained on (0: untrained).
 Measurement = dict[str, float]
 Report = Callable[[Measurement], None]
 
 
 def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
-    """Run a trial to its end, from the beginning or from the state in `folder`, which is updated.
+    """Run a trial to its end, from the beginning or from the state in `folder`; store the state there.
 
-    `agent` is the file to which the trained agent is written. `report` is called after every seed of a
-    heuristic, or after every checkpoint of a training run.
+    The trained agent is written to the file `agent`. `report` is called after every seed of a heuristic, or
+    after every checkpoint of a training run.
     """
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)
@@ -306,7 +306,7 @@ def _train_agent(
 ) -> None:
     """Train an agent, and measure the best agent so far at every checkpoint.
 
-    Validation during training chooses the best agent, so the held-out runs measure it without choosing it.
+    Validation during training chooses the best agent, so the held-out runs only measure it.
     """
     from ssdgym.agents.training.checkpoint import FILE_NAME
     from ssdgym.agents.training.train import train
@@ -318,7 +318,7 @@ def _train_agent(
 
     def at_checkpoint(run: Any) -> None:
         nonlocal started
-        # the first checkpoint is that of the untrained network, or has been reported before
+        # the first checkpoint has an untrained network, or was reported before the trial was resumed
         if started:
             write_atomically(agent, (folder / BEST_AGENT).read_bytes())
             found = _measured(run_all(runs, workers=1), metric, folder)

@@ -59,7 +59,7 @@ def run_sweep(
         sweep: configuration of the sweep.
         folder: folder for all files, created if missing; on a cluster, a folder that all nodes share.
         resume: whether to resume the sweep in `folder`; failed trials restart from their last checkpoint.
-        address: address of a Ray cluster; by default, a local cluster is started for the sweep.
+        address: address of a Ray cluster; None: a local cluster is started for the sweep.
         progress: function to call with (trials ended, trials in all).
         say: function to call with a line of text when a trial ends.
 
@@ -100,7 +100,7 @@ def run_sweep(
 
 
 def _begin(sweep: SweepConfig, folder: Path, *, resume: bool) -> None:
-    """Write the record of a sweep into a new folder, or compare it with that of the sweep to resume."""
+    """Write the record of a sweep into a new folder, or compare it with the record of the resumed sweep."""
     from ssdgym.engine.compiler.cache import engine_hash
 
     path = folder / _RECORD
@@ -217,7 +217,7 @@ def _run_trial(
 class _Lines(tune.Callback):
     """Report the end of each trial in a line.
 
-    Ray pickles callbacks, so what cannot be pickled is stored in the class.
+    Ray pickles callback objects, so values that cannot be pickled are attributes of the class.
     """
 
     say: ClassVar[Say | None] = None

@@ -181,7 +181,7 @@ class LogConfig(StructuredConfig):
 
 
 class _TwoAreasWriter:
-    """Writes random single pages at the footprint's start, and runs of pages in a circle in the rest."""
+    """Writes single random pages at the start of the footprint, and runs of pages in a circle in the rest."""
 
     def __init__(
         self, pages: int, random_pages: int, random_access: float, run_pages: int, rng: np.random.Generator
@@ -224,8 +224,8 @@ class LsmConfig(StructuredConfig):
     Every page of updates is first written to the journal. When the updates fill a table, it is flushed to the
     first level. When a level has more tables than its capacity, its oldest table is merged with up to `ratio`
     overlapping tables of the next level: the merged tables are written, and the old tables are trimmed. Each
-    level holds `ratio` times as many tables as the level above it. The last level stops growing when new
-    values replace older values of the same keys.
+    level holds `ratio` times as many tables as the level above it. A full last level does not grow: there,
+    new values replace older values of the same keys.
     """
 
     kind: Literal["lsm"] = "lsm"

@@ -21,7 +21,7 @@ from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 # The time span is halved recursively. One of the two halves, at random, gets on average the share b (the
 # bias) of the requests, the other half the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast
 # Algorithms for Modeling Bursty Traffic", ICDE 2002). Let s = b^2 + (1 - b)^2. Then n requests in windows of
-# 1 / 2^k of the span have the index of dispersion 1 - s^k + n (s^k - 2^-k); b is solved from it.
+# 1 / 2^k of the span have the index of dispersion 1 - s^k + n (s^k - 2^-k). This equation is solved for b.
 
 SECOND_NS = 1e9
 #: Requests are spread evenly within spans of this length, 1 ms, about the time of one access to a disk.

@@ -48,7 +48,7 @@ class Origins:
         self._fresh = int(np.log(share) / np.log(stays))
         more = (stays**self._fresh - share) / (stays**self._fresh - stays ** (self._fresh + 1))
         self._one_more = float(np.clip(more, 0, 1))
-        # So many random bits are all 1 with the probability 1 / length.
+        # This number of random bits are all 1 with the probability 1 / length.
         halvings = self._length.bit_length() - 1
         keys = seed.generate_state(2 + halvings, np.uint64)
         self._distance_key, self._fresh_key, *self._begin_keys = keys
@@ -79,7 +79,7 @@ class Origins:
     def of(self, first: int, count: int) -> IntArray:
         """Return the origins of the requests `first` to `first + count - 1`, shape (count,)."""
         origins = np.zeros(count, np.int64)
-        # First and last request of each run; `shift` is subtracted from a request to find its result's place.
+        # First and last request of each run; a request's number minus `shift` is its index in `origins`.
         low = first + np.arange(0, count, self._length)
         high = np.append(low[1:], first + count) - 1
         shift = np.full(len(low), first)
@@ -123,7 +123,7 @@ class Origins:
         return begins
 
     def _begins(self, word: IntArray) -> WordArray:
-        """Return for 64 requests per word, in a bit each, whether they begin a stretch (odds 1 / length)."""
+        """Return 64 bits per word: each says whether a request begins a stretch (probability 1 / length)."""
         bits, of_word = np.full(len(word), 2**64 - 1, np.uint64), mixed(word)
         for key in self._begin_keys:
             bits &= mixed(of_word ^ key)

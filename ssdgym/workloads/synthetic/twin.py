@@ -25,7 +25,7 @@ from ssdgym.workloads.traces.transforms import OnlyConfig
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50
-#: The grid: footprint factors, lengths of stretches, and shares of repeated requests / the largest possible.
+#: The grid: footprint factors, lengths of stretches, and shares of repeats relative to the largest possible.
 _FACTORS = (1.25, 4.0, 16.0)
 _LENGTHS = (16, 64)
 _SHARES = (0.3, 0.5, 0.7, 0.85, 0.95)
@@ -155,7 +155,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
 
 
 def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, Any]:
-    # Requests of the twin are aligned, so they touch only as many bytes of pages as they have.
+    # Requests of the twin are aligned, so one touches no more bytes than its size, or a single page.
     reach = max(size, requests * UNIT_BYTES)
     return {
         "requests": requests,

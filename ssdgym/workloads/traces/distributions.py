@@ -19,9 +19,9 @@ class KeyCounts:
     """Counts how often numbers occur; memory grows only with the number of different numbers.
 
     If there are more than `most` different numbers, a hash selects half of them to be dropped; this repeats
-    as necessary. The others are still counted in full, in whatever order they come (spatial sampling, as in
-    Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers have
-    a large part of all counts, a sample may miss some of these numbers, or contain too many of them.
+    as necessary. The numbers that remain are counted in full, in any order of arrival (spatial sampling, as
+    in Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers
+    have a large part of all counts, a sample may miss some of them, or contain too many of them.
     """
 
     def __init__(self, most: int | None = None) -> None:

@@ -79,7 +79,7 @@ class Survey:
     Attributes:
         records: number of records.
         requests: number of requests that a device gets; trims of less than a page are left out.
-        out_of_order: number of records that are earlier than a previous record, whose time they get.
+        out_of_order: number of records that are earlier than a previous record; they get its time.
         ranges: the touched pages as separate ranges: starts and ends, each of shape (ranges,).
         written: number of page writes.
         written_different: number of different pages written.

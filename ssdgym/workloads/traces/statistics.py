@@ -42,7 +42,7 @@ class RecordSummary:
         exact_unique_bytes_written: different bytes written, counted byte by byte.
         sequential: number of requests that start at the end of the previous request on the same volume,
             whatever its operation; flushes are skipped.
-        out_of_order: number of requests that are earlier than a previous request, whose time they get.
+        out_of_order: number of requests that are earlier than a previous request; they get its time.
         duration_ns: time from the first to the last arrival.
         volumes: requests per volume, by name.
         read_sizes, write_sizes: distributions of bytes per request.

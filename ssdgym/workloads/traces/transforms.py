@@ -25,7 +25,7 @@ _LATEST_NS = 2**62
 
 
 def _as_tuple(value: Any) -> Any:
-    """Return one value or a list of values as a tuple; whole numbers, as names of volumes, become texts."""
+    """Return one value or a list of values as a tuple; convert whole numbers (names of volumes) to texts."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return tuple(str(item) if type(item) is int else item for item in values)
 

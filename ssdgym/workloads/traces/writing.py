@@ -169,7 +169,7 @@ class Conversion:
     Attributes:
         requests: number of requests written.
         rounded: number of requests with a changed time.
-        renamed: by old name, the new names of the volumes whose name changes.
+        renamed: new names of the volumes whose names change, by old name.
     """
 
     requests: int

@@ -5,7 +5,7 @@
 | `time:UNIT` | arrival; ns (whole numbers), 100ns, us, ms, s, min or h, all with decimals |
 | `offset:UNIT`, `size:UNIT` | address and length; B, KiB, MiB, sector (512 B) or a multiple such as 4KiB |
 | `op` | operation: R, W, read, write, trim or flush, in any case |
-| `op:TEXT=MEANING,...` | meaning of each text: read, write, trim, flush, skip; of 0 and 1 one is enough |
+| `op:TEXT=MEANING,...` | meaning of each text: read, write, trim, flush, skip; 0 implies 1 and vice versa |
 | `op:scsi`, `op:flags` | hexadecimal SCSI operation codes; a number whose lowest bit is set for reads |
 | `op:rwbs` | letters of the kernel, such as WS or FWFS |
 | `volume`, `host`, `disk`, `device`, `lun`, `asu`, `file` | together they name the volume |
@@ -103,7 +103,7 @@ class Columns:
         names: names of all columns in their order.
         time_unit_ns: nanoseconds per unit of `time`.
         offset_unit, size_unit: bytes per unit of `offset` and of `size`.
-        fixed: values of those of `time`, `size` (both in their unit) and `op` that have no column.
+        fixed: values of `time`, `size` (each in its unit) and `op`, if they have no column.
         op_of: function that returns the operation for a text of the op column in lower case.
         volumes: numbers of the columns that name the volume; if empty, the only volume is called `0`.
         has_more: whether further columns may follow.

@@ -23,7 +23,7 @@ else:
 
 _PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
-#: A file is refused if it unpacks to more than this multiple of its bytes, and to more than the next number.
+#: A file is refused if it unpacks to more than this multiple of its size and more than the bytes named next.
 _LARGEST_RATIO = 500
 _RATIO_MATTERS_BYTES = 64 << 20
 
@@ -36,7 +36,7 @@ _Pieces = Iterator[tuple[bytes, int, int]]
 def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
     """Return a function that unpacks a file of consecutive members, with an unpacker of bz2, lzma or zstd.
 
-    If the beginning of a member is damaged, the standard library's file objects end without an error.
+    The standard library's file objects would end without an error if the beginning of a member is damaged.
     """
 
     def pieces(file: IO[bytes]) -> _Pieces:

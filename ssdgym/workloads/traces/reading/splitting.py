@@ -67,7 +67,7 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return for each usual line its groups, for other lines null; None if all are split one by one."""
+        """Return the groups of each usual line, null for other lines; None if no line is split at once."""
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
