@@ -116,7 +116,7 @@ class WriteCompletes(Choice):
 class PlaneRows(Choice):
     """Which rows (page numbers within a block) of a die's planes one command may write."""
 
-    ANY = "any", "equal rows, if planes happen to be at them"
+    ANY = "any", "equal rows, if planes happen to have reached the same row"
     # As in Shin, Electronics Letters 2018, and in the function make_same_level of SSDsim.
     PAD = "pad", "equal rows; a plane that lags by up to pad_limit pages is padded first"
     # As in superblocks, whose blocks are written row by row: the plane that lags behind is written first.
@@ -128,7 +128,7 @@ class HotnessCounts(Choice):
 
     WRITES = "writes", "all written pages"
     # SpeedupGC, section III-A: "when an update request arrives".
-    UPDATES = "updates", "pages whose logical page is mapped; others are neither counted nor hot"
+    UPDATES = "updates", "pages whose logical page is already mapped; others are neither counted nor hot"
 
 
 class ColdScatter(Choice):
@@ -143,7 +143,7 @@ class SubpageKind(Choice):
     """The FTL of a device that is addressed by subpages."""
 
     CGM = "cgm", "maps whole pages; a write of a part of a page first reads the rest"
-    FGM = ("fgm", "maps subpages; any may share a page, and the room that a waiting host leaves is wasted")
+    FGM = ("fgm", "maps subpages; any may share a page, whose rest stays empty if the host waits")
     # Jin et al., SAC 2011.
     SECTOR_LOG = "sector_log", "maps whole pages, and writes parts of pages to a log that maps subpages"
     # This FTL and the region rules below are from Kim et al., DAC 2017.
@@ -156,8 +156,8 @@ class SubpageKind(Choice):
 class RegionRule(Choice):
     """Which block of subFTL's region is written next; a pass programs one subpage of each of its pages."""
 
-    FEWEST_VALID = ("fewest_valid", "block with fewest valid subpages; with no pass left it is collected")
-    PRINTED = "printed", "block with fewest passes; once none has passes left, some are collected"
+    FEWEST_VALID = ("fewest_valid", "block with fewest valid subpages, which is collected if no pass is left")
+    PRINTED = "printed", "block with fewest passes; once no block has passes left, some are collected"
 
 
 class Advance(Choice):

@@ -1,4 +1,4 @@
-"""The FTLs of the block family, which map blocks and collect by merges."""
+"""The FTLs of the block family, which map whole blocks and collect garbage by merges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdgym.enums import BlockKind, GcPriority, MergePace, Striping, UBlockSearc
 
 #: Most blocks that a superblock has while it is merged.
 MOST_SLOTS = 16
-#: Largest tolerance: what disturbs a sub-block is counted in 8 bits.
+#: Largest tolerance: the erases that disturb a sub-block are counted in 8 bits.
 MOST_TOLERATED = 254
 
 
@@ -86,21 +86,21 @@ class BlockFtl(FtlConfig):
 
     @property
     def bundle_blocks(self) -> int:
-        """Logical blocks that are mapped together."""
+        """Number of logical blocks that are mapped together."""
         return 1 if self.kind == BlockKind.NFTL else self.logical_blocks
 
     def kept_blocks(self, geometry: GeometryConfig) -> int:
-        """Return the blocks of a plane's pool at which merges begin."""
+        """Return the number of free blocks in a plane's pool at which merges begin."""
         return max(1, int(self.gc.free_share * geometry.blocks_per_plane))
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return the pages of a logical block, or superblock, in each plane."""
+        """Return the size and the name of a row: one logical block, or superblock, in each plane."""
         what = "logical blocks" if self.kind == BlockKind.NFTL else "superblocks"
         pages = self.bundle_blocks * geometry.pages_per_block * geometry.planes
         return pages, f"a row of {what}, one in each plane,"
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the flash cannot be used so."""
+        """Raise if the device has another erase unit than this FTL needs, or multi-plane commands."""
         self._refuse_multi_plane(multi_plane)
         unit = "sub_block_run" if geometry.partial_sizes else "block"
         if erase_unit != unit:
@@ -110,7 +110,7 @@ class BlockFtl(FtlConfig):
             )
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """See `FtlConfig`; superblocks have no `gc.merges`, either."""
+        """Return the fields as `FtlConfig` does; a change to superblocks also drops `gc.merges`."""
         fields = super().with_changes(changes)
         gc = fields.get("gc")
         is_superblock = changes.get("kind") == BlockKind.SUPERBLOCK

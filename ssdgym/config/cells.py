@@ -9,7 +9,7 @@ from ssdgym.enums import Capacity
 
 
 class EnduranceConfig(Config):
-    """The erases that sub-blocks endure; each one has a limit of its own, drawn by the device's seed."""
+    """The number of erases that sub-blocks endure: the device's seed draws a limit for each sub-block."""
 
     mean: PositiveInt = Field(le=10**9, description="erases that a sub-block endures on average")
     spread: float = Field(

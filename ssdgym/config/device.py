@@ -32,7 +32,7 @@ class DeviceFields(Config):
     isolation: Isolation = Field(
         Isolation.NONE, description=f"protection of neighbours from an erase; {Isolation.described()}"
     )
-    # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
+    # 1: neighbours share the layer between them; 2: each sub-block has one above and one below.
     isolation_layers: PositiveInt = Field(
         1, description="layers without data per sub-block under hardware isolation"
     )
@@ -57,7 +57,7 @@ class DeviceFields(Config):
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a device that is given as changes to a `base`."""
-    # The notes have names of fields for keys, dots and all.
+    # `assumed` stays as it is: its keys are dotted names of fields.
     kept = ("base", "name", "description", "assumed")
     changes = nested({name: value for name, value in data.items() if name not in kept})
     try:
@@ -66,10 +66,10 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
         raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
     label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
     fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
-    if isinstance(notes := data.get("assumed"), dict):  # those of the base hold for its other fields
+    if isinstance(notes := data.get("assumed"), dict):  # notes of the base on other fields stay
         kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
         fields["assumed"] = kept_notes | notes
-    if "capacity" in changes:  # given either way, and the changes say which
+    if "capacity" in changes:  # two fields, of which only the given one counts
         fields["capacity"] = changes.pop("capacity")
     return base.with_changes(changes) | fields
 
@@ -86,7 +86,7 @@ def where_of(source: Source) -> str | None:
 PreconditioningKind = Literal[
     "none", "fill", "workload", "uniform", "reads", "until_gc", "until_gc_greedy", "reads_until_gc_greedy"
 ]
-#: What each writes.
+#: What each kind of preconditioning writes.
 PRECONDITIONING: dict[PreconditioningKind, str] = {
     "none": "nothing",
     "fill": "every page once, the default of `run`; `fill(share=0.95)` the first 95 % in order",
@@ -110,7 +110,7 @@ _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 class PreconditioningConfig(Config):
     """A kind of preconditioning, and the share of the device that is written first.
 
-    As text `fill`, or `fill(share=0.5)` for a part of the device; runs keep this text.
+    Its text is `fill`, or `fill(share=0.5)` for a part of the device; specs of runs contain this text.
     """
 
     kind: PreconditioningKind
@@ -134,7 +134,7 @@ class PreconditioningConfig(Config):
 
     @property
     def text(self) -> str:
-        """The short form."""
+        """The text, such as `fill(share=0.5)`."""
         return self.kind if self.share == 1 else f"{self.kind}(share={self.share})"
 
 
@@ -143,7 +143,7 @@ def _fields_of(text: str) -> dict[str, str]:
     return {"kind": text} if written is None else {"kind": written[1], "share": written[2]}
 
 
-#: A field that is given as text or as a mapping, and holds the text.
+#: A field that accepts a text or a mapping, and stores the text.
 Preconditioning = Annotated[
     str, BeforeValidator(lambda data: PreconditioningConfig.model_validate(data).text)
 ]
@@ -160,7 +160,7 @@ class DeviceConfig(DeviceFields):
 
     @model_validator(mode="after")
     def _sub_blocks_fit(self) -> DeviceConfig:
-        """Erase unit and isolation against the geometry."""
+        """Check the erase unit and the isolation against the geometry."""
         geometry = self.geometry
         for field in ("erase_unit", "isolation"):
             value = getattr(self, field)
@@ -220,13 +220,13 @@ class DeviceConfig(DeviceFields):
 
     @property
     def usable(self) -> GeometryConfig:
-        """The geometry without the layers that isolation takes, from which the engine is built."""
+        """The geometry without isolation layers, with which the engine is built."""
         geometry = self.geometry
         return geometry.isolated(self.isolation_layers) if self.isolation == "hardware" else geometry
 
     @property
     def logical_pages(self) -> int:
-        """Pages that the host can address, by either field of the capacity; whole mapping units."""
+        """Number of pages that the host can address, a whole number of mapping units."""
         if self.capacity.over_provisioning is None:
             return self.capacity.logical_pages or 0
         pages = int(self.physical_units / (1 + self.capacity.over_provisioning))
@@ -234,12 +234,12 @@ class DeviceConfig(DeviceFields):
 
     @property
     def spare_ratio(self) -> float:
-        """Over-provisioning, however the capacity was given."""
+        """Over-provisioning: (physical - logical pages) / logical pages."""
         return (self.physical_units - self.logical_pages) / self.logical_pages
 
     @property
     def units_per_page(self) -> int:
-        """Logical pages in a page of flash."""
+        """Number of logical pages in a page of flash."""
         return self.ftl.units_per_page(self.geometry)
 
     @property
@@ -262,7 +262,7 @@ class DeviceConfig(DeviceFields):
 
         Args:
             logical_pages: pages that the host can address; rounded up to whole mapping units.
-            more_blocks: blocks per plane beyond that; they are part of the device's name.
+            more_blocks: additional blocks per plane; the name of the device contains their number.
 
         Raises:
             SsdgymError: the device would be too large, or so small that its other fields do not fit it.
@@ -292,9 +292,9 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
     """Return a device by name, YAML path, mapping or ready model.
 
     Args:
-        source: a name is one in `configs/devices`; a mapping is whole, or has a device under `base` and what
-            differs from it: `{"base": "demo", "geometry.blocks_per_plane": 64}`.
-        where: what the errors of a mapping start with; by default the name that it gives the device.
+        source: a name is that of a file in `configs/devices`; a mapping has all fields, or a device under
+            `base` and the changed fields: `{"base": "demo", "geometry.blocks_per_plane": 64}`.
+        where: first words of errors about a mapping; by default the device's name in the mapping.
 
     Raises:
         SsdgymError: there is no such device, or a field does not fit.
@@ -303,7 +303,7 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
 
 
 def load_fields(source: Source) -> DeviceFields:
-    """Load a device; return its fields without that check if they contradict each other.
+    """Load a device; if its fields contradict each other, return them without a check of the whole.
 
     Args:
         source: as for `load_device`.
@@ -333,16 +333,15 @@ def changed_device(device: DeviceFields, where: str | None = None, **changes: An
 
 
 def with_ftl(device: DeviceFields, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
-    """Return the device with another FTL, or with some fields of its own FTL changed; only that is checked.
+    """Return the device with another FTL or changed fields of its FTL; only the changed device is checked.
 
     Args:
-        device: the device, or fields of one that fit each other only after the changes.
-        changes: the FTL, or a mapping of fields; a nested one changes fields of a part, and so does a dotted
-            name: `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the
-            mode.
+        device: the device, or fields of a device that fit each other only after the changes.
+        changes: the FTL, or a mapping of fields. A nested mapping or a dotted name changes only a part:
+            `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the mode.
 
     Raises:
-        SsdgymError: they do not fit the device.
+        SsdgymError: the changes do not fit the device.
     """
     if changes is None:
         return device if isinstance(device, DeviceConfig) else changed_device(device)

@@ -1,4 +1,4 @@
-"""Fields of configurations by dotted names; checks of values; seeds."""
+"""Change fields of configurations by dotted names; check values; read seeds."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -18,14 +18,14 @@ LAST_SEED = 2**64 - 1
 
 
 def seed_number(value: Any, what: str) -> int:
-    """Return a seed, a whole number of Python or numpy, as a number of Python.
+    """Convert a seed, a whole number of Python or numpy, to a number of Python.
 
     Args:
         value: the seed.
         what: name of the value in errors.
 
     Raises:
-        SsdgymError: it is no whole number from 0 to `LAST_SEED`.
+        SsdgymError: `value` is no whole number from 0 to `LAST_SEED`.
     """
     if not is_whole(value) or not 0 <= value <= LAST_SEED:
         raise SsdgymError(f"{what} must be a whole number from 0 to 2**64 - 1, not {shown(value)}.")
@@ -33,7 +33,7 @@ def seed_number(value: Any, what: str) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Convert numbers of numpy, also in arrays, lists and tuples, to numbers of Python."""
+    """Convert numbers of numpy, including those in arrays, lists and tuples, to numbers of Python."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -44,17 +44,17 @@ def plain(value: Any) -> Any:
 
 
 def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace nested fields by their dotted names.
+    """Change nested fields, which are given by their dotted names.
 
     Args:
         fields: nested mappings, not changed.
-        changes: by dotted names; `{"ppo.gamma": 0.9}` leaves the rest of `ppo`.
+        changes: new values by dotted names; `{"ppo.gamma": 0.9}` keeps the other fields of `ppo`.
 
     Returns:
         The changed fields.
 
     Raises:
-        SsdgymError: a name leads through something that has no fields.
+        SsdgymError: a dotted name continues behind a value that has no fields.
     """
     changed = dict(fields)
     for name, value in changes.items():
@@ -104,14 +104,14 @@ def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def overlapping(name: str, others: Iterable[str]) -> str | None:
-    """Return the first other name that is the same field, a part of it, or a mapping around it."""
+    """Return the first of `others` that names the same field, a part of it, or a mapping that contains it."""
     for other in others:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other
     return None
 
 
-#: Largest range; a larger one is a typing error.
+#: Most seeds in a range; a longer range is taken for a typing error.
 MOST_SEEDS = 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""The base of every FTL's configuration, and the models by `mapping`, which names a family."""
+"""The base model of FTLs, and the registry of models by `mapping`, the name of the FTL family."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _FAMILIES: dict[str, type[FtlConfig]] = {}
 class FtlConfig(Config):
     """The base of every family's model: how the host drives the FTL.
 
-    A subclass with a `mapping` of its own reads the configurations with this `ftl: {mapping: ...}`.
+    A subclass that sets `mapping` is the model of every configuration with that value of `ftl.mapping`.
 
     Attributes:
         mapping: name of the family.
         whole_blocks_only: whether the family never erases a part of a block.
-        keeps_addresses: whether it maps whole logical blocks, so that pages of a trace must keep the
-            neighbours that they have in its address space.
-        models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
-            have no isolation.
-        usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
-        foreign: fields that FTLs of a kind do not have, by the kind.
+        keeps_addresses: whether the family maps whole logical blocks, so that adjacent pages of a trace must
+            stay adjacent on the device.
+        models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks; its
+            devices have no isolation.
+        usual_policy: the default policy of its devices; any other policy needs a main rule of the same kind.
+        foreign: for each `kind` of FTL, the fields that FTLs of that kind do not have.
     """
 
     whole_blocks_only: ClassVar[bool] = False
@@ -60,10 +60,10 @@ class FtlConfig(Config):
 
     @classmethod
     def of(cls, ftl: FtlConfig) -> Self:
-        """Return an FTL, checked to be of this family.
+        """Return `ftl` after a check that it is of this family.
 
         Raises:
-            SsdgymError: it is of another family.
+            SsdgymError: `ftl` is of another family.
         """
         if not isinstance(ftl, cls):
             mapping = cls.model_fields["mapping"].default
@@ -89,20 +89,20 @@ class FtlConfig(Config):
         """Raise if the FTL does not fit the device.
 
         Args:
-            geometry: of the device.
+            geometry: geometry of the device.
             erase_unit: the parts of a block that one erase may include.
-            multi_plane: commands that planes of a die share.
+            multi_plane: the planes of a die that one command may use.
 
         Raises:
-            ValueError: naming the field that does not fit.
+            ValueError: the FTL does not fit; the error names the field.
         """
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
-        """Return the logical pages in a page of flash."""
+        """Return the number of logical pages in a page of flash."""
         return 1
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return the number that divides the logical pages of a device, and the name of that unit."""
+        """Return a unit and its name: the logical pages of a device must be a multiple of the unit."""
         return self.units_per_page(geometry), "a page of flash"
 
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:
@@ -110,9 +110,10 @@ class FtlConfig(Config):
         return geometry.page_size_bytes // self.units_per_page(geometry)
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values.
+        """Return the fields with `changes`.
 
-        Another family keeps what all families have, and another kind loses the fields that it does not have.
+        A change of the family keeps only the fields of all families; a change of the kind drops the fields
+        that the new kind does not have.
         """
         if changes.get("mapping", self.mapping) != self.mapping:
             return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
@@ -121,12 +122,12 @@ class FtlConfig(Config):
 
 
 def ftl_model(mapping: Any) -> type[FtlConfig] | None:
-    """Return the model of the FTLs with a mapping; `None` where there is none."""
+    """Return the model for a value of `mapping`; `None` if there is none."""
     return _FAMILIES.get(mapping) if isinstance(mapping, str) else None
 
 
 def _read(value: Any) -> FtlConfig:
-    """Return a mapping, or a ready model, as the model of its family."""
+    """Convert a mapping of fields, or a ready model, to the model of its family."""
     mapping = value.get("mapping", "page") if isinstance(value, dict) else getattr(value, "mapping", "page")
     model = ftl_model(mapping)
     if model is None:
@@ -134,5 +135,5 @@ def _read(value: Any) -> FtlConfig:
     return model.model_validate(value)
 
 
-#: The FTL of any family; without a mapping it is of the page family.
+#: An FTL of any family; a configuration without `mapping` is of the page family.
 AnyFtl = Annotated[SerializeAsAny[FtlConfig], PlainValidator(_read)]

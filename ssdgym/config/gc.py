@@ -1,4 +1,4 @@
-"""When garbage is collected, and the hotness that SpeedupGC's placements keep."""
+"""When garbage is collected, and the hotness table of SpeedupGC's placements."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ MAX_DEGREE = 15
 
 
 class HotnessConfig(Config):
-    """A table of counters found by hashes, which says what pages are hot, and the degrees of hotness groups.
+    """A hashed table of write counters, which shows how hot a page is, and the thresholds of hotness groups.
 
     Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
     """
@@ -70,7 +70,7 @@ class HotnessConfig(Config):
     alternatives = (("counters", "pages_per_counter"),)
 
     hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with its own hash function")
-    # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.
+    # 7 rows of 65,536 4-bit counters take 229 KB; SpeedupGC reports 510 KB for all of its tables.
     counters: int = Field(65536, ge=1, le=2**32 - 1, description="number of 4-bit counters per row")
     pages_per_counter: int | None = Field(
         None, ge=1, le=MAX_PAGES, description="logical pages per counter of a row; replaces counters"
@@ -88,8 +88,8 @@ class HotnessConfig(Config):
     scatter: ColdScatter = Field(
         ColdScatter.PAGE, description=f"blocks of cold pages in hotness_groups; {ColdScatter.described()}"
     )
-    # SpeedupGC has phi = 2, which is the first, and 7 groups, but does not say where the others begin: up to
-    # the last degree there is, in steps that widen as fewer pages reach them.
+    # SpeedupGC gives 7 groups and the first threshold, phi = 2. The other thresholds are assumed: they end at
+    # the largest degree, and their steps widen because fewer pages reach high degrees.
     thresholds: tuple[int, ...] = Field(
         (2, 3, 4, 6, 8, 11, 15),
         description="smallest degree of each hotness group, rising; pages below the first are cold, and "
@@ -98,7 +98,7 @@ class HotnessConfig(Config):
 
     @model_validator(mode="after")
     def _one_length(self) -> HotnessConfig:
-        usual = HotnessConfig.model_fields["counters"].default  # as in files that name every field
+        usual = HotnessConfig.model_fields["counters"].default  # a file may name every field
         if self.pages_per_counter is not None and self.counters != usual:
             raise ValueError("gives both counters and pages_per_counter; leave one of them out")
         return self
@@ -116,15 +116,15 @@ class HotnessConfig(Config):
 
     @property
     def groups(self) -> int:
-        """Hotness groups, and block groups of a plane."""
+        """Number of hotness groups, and of block groups per plane."""
         return len(self.thresholds)
 
     def counters_of(self, logical_pages: int) -> int:
-        """Return the counters of a row on a device with `logical_pages`."""
+        """Return the number of counters per row on a device with `logical_pages`."""
         return (
             self.counters if self.pages_per_counter is None else -(-logical_pages // self.pages_per_counter)
         )
 
     def period_of(self, logical_pages: int) -> int:
-        """Return the host pages after which counters are halved on a device with `logical_pages`."""
+        """Return the host pages between halvings of the counters on a device with `logical_pages`."""
         return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period

@@ -12,7 +12,7 @@ from ssdgym.config.loading import Config
 MAX_PAGES = 2**31 - 1
 #: Most subpages of a page.
 MOST_SUBPAGES = 8
-#: Numbers of parts of the geometry, and of what each has to divide.
+#: Pairs of fields, the first of which must divide the second.
 _DIVIDERS = (
     ("sub_blocks_per_block", "pages_per_block"),
     ("layers_per_block", "pages_per_block"),
@@ -62,7 +62,7 @@ class GeometryConfig(Config):
         return self
 
     def check_isolation(self, isolation_layers: int) -> None:
-        """Raise if isolation by layers leaves sub-blocks without one for data."""
+        """Raise if isolation layers leave a sub-block no layer for data."""
         if self.layers_per_block is None:
             raise ValueError("isolation hardware needs geometry.layers_per_block")
         layers = self.layers_per_block // self.sub_blocks_per_block
@@ -74,7 +74,7 @@ class GeometryConfig(Config):
             )
 
     def isolated(self, isolation_layers: int) -> GeometryConfig:
-        """Return the geometry without the layers that isolate sub-blocks; `isolation_layers` of each."""
+        """Return the geometry without isolation layers, `isolation_layers` in every sub-block."""
         if self.layers_per_block is None:  # `check_isolation` refuses it with the field's name
             raise ValueError("layers_per_block is missing")
         layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
@@ -85,7 +85,7 @@ class GeometryConfig(Config):
 
     @property
     def partial_sizes(self) -> tuple[int, ...]:
-        """Pages of the parts of a block that halving it again and again makes, falling."""
+        """Sizes of the parts that repeated halving of a block makes, in pages, the largest first."""
         parts = self.sub_blocks_per_block
         if parts & (parts - 1):
             raise ValueError(
@@ -96,22 +96,22 @@ class GeometryConfig(Config):
 
     @property
     def dies(self) -> int:
-        """Dies of the whole device."""
+        """Number of dies of the device."""
         return self.channels * self.chips_per_channel * self.dies_per_chip
 
     @property
     def planes(self) -> int:
-        """Planes of the whole device."""
+        """Number of planes of the device."""
         return self.dies * self.planes_per_die
 
     @property
     def plane_pages(self) -> int:
-        """Physical pages of a plane."""
+        """Number of physical pages of a plane."""
         return self.blocks_per_plane * self.pages_per_block
 
     @property
     def physical_pages(self) -> int:
-        """Physical pages of the whole device."""
+        """Number of physical pages of the device."""
         return self.planes * self.plane_pages
 
 
@@ -130,7 +130,7 @@ class TimingConfig(Config):
     transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel time per byte, ns")
 
     def check_partial_erases(self, geometry: GeometryConfig) -> None:
-        """Raise if the time of a part of a block is missing."""
+        """Raise if `partial_erase_ns` lacks the time of a part of a block."""
         if not self.partial_erase_ns:
             return
         missing = [str(pages) for pages in geometry.partial_sizes if pages not in self.partial_erase_ns]
@@ -142,7 +142,7 @@ class TimingConfig(Config):
 
 
 class EnergyConfig(Config):
-    """Energy of one command in microjoule; an erase is linear in the blocks erased together.
+    """Energy of one command in microjoule; an erase of several blocks takes `erase_uj` for each of them.
 
     Programming a subpage costs as much as programming a page.
     """
@@ -153,7 +153,7 @@ class EnergyConfig(Config):
 
 
 class CapacityConfig(Config):
-    """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
+    """The capacity that a device offers the host: a number of pages, or an over-provisioning."""
 
     logical_pages: PositiveInt | None = None
     over_provisioning: float | None = Field(

@@ -16,12 +16,12 @@ from pydantic_core import PydanticCustomError
 from ssdgym.config.fields import plain
 from ssdgym.errors import SsdgymError, in_words, shown
 
-#: What the constructors of YAML raise for a text that its tag does not fit, such as `!!int said` or `0x_`.
+#: Exceptions of YAML's constructors if a text does not fit its tag, such as `!!int said` or `0x_`.
 _UNFIT = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
-#: Deepest nesting, and most values, those that aliases repeat counted each time: far more than needed.
+#: Limits of nesting and of values, far above any need; a value counts each time that an alias repeats it.
 MOST_LEVELS = 50
 MOST_VALUES = 1_000_000
-#: Most characters of a number; longer ones are typing errors, and Python refuses to print them from 4,300 on.
+#: Most characters of a number. Longer ones are typing errors, and Python prints at most 4,300 digits.
 MOST_DIGITS = 100
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
@@ -39,7 +39,7 @@ class _Strict(yaml.constructor.BaseConstructor):
             raise _problem(f"{shown(node.value)} cannot be read as {shown(kind)}", node) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Construct a mapping; a key that is given twice is refused, where YAML lets the last one count."""
+        """Construct a mapping; refuse a key that is given twice, which YAML itself allows."""
         if not isinstance(node, yaml.MappingNode):
             raise _problem("a mapping of fields to values is expected here", node)
         seen = set()
@@ -57,7 +57,7 @@ class _Strict(yaml.constructor.BaseConstructor):
 
 
 class _Loader(_Strict, yaml.SafeLoader):
-    """YAML as usual."""
+    """A YAML loader that returns the usual types of values."""
 
 
 class _TextLoader(_Strict, yaml.BaseLoader):
@@ -69,7 +69,7 @@ def _problem(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _count(node: yaml.Node, known: dict[int, int], level: int) -> int:
-    """Return the number of values of a node; by aliases a few lines can stand for any number."""
+    """Return the number of values of a node; aliases let a few lines stand for very many values."""
     if level > MOST_LEVELS:
         raise _problem(f"its values are nested too deeply (more than {MOST_LEVELS} levels)", node)
     if id(node) not in known:
@@ -91,7 +91,7 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
         as_texts: leave every value a text.
 
     Raises:
-        SsdgymError: it is no valid YAML, or more than a configuration needs.
+        SsdgymError: the text is no valid YAML, or exceeds the limits of nesting and of values.
     """
     try:
         return copy.deepcopy(_loaded(text, as_texts=as_texts))
@@ -107,7 +107,7 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
 
 @functools.lru_cache(256)
 def _loaded(text: str, *, as_texts: bool) -> Any:
-    """Parse a text; cached, since grids and figures read the same files many times."""
+    """Parse a text; results are cached, since grids and figures read the same files many times."""
     return yaml.load(text, Loader=_TextLoader if as_texts else _Loader)
 
 
@@ -120,7 +120,7 @@ def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str,
         as_texts: leave every value a text.
 
     Raises:
-        SsdgymError: it is no valid YAML, or no mapping.
+        SsdgymError: the text is no valid YAML, or no mapping.
     """
     data = parse_value(text, where, as_texts=as_texts)
     if not isinstance(data, dict):
@@ -144,13 +144,13 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    #: Groups of fields that say the same in other ways: a change of one leaves none of the others.
+    #: Groups of fields of which one replaces the others: a change of one removes the others.
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _known_fields(cls, data: Any) -> Any:
-        """Return the data with plain values; an unknown field is refused with what it may have meant."""
+        """Return the data with plain values; refuse an unknown field, and suggest known ones."""
         if not isinstance(data, dict):
             return data
         known = cls.model_fields
@@ -185,7 +185,7 @@ class BasedConfig(Config):
     """A configuration that inherits the fields it leaves out from another one, named in `base`.
 
     Attributes:
-        folder: folder of `configs` where `base` is looked for.
+        folder: folder of `configs` that contains the configurations that `base` can name.
         by_field: mappings that are inherited key by key.
     """
 
@@ -199,7 +199,7 @@ class BasedConfig(Config):
 
     @classmethod
     def resolved(cls, data: dict[str, Any], below: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the fields, with those inherited from `base`; `below` are the files that led here."""
+        """Return the fields, with inherited ones; `below` are the files whose `base` led to this file."""
         return cls.joined(data, "base", below=below)
 
     @classmethod
@@ -213,10 +213,10 @@ class BasedConfig(Config):
         """Merge the fields with the configuration that `field` names; the given fields win.
 
         Args:
-            data: the fields; returned unchanged without `field`.
-            field: names the other configuration; left out of the result.
+            data: the fields; they are returned unchanged if `field` is not among them.
+            field: name of the field that names the other configuration; the result does not have it.
             names: fields taken from the other configuration, nested ones as `reads.bytes`; `None`: all.
-            below: the files that led here.
+            below: the files whose `base` led to this file.
 
         Raises:
             ValueError: no configuration has the name, or it refers back to itself.
@@ -238,7 +238,7 @@ class BasedConfig(Config):
                 prefix = "" if part in NOTES else f"{part}."
                 others = {name: value for name, value in other[part].items() if taken(prefix + name)}
                 merged[part] = others | given
-        # An own note takes the place of the other's, whichever of the two it was.
+        # A given note replaces an inherited note on the same field, be it in `sources` or in `assumed`.
         for notes, opposite in (NOTES, NOTES[::-1]):
             if isinstance(parts.get(opposite), dict) and isinstance(own.get(notes), dict):
                 replaced = own[notes].keys() - parts[opposite].keys()
@@ -257,7 +257,7 @@ def load_config(
         model: a pydantic model, or a `TypeAdapter` of a union of models with a field `kind`.
         source: a name in `configs/<folder>`, the path of a YAML file, a mapping or a ready model.
         folder: `"devices"`, `"workloads"` and so on.
-        where: what to call a mapping or a ready model in errors.
+        where: the name of a mapping or a ready model in errors.
 
     Raises:
         SsdgymError: unknown name, unreadable file, bad YAML or a field that does not fit.
@@ -295,7 +295,7 @@ def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
 
 
 def read_named(name: str, folder: str) -> tuple[str, Any]:
-    """Return the name of a configuration of `configs/<folder>` for errors, and its data as written."""
+    """Return the path of a configuration in `configs/<folder>`, for errors, and its data as written."""
     names = available(folder)
     if name not in names:
         raise SsdgymError(
@@ -366,7 +366,7 @@ def _field_name(location: tuple[int | str, ...], data: Any) -> str:
 
 
 def _is_tag(location: tuple[int | str, ...], number: int, data: Any) -> bool:
-    """Return whether this part of a location is the kind of `data`; a field of that name is a list."""
+    """Return whether a part of a location is a union's tag, not a field of the same name (a list)."""
     part, below = location[number], location[number + 1 : number + 2]
     return (
         isinstance(data, dict)

@@ -11,18 +11,18 @@ from ssdgym.config.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
 
-#: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
+#: Number of write streams per plane, for the placements in streams that are part of the engine.
 STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
 #: Most write streams of a plane.
 MOST_STREAMS = 16
-#: Placements of the engine that scatter pages to sub-blocks that would be erased next.
+#: Placements of the engine that scatter pages over the sub-blocks that would be erased next.
 SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
-#: Placements whose relocated pages go to two streams, each of which may need a block that padding fills.
+#: Placements with two streams for relocated pages: padding could use up a free block in each of them.
 _NEVER_PADDED = ("hot_cold",)
 
 
 class PageFtl(FtlConfig):
-    """An FTL that maps every page by itself."""
+    """An FTL with page-level mapping."""
 
     mapping: Literal["page"] = "page"
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -88,7 +88,7 @@ class PageFtl(FtlConfig):
         return self
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the placement or the idle rule needs what the device does not have."""
+        """Raise if the rules or options of the FTL do not fit the device."""
         if self.timing == "none" and self.gc.idle is not None:
             raise ValueError(f"ftl.timing none has no idle time for {self.gc.idle}; use timing event")
         if self.placement in SUB_BLOCK_PLACEMENTS and erase_unit == "block":
@@ -102,7 +102,7 @@ class PageFtl(FtlConfig):
                     f"ftl.{name} {getattr(self, name)} is for placements in streams, not {self.placement}; "
                     "leave it out"
                 )
-        # A block that a full block group gives up has to find room in another one.
+        # When a full block group gives up a block, another group must have room for it.
         groups = self.hotness.groups
         blocks, least = geometry.blocks_per_plane, (2 * groups - 2) * (groups - 1)
         if self.placement == "hotness_groups" and blocks < least:

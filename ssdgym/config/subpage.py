@@ -13,7 +13,7 @@ from ssdgym.enums import Advance, RegionRule, SubpageKind
 
 #: Fewest blocks of a region: subFTL keeps one in reserve and collects another, while a third is written.
 _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
-#: Fields that only subftl has, and those that only kinds with a region have.
+#: Fields that only subftl has, and fields that only kinds with a region have.
 _OF_SUBFTL = ("rule", "collect_blocks", "advance", "wear_gap", "evict_after_days", "retention_days")
 _OF_REGIONS = ("region_share", *_OF_SUBFTL)
 #: Fields of `gc` that these FTLs have.
@@ -100,19 +100,19 @@ class SubpageFtl(FtlConfig):
 
     @property
     def least_region_blocks(self) -> int:
-        """Fewest blocks that a region must have; 0 without one."""
+        """Smallest number of region blocks per plane; 0 for a kind without a region."""
         return _LEAST_REGION_BLOCKS.get(self.kind, 0)
 
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
-        """Return the blocks of a plane that are its region; 0 without one."""
+        """Return the number of region blocks per plane; 0 for a kind without a region."""
         return round(self.region_share * geometry.blocks_per_plane) if self.least_region_blocks else 0
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
-        """Return the subpages of a page: each is a logical page."""
+        """Return the number of subpages of a page; each subpage is a logical page."""
         return geometry.subpages_per_page
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the flash cannot be used so, or the region or the window is too small."""
+        """Raise if the flash does not fit this FTL, or the region or the window is too small."""
         subpages = geometry.subpages_per_page
         if subpages < 2:
             raise ValueError("ftl.mapping subpage needs geometry.subpages_per_page of at least 2")
@@ -122,8 +122,8 @@ class SubpageFtl(FtlConfig):
                 "geometry.sub_blocks_per_block to 1"
             )
         self._refuse_multi_plane(multi_plane)
-        # A page takes a transaction for itself and one for each part of it that has to be read first; two
-        # such pages are admitted at a time, beside two that a region evicts.
+        # A page takes one transaction, and one more for each of its parts that must be read first. Two such
+        # pages are admitted at a time, together with two pages that a region evicts.
         least = 4 * (subpages + 1)
         if self.window_pages < least:
             raise ValueError(
