@@ -22,7 +22,7 @@ def has_room(dev, plane):
 
 @inlined
 def plane_from_cursor(dev, die_number, k):
-    """Return the `k`-th plane of a die from its plane cursor upwards, wrapping."""
+    """Return the `k`-th plane of a die, counted upwards from its plane cursor and wrapping."""
     params = dev.params[0]
     within = remainder(dev.die[die_number].plane_cursor + k, params.planes_per_die)
     return within * params.dies + die_number

@@ -175,7 +175,7 @@ def is_external(dev, kind):
 
 @inlined
 def request_action(dev, kind, plane, subject):
-    """Return the answer given outside the engine or, without one, make the decision due: return PENDING."""
+    """Return the action taken outside the engine; without one, make the decision due and return PENDING."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1
@@ -235,7 +235,7 @@ def target_by(dev, number, plane, lpn, source):
 
 @inlined
 def idle_by_rule(dev, die_number, gap_ns):
-    """Return how many commands of GC the rule grants an idle die, or -ns: call the rule again after these."""
+    """Return how many GC commands the rule grants an idle die; `-t`: call the rule again after `t` ns."""
     rule = dev.decider.rules[IDLE]
     view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
     return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
@@ -270,7 +270,7 @@ def decision_code(dev):
 
 @inlined
 def status_of(dev, code):
-    """Return the status for an answer below 0: that of the decision due for PENDING, otherwise the error."""
+    """Return the status for a code below 0: for PENDING, that of the decision due; otherwise the error."""
     return decision_code(dev) if code == PENDING else np.int64(code)
 
 
@@ -307,7 +307,7 @@ def hooked_by(rules):
 
 @inlined
 def _follows(attached, kind):
-    """Return whether events reach a rule: a victim rule or placement only if it is attached to the device."""
+    """Return whether a rule gets events; a victim rule or placement gets them once it is attached."""
     return kind > PLACE or attached & (1 << kind) != 0
 
 
@@ -349,7 +349,7 @@ def block_event(dev, event, plane, block):
 
 @kernel
 def attach(dev, kind):
-    """Attach the rule of a kind to a device, unless it is: call its hook ATTACHED for every plane."""
+    """If the rule of a kind is not yet attached to a device, call its hook ATTACHED for every plane."""
     control, rule = dev.control[0], dev.decider.rules[kind]
     if control.attached & (1 << kind):
         return
@@ -374,6 +374,6 @@ def _die_event(decider, event, die_number, number):
 
 @inlined
 def die_event(dev, event, die_number, number):
-    """Call the hooks of an event of an idle die: ANSWERED with the answer, or RESUMED with its idle ns."""
+    """Call the hooks of an idle die's event: ANSWERED with the rule's answer, RESUMED with the idle ns."""
     if dev.decider.hooks & event:
         _die_event(dev.decider, event, die_number, number)

@@ -43,11 +43,11 @@ TUPLES = 5
 
 @entry
 def bind_device(state, i, rules, external, pairs, address):
-    """Store device `i` of a batch, and who takes its decisions, at an address that entries are called with.
+    """Store device `i` of a batch and its rules at an address, with which entries are then called.
 
     `rules` (kinds + trackers,) RULE decide, except for the kinds in the bit set `external`; `pairs`
-    (MAX_PAIRS,) is scratch. The address has room for `TUPLES` tuples. They are valid while the arrays exist
-    and the parameters of the device do not change.
+    (MAX_PAIRS,) is scratch. The address has room for `TUPLES` tuples. The stored device is
+    valid while the arrays exist and its parameters do not change.
     """
     operations.family_bind(state, i, rules, external, pairs, address)
 
@@ -83,7 +83,7 @@ def advance(
         i: number of the device in the batch.
         requests: (m,) REQUEST, the present chunk of input; the first `control.cursor` requests are done.
         last: whether no more input follows.
-        rules: (kinds + trackers,) RULE, the rules that take all other decisions than `external`.
+        rules: (kinds + trackers,) RULE, the rules that take the decisions of kinds not in `external`.
         external: set of the kinds that are decided outside the engine, bit `1 << kind`.
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
@@ -152,7 +152,7 @@ def _timed_loop(dev, requests, last):
 
 @inlined
 def _ended(dev, status):
-    """Return a status; if lost blocks leave no space or no victim, the life of the device ends."""
+    """Return `status`, or end the life of the device if lost blocks leave no space or no victim."""
     if status in (OUT_OF_SPACE, NO_VICTIM) and has_lost(dev):
         end_life(dev)
         status = np.int64(END_OF_LIFE)

@@ -82,7 +82,7 @@ def valid_in(dev, block, mask):
 
 @inlined
 def is_valid(dev, ppn):
-    """Return whether a logical page is mapped to a page (in the sub-page family: a sector to a slot)."""
+    """Return whether a logical page is mapped to a physical page (sub-page family: a sector to a slot)."""
     lpn = np.int64(dev.physical[ppn].lpn)
     return lpn >= 0 and dev.logical[lpn].ppn == ppn
 
@@ -155,7 +155,7 @@ def level_of(node):
 
 @inlined
 def leaves_of(levels, node):
-    """Return the first sub-block of a partial block, numbered within the block, and how many it has."""
+    """Return a partial block's first sub-block, numbered within the block, and its number of sub-blocks."""
     level = level_of(node)
     count = np.int64(1) << (levels - level)
     return (node - (np.int64(1) << level)) * count, count
@@ -180,8 +180,8 @@ def _disturb(dev, sub, tolerance):
 def erase_part(dev, block, first, count, tolerance):
     """Erase `count` sub-blocks of a block, from number `first` on, and disturb the sub-blocks next to them.
 
-    Data survives `tolerance` disturbances; with -1, any number. Returns how many of the erased pages were
-    programmed and how many invalid, and how many valid pages next to them were destroyed.
+    Data survives `tolerance` disturbances, or any number if `tolerance` is -1. Returns the numbers of erased
+    pages that were programmed, of erased pages that were invalid, and of valid pages destroyed next to them.
     """
     params = dev.params[0]
     base, pages = block * np.int64(params.sub_blocks), np.int64(params.pages_per_sub_block)

@@ -20,7 +20,7 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 @inlined
 def lpn_of(dev, request):
-    """Return the next logical page of a request; if the device shrinks, modulo its remaining pages."""
+    """Return the next logical page of a request, modulo the remaining pages if the device may shrink."""
     lpn = np.int64(request.lpn) + dev.control[0].offset
     return remainder(lpn, dev.life[0].capacity) if dev.params[0].shrinks else lpn
 
@@ -231,7 +231,7 @@ def _offer_write(dev):
 
 @inlined
 def _known_arrival(dev, requests):
-    """Return the next request's arrival, for rules with an oracle: -1 in a closed loop, NEVER for none."""
+    """Return the next request's arrival, for oracles: -1 in a closed loop, NEVER without a next request."""
     control = dev.control[0]
     if dev.params[0].queue_depth > 0:
         return np.int64(-1)

@@ -19,7 +19,7 @@ from ssdgym.requests import REQUEST
 
 
 class ObservationSpec(NamedTuple):
-    """What is observed of a batch: features and proposers; and the rules of decisions not taken outside."""
+    """What an observation contains (features, proposers), and the rules that take the other decisions."""
 
     rules: Any  # (kinds + trackers,) RULE: rules of the decisions not taken outside the engine
     external: Any  # int64: set of the kinds that are decided outside the engine
@@ -74,7 +74,7 @@ class ObservationBuffers(NamedTuple):
     def allocate(
         cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0
     ) -> ObservationBuffers:
-        """Allocate arrays for several devices, the device as first axis."""
+        """Allocate arrays for several devices; the first axis is the device."""
         return cls(
             sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
             features=np.zeros((count, candidates, columns), np.float32),
@@ -86,7 +86,7 @@ class ObservationBuffers(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Arrays of a step of n devices, besides the devices and the specifications of their observations."""
+    """Arrays of a step of n devices, except the devices and the specifications of their observations."""
 
     devices: Any  # (n,) int64: addresses at which the devices are stored
     views: Any  # (n,) int64: addresses of the `ObservationBuffers` of the devices
@@ -148,7 +148,7 @@ class Tally(NamedTuple):
 
 @inlined
 def clear_view(dev, view):
-    """Clear picks and context; return the plane of the decision due or, if none is, of the last host page."""
+    """Clear picks and context; return the plane of the decision due, otherwise of the last host page."""
     control = dev.control[0]
     view.proposed[:] = -1
     view.context[:] = np.float32(0.0)
@@ -205,8 +205,8 @@ def describing_kernel(row: str, about: str) -> Any:
     """Make the kernel that describes one kind of decision, with a row of features for each answer.
 
     Args:
-        row: kind of the features of an answer, in `FEATURE_SHAPES`.
-        about: kind of the features of the decision's subject, in `FEATURE_SHAPES`.
+        row: kind, in `FEATURE_SHAPES`, of the features that describe an answer.
+        about: kind, in `FEATURE_SHAPES`, of the features that describe the decision's subject.
 
     Returns:
         A kernel with the arguments (device, spec, handle of the rules' view, features of an answer, their

@@ -20,7 +20,7 @@ def family_format(dev):
 
 @operation
 def family_bind(state, i, rules, external, pairs, address):
-    """Store device `i` of a batch, with who takes its decisions, and the views of its rules at an address.
+    """Store device `i` of a batch, its rules and the views of its rules at an address.
 
     The address has room for `entries.TUPLES` tuples of `STORED_BYTES` bytes.
     """
@@ -126,5 +126,5 @@ def family_observe(dev, spec, view):
 
 @operation(optional=True)
 def family_is_written(dev, ppn):
-    """Return whether a page has been written since its erase; true where erased pages have no `lpn`."""
+    """Return whether a page has been written since its erase; always true if erased pages have no `lpn`."""
     return True

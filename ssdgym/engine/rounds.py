@@ -77,7 +77,7 @@ def begin_round(dev, leader, pairs, count):
 def start_round(dev, leader, pairs, count):
     """Check an erase set and start its round; return OK, or the reason why the set is illegal.
 
-    If lost blocks leave no room for its moves, the block with most invalid pages is collected instead.
+    If lost blocks leave no room for the set's moves, the block with most invalid pages is collected instead.
     """
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:

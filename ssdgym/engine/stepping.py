@@ -50,7 +50,7 @@ def _is_decision(status):
 
 @inlined
 def _reward(tally, i):
-    """Write the reward of a device since its last reward, and the terms of the sum."""
+    """Write the reward of a device since its last reward, and the terms that it sums."""
     reward, k = 0.0, 0
     for t in range(tally.ends.shape[0]):
         total = 0.0
@@ -214,7 +214,7 @@ class Stepper:
     Args:
         state: the devices.
         numbers: indices of the devices in `views`, `shared` and `tally`, int64.
-        questions: the specification of observations, one for each thread, with scratch arrays of its own.
+        questions: a specification of observations for each thread, with scratch arrays of its own.
         views: buffers for the observations; their arrays have the device as first axis.
         shared: arrays that other steppers share; `devices` and `views` are filled in.
         tally: inputs and outputs of the rewards, which other steppers share.

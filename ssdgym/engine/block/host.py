@@ -37,7 +37,7 @@ def _add_block(dev, plane, bundle, slot):
 
 @kernel
 def find_place(dev, plane, bundle, place, lpn):
-    """Return the page for a page of the host, after taking a block if needed; HAS_TO_WAIT, or an error."""
+    """Return the physical page for a host page, after taking a block if needed; HAS_TO_WAIT or an error."""
     job = dev.job[plane]
     if job.bundle == bundle:
         job.urgent = 1

@@ -36,7 +36,7 @@ def is_short(dev, plane):
 def _held(dev, plane):
     """Return how many bundles a plane can hold so that it can still merge.
 
-    If the device shrinks, they are also so few that the plane keeps its original share of spare blocks.
+    If the device may shrink, this number also leaves the plane its original share of spare blocks.
     """
     params, merging = dev.params[0], dev.merging[0]
     blocks = np.int64(params.blocks)

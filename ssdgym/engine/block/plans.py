@@ -105,7 +105,7 @@ def _least_cost(dev, corrupted):
 
 @kernel
 def _corrupted_by(dev, block, margin):
-    """Return the mask of valid sub-blocks that a plan leaves, but disturbs to `margin` over the tolerance."""
+    """Return the mask of sub-blocks with valid pages that a plan disturbs to `margin` over tolerance."""
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
     found, cover = NONE, dev.draft[0].cover
     for s in range(leaves):
@@ -293,7 +293,7 @@ def _figure_block(dev, bundle, block):
 
 @kernel
 def may_m_merge(dev, bundle):
-    """Return whether a bundle may have one more M-Merge before a Merge; not if a block of it is worn."""
+    """Return whether a bundle may have one more M-Merge before a Merge; never with a worn block."""
     if dev.bundle[bundle].since_merge >= dev.merging[0].most_m_merges:
         return False
     for slot in range(dev.merging[0].slots):

@@ -46,13 +46,13 @@ def _bucket_of(dev, block):
 
 @inlined
 def _is_quiet(dev, block):
-    """Return whether a block belongs in the list of its bucket by the clock of the last invalidation."""
+    """Return whether a block belongs in its bucket's list that is sorted by the last invalidation."""
     return dev.params[0].sub_blocks == 1 and dev.block[block].invalid > 0
 
 
 @inlined
 def _enter_quiet(dev, bucket, block):
-    """Insert a block into the list of a bucket by the clock of the last invalidation, behind equal clocks."""
+    """Insert a block into its bucket's list that is sorted by the last invalidation, behind equal clocks."""
     since = dev.block[block].invalidated_at
     behind, before = np.int64(-1), np.int64(bucket.quiet_tail)
     while before >= 0 and dev.block[before].invalidated_at > since:
@@ -123,7 +123,7 @@ def leave_index(dev, block):
 
 @helper
 def _first_below(view, plane, invalid):
-    """Return the first block with most invalid pages, `least_invalid` to `invalid` of them; -1 for none."""
+    """Return the first block with most invalid pages, from `least_invalid` to `invalid`; -1 for none."""
     params = view.params[0]
     while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
@@ -143,7 +143,7 @@ def most_invalid_block(view, plane):
 def next_by_invalid(view, plane, block):
     """Return the eligible block that follows `block` in the order of falling invalid pages; -1 for none.
 
-    Of equal blocks, the one comes first that has had its number of invalid pages longest.
+    Of equal blocks, the block that has had its number of invalid pages longest comes first.
     """
     record = view.block[block]
     return record.next_bucket if record.next_bucket >= 0 else _first_below(view, plane, record.invalid - 1)
@@ -153,7 +153,7 @@ def next_by_invalid(view, plane, block):
 def longest_quiet(view, plane, invalid):
     """Return the block with `invalid` invalid pages whose last invalidation is longest ago; -1 for none.
 
-    `view.block[block].next_quiet` is the next such block. Only without sub-blocks, for `invalid` above 0.
+    `view.block[block].next_quiet` is the next such block. Needs blocks without sub-blocks, `invalid` above 0.
     """
     return np.int64(view.bucket[_bucket_number(view.params[0], plane, invalid)].quiet_head)
 

@@ -236,7 +236,7 @@ def note_program(dev, block, relocated):
 
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
-    """Count `programs` pages as written to the open sub-block of (plane, stream); go on if it is full."""
+    """Count `programs` pages as written to (plane, stream); if the open sub-block is full, open the next."""
     written = flash.count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
     if written == dev.params[0].pages_per_sub_block:

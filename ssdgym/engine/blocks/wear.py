@@ -34,7 +34,7 @@ def mean_erases(view, plane):
 
 @helper
 def erases_left(view, block):
-    """Return the erases that a block has left: the least that one of its sub-blocks has left.
+    """Return the erases that a block has left: the minimum over its sub-blocks.
 
     Cells that do not wear out all have the same limit. Only oracles may call this: no FTL can see limits.
     """
@@ -48,7 +48,7 @@ def erases_left(view, block):
 
 @inlined
 def _first_free(view, plane, by_left, sign):
-    """Return the first block of a plane's pool with least `sign` times the erases left, or done; or -1."""
+    """Return the first free block with the least `sign` times erases left (`by_left`) or done; or -1."""
     best, least = np.int64(-1), np.int64(0)
     block = np.int64(view.plane[plane].pool_head)
     while block >= 0:

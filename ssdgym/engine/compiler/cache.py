@@ -34,7 +34,7 @@ _started: dict[str, float] = {}
 
 
 def say(text: str) -> None:
-    """Print a sentence beside what the process writes."""
+    """Print a sentence to the standard error stream."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -79,7 +79,7 @@ def compile_cache_folder() -> Path:
 def enable_cache(dispatcher: Any) -> None:
     """Cache the machine code of a function in the engine's cache folder, if it is writable.
 
-    One typed at a prompt has no file: it is compiled in each process.
+    A function typed at a prompt has no file, so each process compiles it.
     """
     if Path(inspect.getfile(dispatcher.py_func)).is_file() and cache_is_writable(compile_cache_folder()):
         dispatcher._cache = _Cache(dispatcher.py_func)
@@ -88,7 +88,7 @@ def enable_cache(dispatcher: Any) -> None:
 class _Cache:
     """Machine code of one function: a file for each list of argument types, after its own checksum.
 
-    It has what numba's dispatcher calls. A full disk costs a compile the next time, and not the run.
+    It has the methods that numba's dispatcher calls. On a full disk the run goes on without a cache.
     """
 
     def __init__(self, function: Any) -> None:
@@ -132,10 +132,10 @@ class _Cache:
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep the code for a signature, unless that names a class of another package.
+        """Cache the code for a signature, unless the signature names a class of another package.
 
-        A change in what such a class calls would not be noticed, and the cache could not be read where its
-        module is missing.
+        A change in code that such a class calls would not be noticed, and the cache could not be read without
+        the module of the class.
         """
         if self._is_of_engine:
             end(self._function.__name__)
@@ -153,7 +153,7 @@ class _Cache:
 
 
 def _identity(held: Any) -> Any:
-    """Return what a kernel of ssdgym is made of, alike in every process: numba pickles a random number."""
+    """Return the parts of a kernel, equal in every process; numba's pickle contains a random number."""
     plain = getattr(held, "py_func", held)
     if not inspect.isfunction(plain) or not is_own(plain):
         return dumps(held)

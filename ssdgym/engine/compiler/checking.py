@@ -1,7 +1,7 @@
 """Checks of rules that are not trusted: faults that would crash the process, or never end, raise errors.
 
-* An index out of range: a rule is compiled with bounds checks. So are, once more, the helpers that it calls,
-  since the records of a checked view have types of their own.
+* An index out of range: a rule is compiled with bounds checks. The helpers that it calls
+  are compiled once more with checks, since the records of a checked view have types of their own.
 * A write to the device: the records of a checked view are read-only except the rule's own memory.
 * An endless loop: each loop of a function outside ssdgym counts its iterations.
 """

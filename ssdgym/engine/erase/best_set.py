@@ -83,7 +83,7 @@ def _best_run(dev, block, gain, moves):
 
 @inlined
 def _next_by_invalid(dev, block, taken):
-    """Return the sub-block with most invalid pages not in `taken`, of equals the lowest; -1 for none."""
+    """Return the lowest of the sub-blocks outside `taken` with most invalid pages; -1 for none."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
@@ -96,7 +96,7 @@ def _next_by_invalid(dev, block, taken):
 
 @inlined
 def _best_prefix(dev, block):
-    """Return mask, invalid pages and moves of the best prefix of the sub-blocks by falling invalid pages."""
+    """Sort sub-blocks by falling invalid pages; return mask, invalid pages and moves of the best prefix."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     mask, best = NONE, NONE

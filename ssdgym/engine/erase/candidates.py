@@ -71,7 +71,7 @@ def _add_legal(dev, plane, sets, keys, count, pairs, length):
 
 @inlined
 def _set_pair(dev, pairs, k, block):
-    """Make a block pair `k` of an erase set: all of it, or its best set if parts of blocks may be erased."""
+    """Write a block as pair `k` of an erase set: the whole block, or its best set if parts may be erased."""
     params = dev.params[0]
     pairs[k].block = block
     whole = params.erase_unit == WHOLE_BLOCK
@@ -90,9 +90,9 @@ def _set_first(dev, plane, pairs, count):
 
 @kernel
 def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
-    """Append sets of blocks by falling number of invalid pages; return the number of sets in the table.
+    """Append sets of blocks with many invalid pages; return the number of sets in the table.
 
-    For each block these are: the block, the block with the first block, and all blocks up to the block.
+    By falling invalid pages, each block adds itself, itself with the first block, and all blocks up to it.
     """
     first = np.int64(most_invalid_block(dev, plane))
     block = first
@@ -113,7 +113,7 @@ def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
 
 @kernel
 def _add_at_random(dev, plane, sets, keys, count, pairs, most_blocks):
-    """Append sets of random eligible blocks, with one try per place of the table; return the sets' number."""
+    """Append sets of random eligible blocks, trying once per place in the table; return the sets' number."""
     params = dev.params[0]
     turns = sets.shape[0]
     for k in range(turns):
@@ -217,8 +217,8 @@ def _list(sets, place, block, mask):
 def list_all(dev, plane, sets):
     """List every erase set of the plane at its fixed place, legal or not; return the number of places.
 
-    Sets are sorted by block. If runs may be erased, the sets of a block are sorted by start and length, if
-    any sets may be, by mask; the whole block is last.
+    Sets are sorted by block, those of a block by start and length if only runs may be erased, otherwise by
+    mask; the whole block is last.
     """
     params = dev.params[0]
     count = 0

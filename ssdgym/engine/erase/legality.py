@@ -83,7 +83,7 @@ def _check_pair(dev, leader, block, mask):
 
 @inlined
 def pages_taken(dev, plane_number, pairs, count):
-    """Return how many free pages a plane loses to pairs: by moves, and unwritten pages of their blocks."""
+    """Return how many free pages pairs take from a plane: moves, and unwritten pages of their blocks."""
     params = dev.params[0]
     taken = np.int64(0)
     for k in range(count):

@@ -119,7 +119,7 @@ def plane_to_collect(view, die_number, blocks, share):
     Args:
         view: what the rule sees.
         die_number: the die.
-        blocks: a round starts only in a plane with fewer free pages than so many blocks have.
+        blocks: a round starts only in a plane with fewer free pages than this number of blocks has.
         share: if above 0, it replaces `blocks`: the limit is this share of the plane's pages, rounded up.
     """
     params = view.params[0]

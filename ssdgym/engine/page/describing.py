@@ -37,7 +37,7 @@ _describe_stream = observation.describing_kernel("stream", "page")
 
 @inlined
 def look_at_page(dev, plane, lpn, source, page):
-    """Describe a page that is placed in a plane, and the place of its present data, in a PAGE_SEEN.
+    """Fill in the PAGE_SEEN `page`: the page to place in a plane, and where its present data is.
 
     `source` is the physical page that is relocated, -1 for a page of the host. Rules pass their view.
     """
@@ -52,7 +52,7 @@ def look_at_page(dev, plane, lpn, source, page):
 
 @inlined
 def look_at_stream(dev, plane, number, seen):
-    """Describe stream `number` of a plane in a STREAM_SEEN. Rules call this with their view."""
+    """Fill in the STREAM_SEEN `seen` for stream `number` of a plane. Rules pass their view."""
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
@@ -75,7 +75,7 @@ def look_at_stream(dev, plane, number, seen):
 
 @inlined
 def _row_of(dev, spec, view, number, target):
-    """Return the row of a proposer's target: that of a stream, or an added row, which equal targets share."""
+    """Return the row of a proposer's target: the stream's row, or a row added for a sub-block."""
     streams = np.int64(dev.params[0].streams)
     if target < MAX_STREAMS:
         return target
@@ -152,7 +152,7 @@ _describe_idle = observation.describing_kernel("answer", "die")
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Describe the GC that an idle die would continue or start in a DIE_SEEN. Rules pass their view."""
+    """Fill in the DIE_SEEN `seen`: the GC that an idle die would continue or start. Rules pass their view."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0

@@ -97,7 +97,7 @@ def _page_in_block(params, ppn):
 
 @kernel
 def _next_of_planes(dev, leader):
-    """Return the next page of a round of several planes: the lowest page number in a block; -1 for none."""
+    """Return the next page of a round of several planes, that of the lowest number in its block; or -1."""
     params = dev.params[0]
     first = np.int64(-1)
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -170,7 +170,7 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let siblings of plane `first` join its move of `page` to `row`; return all pages or OUT_OF_SPACE."""
+    """Let siblings of plane `first` join its move of `page` to `row`; return pages moved or OUT_OF_SPACE."""
     params = dev.params[0]
     pages = 1
     for number in range(remainder(leader, params.dies), params.planes, params.dies):

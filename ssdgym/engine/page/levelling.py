@@ -17,7 +17,7 @@ from ssdgym.engine.rounds import begin_round
 
 @inlined
 def levelling_plane(dev, first, step):
-    """Return the lowest plane, of every `step`-th from `first` on, where levelling is due or runs; or -1."""
+    """Return the lowest of planes `first`, `first + step`, ... where levelling is due or runs; or -1."""
     for plane in range(first, dev.params[0].planes, step):
         if dev.plane[plane].levelling:
             return np.int64(plane)

@@ -55,7 +55,7 @@ def can_move(dev, leader, pairs, count):
 def _held(dev, plane):
     """Return how many logical pages a plane can hold so that it can still be collected.
 
-    If the device shrinks, they are also so few that the plane keeps its original share of spare pages.
+    If the device may shrink, this number also leaves the plane its original share of spare pages.
     """
     params = dev.params[0]
     gone = np.int64(dev.plane[plane].gone_pages)

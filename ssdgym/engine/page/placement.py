@@ -25,7 +25,7 @@ def note_request(dev, request):
 
 @inlined
 def rule_of_host(dev, plane, lpn):
-    """Return the target that the device's placement chooses for a host page; nothing changes."""
+    """Return the target that the device's placement chooses for a host page; the device does not change."""
     if dev.params[0].placement == IN_STREAMS:
         return np.int64(HOST_STREAM)
     return decisions.target_by(dev, PLACE, plane, lpn, np.int64(-1))
@@ -33,7 +33,7 @@ def rule_of_host(dev, plane, lpn):
 
 @inlined
 def rule_of_relocated(dev, plane, lpn, source):
-    """Return the target that the device's placement chooses for a relocated page; nothing changes."""
+    """Return the placement's target for a relocated page; the device does not change."""
     if dev.params[0].placement <= HOST_BY_RULE:
         return np.int64(dev.params[0].gc_stream)
     return decisions.target_by(dev, PLACE, plane, lpn, source)
@@ -110,8 +110,8 @@ def place_page(dev, plane, target, lpn, version, relocated):
 def stream_with_room(dev, plane, stream):
     """Return the stream that takes a relocated page: its own or, if the pool is low, one with an open block.
 
-    The nearest such stream with a higher number comes first, then the nearest with a lower number. Without
-    one, the page's own stream opens a block of the pool.
+    The nearest higher stream with an open block is taken, otherwise the nearest lower one. If no stream has
+    an open block, the page's own stream opens a block of the pool.
     """
     params = dev.params[0]
     if not params.overflows or dev.plane[plane].pool_pages >= 2 * np.int64(params.pages_per_block):
@@ -137,7 +137,7 @@ def place_relocated(dev, plane, target, lpn, version):
 
 @kernel
 def _lagging_plane(dev, die_number):
-    """Return the plane of a die, with room, whose row lags most; -1 if no plane has a row."""
+    """Return the plane of a die that has room and whose row lags most; -1 if no plane has a row."""
     params, rows = dev.params[0], np.int64(dev.params[0].pages_per_block)
     best, largest, first_row = np.int64(-1), np.int64(0), np.int64(-1)
     for k in range(params.planes_per_die):

@@ -98,7 +98,7 @@ def _carry(dev, place, lpn):
 
 @inlined
 def count_small(dev, sectors):
-    """Count sectors that leave the buffer as less than a page."""
+    """Count small sectors: those that leave the buffer as less than a page."""
     dev.tally[0].small_write_bytes += sectors * dev.subpage[0].subpage_bytes
 
 

@@ -35,7 +35,7 @@ def _mask_of(dev, lpn, collected):
 
 @inlined
 def _count_in_region(dev, group, mask):
-    """Count those sectors of a mask of a group that are in a region."""
+    """Count the sectors in a mask of a group that are in a region."""
     count = np.int64(0)
     while mask != 0:
         slot = np.int64(dev.logical[group * dev.subpage[0].slots + lowest_of(mask)].ppn)
@@ -105,7 +105,7 @@ def _look_at_region(dev, plane, seen):
 
 @inlined
 def _look_at_main(dev, seen, way):
-    """Describe the answer to program the whole group to the main area; free if that is under way already."""
+    """Describe the answer to program the whole group to the main area; it costs nothing if under way."""
     params, plane = dev.params[0], dev.plane[seen.plane]
     way.number = _MAIN
     if seen.evicting and seen.collected:

@@ -42,7 +42,7 @@ from ssdgym.requests import FLUSH, SYNC
 def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
     """Make the kernels (flush_oldest, write_part) that fill and empty the buffer.
 
-    Both return OK or a decision that is due; `write_part` also AGAIN if other sectors had to leave first.
+    Both return OK or a decision that is due; `write_part` returns AGAIN if other sectors had to leave first.
 
     Args:
         start_list: kernel (device, oldest group) that starts a write of the oldest sectors.
@@ -326,7 +326,7 @@ def _new_write(dev, how, group, mask, partial, slot, pages):
 
 @kernel
 def _leave(dev, how, group, mask, partial, slot, own):
-    """Queue the writes of sectors `mask` that leave the buffer; the request in `slot` waits for `own`."""
+    """Queue the writes of sectors `mask` that leave the buffer; request `slot` waits for sectors `own`."""
     if how == SUBPAGE_WRITE:
         while mask != 0:
             one = mask & -mask

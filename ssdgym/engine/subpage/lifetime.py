@@ -43,7 +43,7 @@ def can_move(dev, leader, pairs, count):
 def _held(dev, plane):
     """Return how many units of logical pages a plane can hold so that it can still be collected.
 
-    If the device shrinks, they are also so few that the main area keeps its original share of spare units.
+    If the device may shrink, this number also leaves the main area its original share of spare units.
     """
     params, subpage = dev.params[0], dev.subpage[0]
     gone = np.int64(dev.plane[plane].gone_pages)
@@ -90,7 +90,7 @@ def _take_place(dev, plane, block, other):
 
 @kernel
 def _worn_beyond(dev, plane, block):
-    """Return the least erased free block of the main area if a region block is worn much more, or -1."""
+    """Return the least erased free block of the main area if a region block has many more erases; or -1."""
     total = np.int64(0)
     count = np.int64(0)
     least = np.int64(-1)

@@ -102,7 +102,7 @@ def queue_reads(dev, group, mask, kind, slot, parent):
 
 @inlined
 def queue_after_reads(dev, number, group, others):
-    """Queue reads of the sectors `others` that a write does not carry; without any, queue the write."""
+    """Queue reads of the sectors `others`, which a write does not carry; if none, queue the write."""
     reads = np.int64(queue_reads(dev, group, others, CHILD_READ, -1, number))
     dev.transaction[number].waits = reads
     if reads == 0:

@@ -206,7 +206,7 @@ def collect_step(dev, plane):
 
 @kernel
 def sweep_step(dev):
-    """Evict the next subpage that is too old for a retention sweep, untimed; end the sweep without one."""
+    """Evict the next subpage that is too old in a retention sweep, untimed; if none is, end the sweep."""
     buffer, subpage = dev.buffer[0], dev.subpage[0]
     slots = np.int64(subpage.slots)
     per_block = slots * subpage.block_pages

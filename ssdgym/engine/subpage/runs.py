@@ -45,7 +45,7 @@ def run_leaves(dev, request, lpn):
 
 @inlined
 def _between(dev, group, first, end):
-    """Return the mask of those sectors of a group that lie between `first` and `end`, without `end`."""
+    """Return the mask of a group's sectors from `first` up to `end`, without `end`."""
     slots = np.int64(dev.subpage[0].slots)
     low = min(max(first - group * slots, 0), slots)
     high = max(min(end - group * slots, slots), low)
@@ -54,7 +54,7 @@ def _between(dev, group, first, end):
 
 @inlined
 def leaving_of(dev, group, brought):
-    """Return the mask of a group's sectors that leave with the run, of those waiting or in mask `brought`."""
+    """Return the mask of a group's sectors, waiting or in mask `brought`, that leave with the run."""
     buffer = dev.buffer[0]
     return (waiting_of(dev, group) | brought) & _between(dev, group, buffer.run_first, buffer.run_end)
 
@@ -82,7 +82,7 @@ def whole_pages_of(dev, group, mask):
 def region_part(dev, group, mask):
     """Decide whether the sectors of a mask, less than a page, go to the region.
 
-    Returns the mask of those that do (all or none), or PENDING if a decision is due outside the engine.
+    Returns the mask of the sectors that go there (all or none), or PENDING if a decision is due outside.
     """
     if mask == 0 or dev.decider.external & ASK_FLUSHES == 0:
         return np.int64(mask)

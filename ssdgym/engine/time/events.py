@@ -211,7 +211,7 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Carry out a die's event; return its command if that has done its pages, otherwise NO_COMMAND."""
+    """Carry out a die's event; return the die's command if its pages are done, otherwise NO_COMMAND."""
     control, die = dev.control[0], dev.die[die_number]
     if die.stage == ARRAY:
         _request_channel(dev, die_number)

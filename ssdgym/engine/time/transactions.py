@@ -95,7 +95,7 @@ def mark_queued(dev, die_number, number):
 
 @inlined
 def note_parts(dev, die_number, number, slot_number):
-    """Store service time and wait for GC of the page of a request whose command has ended."""
+    """Store service time and wait for GC of a request's page, whose command has ended."""
     die, slot = dev.die[die_number], dev.slot[slot_number]
     slot.service_ns = dev.control[0].now - die.started_ns
     slot.gc_wait_ns = die.gc_ns - dev.transaction[number].gc_mark
@@ -179,7 +179,7 @@ def pages_done(dev, slot_number, pages):
 
 @inlined
 def take_transaction(dev, lpn, version, slot_number, rmw):
-    """Take a free transaction for a page of a request; the caller has checked that there is one."""
+    """Take a free transaction for a page of a request; the caller has checked that one is free."""
     control = dev.control[0]
     number = np.int64(control.free_transaction)
     transaction = dev.transaction[number]
