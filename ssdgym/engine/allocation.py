@@ -10,7 +10,7 @@ from ssdgym.engine.time.transactions import pop_write, queue_write
 
 @inlined
 def _room(dev, plane):
-    """Return how many more valid pages a plane can hold; below 0 if it has lost too many blocks."""
+    """Return how many more valid pages a plane can hold; below 0 if the plane has lost too many blocks."""
     return dev.params[0].valid_limit - dev.plane[plane].gone_pages - dev.plane[plane].valid
 
 

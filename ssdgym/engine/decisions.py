@@ -198,7 +198,7 @@ def store_action(dev, action, answers):
 
 @inlined
 def erase_set_by(rule, view, plane, pairs):
-    """Call a victim rule, which writes an erase set to `pairs`; return its number of pairs."""
+    """Call a victim rule, which writes an erase set to `pairs`; return the set's number of pairs."""
     return _erase_rule_at(rule.choose)(view, plane, pointer_to(rule.parameters, 0), pairs)
 
 

@@ -177,7 +177,7 @@ def mark_pick(view, j, pick, column):
 
 @inlined
 def checked(spec, column, feature, value):
-    """Return the value of a feature, 0 if it is out of bounds or NaN; store the first such value."""
+    """Return the value of a feature, 0 if the value is out of bounds or NaN; store the first such value."""
     if not feature.low <= value <= feature.high:
         outside = spec.outside[0]
         if outside.column == 0:

@@ -1,7 +1,7 @@
 """Operations that each FTL family defines for itself: the stubs that the engine calls.
 
-For example, `family_do_write(dev, request)` calls the function that the dictionary in the `family.py` of the
-device's family names for it; the choice is made at compile time. The stubs are in the order of a write.
+For example, `family_do_write(dev, request)` calls the function that the device's family names for it, in a
+dictionary of its `family.py`; numba makes this choice at compile time. The stubs are in the order of a write.
 Operations with a body for most families are in `loop` and `entries`.
 """
 

@@ -16,7 +16,7 @@ from ssdgym.engine.operations import family_can_move, family_run_round, family_s
 
 @inlined
 def gc_needed(params, plane):
-    """Return whether foreground GC has to be switched on in a plane after a program of a host page."""
+    """Return whether the program of a host page makes foreground GC necessary in a plane."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
 
 
@@ -75,7 +75,7 @@ def begin_round(dev, leader, pairs, count):
 
 @kernel
 def start_round(dev, leader, pairs, count):
-    """Check an erase set and start its round; return OK, or the reason why the set is illegal.
+    """Check an erase set and start its round; return OK, or the status that says why the set is illegal.
 
     If lost blocks leave no room for the set's moves, the block with most invalid pages is collected instead.
     """

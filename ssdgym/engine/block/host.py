@@ -77,7 +77,7 @@ def count_host_page(dev, plane):
 
 @kernel
 def host_program(dev, plane, bundle, ppn, lpn, version):
-    """Program a page of the host to page `ppn`, which `find_place` has returned."""
+    """Program a host page to the physical page `ppn`, which `find_place` has returned."""
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:

@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return an erased page for a copy, in the blocks that the job empties or in the others; -1 for none."""
+    """Return an erased page for a copy, in the blocks that the job empties (`emptied`) or others; or -1."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots

@@ -346,7 +346,7 @@ def retire(dev, block):
 
 @kernel
 def erase(dev, block, mask):
-    """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left.
+    """Erase the sub-blocks of `mask`; the block joins the pool and, if it has written pages, the index.
 
     A worn-out block joins neither: it is retired once all its sub-blocks are erased.
     """

@@ -54,7 +54,7 @@ add_to, exchange = _atomic("add"), _atomic("xchg")
 
 @intrinsic
 def read(typing_context, words, place):
-    """Return a word that another thread may have changed; all that it wrote before is visible, too."""
+    """Return a word that another thread may have changed; what that thread wrote before is visible, too."""
 
     def build(context, builder, signature, arguments):
         return builder.load_atomic(_word(context, builder, signature, arguments), "acquire", _WORD_BYTES)

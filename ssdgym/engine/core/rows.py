@@ -64,7 +64,7 @@ class Rows:
         )
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return a row with the device of a batch of one; where its arrays are shorter, the rest is 0."""
+        """Return a row with the device of a batch of one; its arrays are filled up with zeros if shorter."""
         row = np.zeros(self._bytes, np.uint8)
         for array, source in zip(self.state_of(row), saved, strict=True):
             part = array[tuple(slice(length) for length in source.shape)]

@@ -162,7 +162,7 @@ def neighbours(dev, mask):
 
 @helper
 def best_set(dev, block):
-    """Return the mask of the best erase set of a block, 0 if it has no invalid page."""
+    """Return the mask of the best erase set of a block, 0 if the block has no invalid page."""
     return best_set_from(dev, block, NONE)[0]
 
 

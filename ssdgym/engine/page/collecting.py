@@ -32,7 +32,7 @@ def pages_to_move(view, number):
 
 @inlined
 def takes_host_pages(dev, number):
-    """Return whether a plane takes pages of the host, although a round may run on it.
+    """Return whether a plane takes host pages now, even if a round runs there.
 
     During a preemptible round, the pool must have room for the moves that are left and a block for the page.
     """

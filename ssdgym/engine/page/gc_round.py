@@ -188,7 +188,7 @@ def _join_moves(dev, leader, first, page, row):
 
 @inlined
 def move_command(dev, leader):
-    """Carry out a round's next move; return its pages, 0 if none is left, or below 0, for `status_of`."""
+    """Carry out a round's next move; return how many pages moved, or a number below 0 for `status_of`."""
     params = dev.params[0]
     several = dev.plane[leader].round_planes > 1
     ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, leader)

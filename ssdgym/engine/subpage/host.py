@@ -245,7 +245,7 @@ def _write_to_region(dev):
 
 @kernel
 def _drops(dev):
-    """Drop given-up sectors from the write under way; if none is left, end it and return True."""
+    """Drop given-up sectors from the write under way; if no sector is left, end the write, return True."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     if not dev.params[0].shrinks or not buffer.writing:
         return False

@@ -206,7 +206,7 @@ def count_page(dev, page, live):
 
 @kernel
 def take_page(dev, plane, live, relocated):
-    """Take the next page of the main area of a plane for `live` valid slots; return the page, -1 for none."""
+    """Take the next page of a plane's main area for `live` valid slots; return the page, -1 for none."""
     subpage = dev.subpage[0]
     units = quotient(subpage.slots, subpage.unit_slots)
     live_units = live if subpage.unit_slots == 1 else np.int64(live > 0)

@@ -72,7 +72,7 @@ def program_subpage(dev, plane, number, lpn, version):
 
 @kernel
 def program_log_page(dev, plane, number):
-    """Program those sectors of a write that are still the newest to a page of the log of a plane."""
+    """Program the sectors of a write that are still the newest to a page of a plane's log."""
     subpage = dev.subpage[0]
     count = writes.accept_list(dev, number)
     base = number * np.int64(subpage.slots)

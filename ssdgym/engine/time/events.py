@@ -29,7 +29,7 @@ def _set_leaf(dev, resource, key):
 
 @inlined
 def latest_ns(params):
-    """Return the time at which a device stops: commands started earlier end at a time that fits a key."""
+    """Return the time at which a device stops, so that all commands end at times that fit event keys."""
     return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 

@@ -220,7 +220,7 @@ def arrived(params, control, request):
 
 @inlined
 def is_partial(request, offset):
-    """Return whether the request covers only a part of its page number `offset`."""
+    """Return whether the request covers its page number `offset` only in part."""
     head = request.flags & PARTIAL_HEAD and offset == 0
     return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
