@@ -1,11 +1,11 @@
 """Define, register and look up policies.
 
-A policy is a victim rule and, where its name says so, other rules beside it (a placement, rules for idle
-dies, for free blocks and for wear levelling): `greedy` leaves
-the device's own as they are, `gsm+hotness_groups` brings its own placement. On devices of mapping block it is
-a merge rule alone, such as `mmerge`. A victim rule is one decorated
-function. Written in the subset of Python that numba compiles it runs inside the engine at full speed; with
-`compiled=False` it is plain Python, called at every decision:
+A policy is a victim rule and, if its name says so, further rules: a placement, and rules for idle dies, for
+free blocks and for wear levelling. `greedy` leaves the further rules of the device as they are;
+`gsm+hotness_groups` brings its own placement. On devices of mapping block a policy is a single merge rule,
+such as `mmerge`. A victim rule is one decorated function. If it is written in the subset of Python that numba
+compiles, it runs inside the engine at full speed; with `compiled=False` it is plain Python and is called at
+every decision:
 
     from ssdgym.policy import victim_policy, choose_block, eligible, blocks_of
 
@@ -17,8 +17,8 @@ function. Written in the subset of Python that numba compiles it runs inside the
                 best, best_time = block, view.block[block].closed_at
         return choose_block(view, choice, best)
 
-A placement is also one decorated function. It returns the stream of a page and changes nothing. What a rule
-learns it keeps in records that it declares, and writes in hooks:
+A placement is also one decorated function. It returns the stream of a page and changes nothing. A rule stores
+what it learns in records that it declares, and writes the records in hooks:
 
     from ssdgym.policy import placement_policy
 
@@ -32,8 +32,8 @@ learns it keeps in records that it declares, and writes in hooks:
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
-A rule for idle dies is a third decorated function. It says how far a die with nothing else to do goes with
-collecting garbage:
+A rule for idle dies is one decorated function, too. It returns how many commands of garbage collection a die
+without other work may carry out:
 
     from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
 
@@ -41,7 +41,7 @@ collecting garbage:
     def below(view, die, gap_ns, parameters):
         return TO_THE_END if plane_to_collect(view, die, parameters.blocks, 0.0) >= 0 else 0
 
-A merge rule gets what each way of merging the blocks of a bundle costs, and returns the number of one:
+A merge rule reads what each way to merge the blocks of a bundle costs, and returns the number of one way:
 
     from ssdgym.policy import merge_policy
 
@@ -55,39 +55,39 @@ A merge rule gets what each way of merging the blocks of a bundle costs, and ret
 
 Functions are called with:
 
-* victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
-* placement: `(view, plane, lpn, source, parameters)`, returns a stream or, with `targets=True`,
-  `MAX_STREAMS` + a sub-block of a block in the plane's pool (`OPENS` added opens that block for stream 0);
-  `source` is -1 for a page of the host, otherwise the physical page it is relocated from;
-* idle rule: `(view, die, gap_ns, parameters)`, returns the number of commands (moves and at last the erase)
-  of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
-  for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
-  `oracle=True`, otherwise -1;
+* victim rule: `(view, plane, parameters, choice)`, writes the erase set to `choice` as pairs of a block and a
+  mask of its sub-blocks, and returns the number of pairs;
+* placement: `(view, plane, lpn, source, parameters)`, returns a stream. With `targets=True` it may return
+  `MAX_STREAMS` + a sub-block of a block in the plane's pool; if it also adds `OPENS`, the block is opened for
+  stream 0. `source` is -1 for a page of the host, otherwise the physical page that is relocated;
+* idle rule: `(view, die, gap_ns, parameters)`, returns how many commands of a round (moves, and the erase as
+  the last) the die may carry out; the round is the current one or a new one. A negative number is the time in
+  ns until the next call. `gap_ns` is the time to the next arrival for rules with `oracle=True`, otherwise -1;
 * allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
 * levelling rule: `(view, plane, parameters)`, returns a closed block of the plane, or -1;
-* merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
-  `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
-  `case[0].candidates` the M-Merge by the plan of least cost;
-* hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (before a page that is overwritten
-  is `written`, or with `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;
+* merge rule: `(plans, case, parameters)`, returns the number of a record of `plans` that is `allowed`: 0 is a
+  Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of `case[0].candidates` records the
+  M-Merge of least cost;
+* hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (before `written`, if old data
+  is overwritten, and with `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;
 * hooks of the events `opened`, `closed`, `scattered` (a page was programmed in a block of the pool),
-  `collected` (before pages move), `erased` (before the block is wiped), `recycled` (when it is in the pool
-  again, or retired) and, with block -1, `attached` (when the rule begins on a plane, which may hold data):
+  `collected` (before pages move), `erased` (before the block is wiped), `recycled` (when the block is in the
+  pool again, or retired) and `attached` (when the rule begins on a plane, maybe with data; `block` is -1):
   `(view, plane, block, parameters)`;
-* hooks of the events `answered` (with the answer of an idle rule, or of who else decides) and `resumed` (with
-  the ns for which a die was idle, when it has work of the host again): `(view, die, number, parameters)`.
+* hooks of the events `answered` (`number` is the answer of the idle rule or agent) and `resumed` (a die has
+  work of the host again; `number` is the ns for which it was idle): `(view, die, number, parameters)`.
 
-`view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and the rule's
-own: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
-`view.memory[0]`, all zero at the start; a merge rule has none of these. Parameters are read by name:
+`view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and those of the
+rule: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
+`view.memory[0]`, all zero at the start; a merge rule has no records. Parameters are read by name:
 `parameters.exponent`.
 
 A composition can have a name of its own:
 
     policy_alias("tidy", "youngest+sep_gc", source="an example")
 
-Packages of policies are found by the entry point group `ssdgym.policies`. All that a rule needs is in this
-module.
+Packages of policies register with the entry point group `ssdgym.policies`. This module has all that a rule
+needs.
 """
 
 from ssdgym.engine.blocks.index import longest_quiet, most_invalid_block, next_by_invalid

@@ -1,7 +1,7 @@
-"""An order of the blocks of every plane by a rule's own key, whose first block is found without a search.
+"""An order of the blocks of each plane by a rule's own key, which gives the first block without a scan.
 
-It is a tournament: an inner node holds the better block of its two children, a leaf stands for each block. A
-changed block is only noted, and its path is repaired by the next search.
+It is a tournament tree: each leaf is a block, and each inner node holds the better block of its two children.
+A changed block is only noted; the next look-up of the first block updates the nodes above it.
 """
 
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from ssdgym.engine.erase.legality import blocks_of, eligible
 class BlockOrder(NamedTuple):
     """Kernels that keep blocks in order, and the declarations that a rule needs for them."""
 
-    block: list[tuple[str, str]]  # fields of its record per block ...
+    block: list[tuple[str, str]]  # fields of the rule's record per block ...
     stream: list[tuple[str, str]]  # ... and per plane and stream
-    touch: Any  # (view, block): a block has another key, or belongs no more or only now
-    first: Any  # (view, plane) -> block, -1 if none belongs
+    touch: Any  # (view, block): notes that the key or the membership of a block has changed
+    first: Any  # (view, plane) -> block, -1 if the order is empty
 
 
 def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., bool]) -> BlockOrder:
     """Make an order of blocks.
 
     Args:
-        name: prefix of the names of its fields.
+        name: prefix of the names of the fields.
         belongs: kernel (view, block), whether a block is in the order.
-        before: kernel (view, a, b), whether `a` comes before `b`; both belong. It says so of one of two.
+        before: kernel (view, a, b), whether `a` comes before `b`; both belong. One of two comes first.
     """
     winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
 
@@ -42,7 +42,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
     @kernel
     def at(view: Any, plane: Any, node: Any) -> Any:
-        """Return the block at a node: the leaves come behind the inner nodes, of which 1 is the root."""
+        """Return the block at a node; node 1 is the root, and the leaves follow the inner nodes."""
         blocks = view.params[0].blocks
         if node < blocks:
             return view.block_memory[plane * blocks + node][winner] - 1
@@ -51,7 +51,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
     @kernel
     def repair(view: Any, plane: Any, block: Any) -> None:
-        """Repair the path of a block up to where another one wins as before."""
+        """Update the nodes above a block, up to a node that another block wins as before."""
         blocks = view.params[0].blocks
         node = block - plane * blocks + blocks
         while node > 1:
@@ -79,11 +79,11 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
 
 def best_by(score: Callable[..., float]) -> Any:
-    """Make a search through a plane: kernel (view, plane, parameters) -> block, -1 for none.
+    """Make a kernel (view, plane, parameters) that returns the best block of a plane, -1 if there is none.
 
     Args:
-        score: kernel (view, block, parameters), called for eligible blocks; -1 leaves one out. The block of
-            the largest score is found, of equals the lowest.
+        score: kernel (view, block, parameters), called for eligible blocks; -1 excludes a block. If several
+            blocks have the largest score, the one with the lowest number is the best.
     """
 
     @kernel
@@ -101,7 +101,7 @@ def best_by(score: Callable[..., float]) -> Any:
 
 @kernel
 def stream_to_fill(view: Any, plane: Any, last: Any, streams: Any) -> Any:
-    """Return the first stream behind the last one in use that has a block open, to be filled; else `last`."""
+    """Return the first stream after `last`, the last one in use, that has an open block; else `last`."""
     for stream in range(last + 1, streams):
         if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
             return stream

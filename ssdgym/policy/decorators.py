@@ -14,7 +14,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
 
-#: Options that are records, as the parts of a `Memory` are called.
+#: Options that declare records, with the part of a `Memory` that each stands for.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
 _KEPT = "parameters trusted page block stream memory table controller_bytes"
 #: The options of each kind.
@@ -74,10 +74,10 @@ def rule(
         kind: kind of the rule; decorators such as `victim_policy` fill it in.
         name: name of the rule in policies.
         source: the paper or book that describes the rule.
-        options: fields of `Rule` that the kind has. `parameters` are names and defaults, in the
-            order in which the function finds them; with bounds as `(default, least)` or `(default, least,
-            most)`. `page`, `block`, `stream` (each of a plane) and `memory` (one) are the fields of records
-            that the rule keeps, zero at the start.
+        options: fields of `Rule` that the kind has. `parameters` are names and defaults, in the order of the
+            function's values; a bounded one is `(default, least)` or `(default, least, most)`. `page`,
+            `block`, `stream` (for each stream of each plane) and `memory` (for the device) list the fields of
+            the records that the rule keeps; fields are zero at the start.
     """
 
     def decorate(function: Callable[..., int]) -> RuleFunction:
@@ -97,10 +97,10 @@ merge_policy = partial(rule, "merge")
 
 
 def tracker(name: str, *, source: str, **options: Any) -> Rule:
-    """Register a rule that decides nothing, and follows a device in hooks: `rule.on(event)` decorates one."""
+    """Register a rule that takes no decisions and observes a device in hooks, which `rule.on(event)` adds."""
     return _rule("tracker", name, source, None, options)
 
 
 def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]) -> None:
-    """Register a placement that is a part of the engine, with a function that chooses the same."""
+    """Register a placement that is a part of the engine, with a function that makes the same choices."""
     _rule("placement", name, source, None, {"streams": STREAMS.get(name, 1), "equivalent": equivalent})

@@ -27,7 +27,7 @@ from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
 def available_policies() -> dict[str, Policy]:
-    """Return all registered policies of victims by name: rules, and compositions with a name of their own."""
+    """Return all registered policies with a victim rule by name: single rules and named compositions."""
     policies = {name: get_policy(name) for name in registered_policies()}
     return {name: policy for name, policy in policies.items() if policy.main.kind == "victim"}
 
@@ -56,7 +56,7 @@ def get_policy(spec: str | Policy) -> Policy:
 
 
 def _joined(text: str, alias: Alias | None = None) -> Policy:
-    """Return the policy of the rules that a text names, which may be what an alias stands for."""
+    """Return the policy of the rules that a text names; with `alias`, the text is its composition."""
     parts = parse_policy(text)
     where = f"policy {alias.name} ({text})" if alias else f"policy {text!r}"
     found: dict[str, tuple[Any, dict[str, float]]] = {}
@@ -93,7 +93,7 @@ def policy_for(
     """Return the policy of a text for a run on a device.
 
     Args:
-        policy: `"default"` for that of the device; `None` for decisions that are taken outside.
+        policy: the text; `"default"` for the device's policy; `None` if the caller takes the decisions.
         device: name, path, mapping or model of the device.
         ftl: another FTL, or a mapping of the fields to change.
 
@@ -114,7 +114,7 @@ def device_for(
     ftl: FtlConfig | dict[str, Any] | None = None,
     policy: str | Policy | None = None,
 ) -> DeviceConfig:
-    """Return the device as a policy runs it, with another FTL or some of its fields changed before.
+    """Return the device as a policy runs it, with `ftl` in place of its FTL or of some of its fields.
 
     Args:
         device: name, path, mapping or model of the device.
@@ -124,11 +124,11 @@ def device_for(
     Raises:
         SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.
     """
-    # Fields that fit only with the changes are checked with these; without any, where they are written.
+    # Fields may fit each other only after the changes; without changes, all are checked here.
     model = load_device(device) if ftl is None else load_fields(device)
     chosen = policy_for(policy, model, ftl)
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
-        # Applied with the policy's erase unit, without which the device may not be able to have it.
+        # The placement is set together with the policy's erase unit, which it may need.
         placement = rule_of_kind("placement", ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.beside.get("placement"):
             chosen = chosen.with_rule(placement)
@@ -138,7 +138,7 @@ def device_for(
 
 
 def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
-    """Return who takes which decisions inside the engine, (kinds + trackers,) RULE; compiles at first use."""
+    """Return the compiled rule of each decision, then those of the trackers, (kinds + trackers,) RULE."""
     rules, placing = no_rules(), rules_on(device)
     if placing and placing[0].function is not None:
         rules[PLACE] = placing[0].record

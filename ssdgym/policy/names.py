@@ -1,4 +1,4 @@
-"""Names of rules, where their code lies, and rules of one's own."""
+"""Read and write names of rules, find their source files, and import rules of users."""
 
 import ast
 import importlib
@@ -14,18 +14,18 @@ from typing import Any
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import find_module
 
-#: The name of a rule, or a kind, a colon, and a name or path that is looked up where that kind is.
+#: The name of a rule; or a prefix, a colon and a name or path, as in `agent:NAME` and `module:rule`.
 _NAME = r"[\w.-]+(?::[\w./~-]+)?"
 _PART = rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?"
 #: The whole of a policy.
 FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 
-#: What stands for the policy of a device where none is named.
+#: The name that stands for the default policy of a device.
 DEFAULT = "default"
 
 
 def parse_policy(text: str) -> list[tuple[str, dict[str, float]]]:
-    """Return the parts of a policy such as `d_choices(d=5)+sep_gc`: names, each with the values it is given.
+    """Return the parts of a policy such as `d_choices(d=5)+sep_gc`: names, each with its parameters.
 
     Raises:
         SsdgymError: the text is not of that form.
@@ -55,7 +55,7 @@ def _parse_parameters(name: str, inner: str) -> dict[str, float]:
 
 def label_of(name: str, parameters: Mapping[str, float]) -> str:
     """Return a name with all its parameters, as `parse_policy` reads it."""
-    # Numbers in full, whole ones without a fraction.
+    # Numbers have all their digits; whole numbers have no fraction.
     given = (f"{key}={repr(float(value)).removesuffix('.0')}" for key, value in parameters.items())
     inner = ", ".join(given)
     return f"{name}({inner})" if inner else name
@@ -85,7 +85,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
     """Return the files of functions and of what they import from their own package, sorted.
 
-    The package of a rule of ssdgym is `ssdgym.baselines`: what all rules import is not a part of one.
+    The package of a rule of ssdgym is `ssdgym.baselines`, so modules that all rules import are left out.
     """
     files: set[Path] = set()
     todo: list[str] = []
@@ -108,7 +108,7 @@ def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
 
 
 def _is_near(other: str, name: str) -> bool:
-    """Return whether a module is of the package of another one, and a module at all."""
+    """Return whether `other` is an imported module of the package of the module `name`."""
     depth = 2 if name.partition(".")[0] == __name__.partition(".")[0] else 1
     return other in sys.modules and other.split(".")[:depth] == name.split(".")[:depth]
 
@@ -128,7 +128,7 @@ def _imported(source: bytes, package: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-#: Where rules are found that are not registered, by what stands before the colon in their names.
+#: Modules that find rules that are not registered, by the prefix before the colon in their names.
 FOUND_BY = {"agent": "ssdgym.agents.rules"}
 _IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
 
@@ -140,7 +140,7 @@ def modules_of(policy: str) -> list[str]:
 
 
 def import_rules(policy: str, *, trust: bool) -> None:
-    """Import the modules that a policy names, as Python would or from the present folder.
+    """Import the modules that a policy names, from the present folder or from installed packages.
 
     Args:
         policy: text of the policy.

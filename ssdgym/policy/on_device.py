@@ -1,6 +1,6 @@
-"""Rules that the FTL of a device names, the fields they need, and their records.
+"""Rules that the FTL of a device names, the fields that they need, and the layout of their records.
 
-The records of a role lie side by side: what one rule notes of a page stands beside what the others note.
+All rules of a role share one record for each page, block and stream; each rule has its own fields in it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import rule_of_kind
 from ssdgym.policy.rules import ABOUT, Kind, Rule
 
-#: The rules that a policy may have beside its main one, which are attributes of it by these names, and the
-#: fields in which the FTL of a device names them.
+#: The kinds of rules that a policy may have beside its main rule, and the fields in which the FTL of a device
+#: names them.
 BESIDE: dict[Kind, str] = {
     "placement": "placement",
     "idle": "gc.idle",
     "allocation": "block_allocation",
     "levelling": "levelling",
 }
-#: The fields for all rules that the FTL names: with the victim rule, if the device keeps its records.
+#: The fields for all rules that an FTL can name. It names a victim rule if the device keeps its records.
 _NAMED: dict[Kind, str] = {"victim": "victim", **BESIDE}
-#: Whose records lie side by side, by the name that the engine has for them; trackers are with the placement.
+#: Roles, named as in the engine: the kinds of a role share records. Trackers share those of the placement.
 Role = Literal["victim", "place", "idle", "wear"]
 ROLES: dict[Role, tuple[Kind, ...]] = {
     "victim": ("victim",),
@@ -35,7 +35,7 @@ ROLES: dict[Role, tuple[Kind, ...]] = {
     "idle": ("idle",),
     "wear": ("allocation", "levelling"),
 }
-#: The records of each rule begin at multiples of so many bytes in the common ones.
+#: Alignment of the fields of each rule in the shared records, in bytes.
 _ALIGNED = 8
 
 
@@ -44,7 +44,7 @@ def _named_by(ftl: PageFtl) -> dict[Kind, str | None]:
 
 
 def _named_on(device: DeviceConfig, kinds: Iterable[Kind]) -> dict[Kind, Rule]:
-    """Return the rules of some kinds that the FTL of a device names; of another family than page none."""
+    """Return the rules of some kinds that a device's FTL names; only FTLs of the page family name rules."""
     if not isinstance(device.ftl, PageFtl):
         return {}
     named = _named_by(device.ftl)
@@ -63,7 +63,7 @@ def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
 def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
     """Return the rules of a device in one role, with a common layout of their records.
 
-    With the role `place` the placement is the first, and trackers follow it.
+    In the role `place`, the placement is the first rule, and the trackers follow it.
     """
     rules = list(_named_on(device, ROLES[role]).values())
     if role == "place" and isinstance(device.ftl, PageFtl):
@@ -73,10 +73,10 @@ def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
 
 
 def tracking(text: str, where: str) -> Rule:
-    """Return a rule that can track by what it is written as: a placement, or one that decides nothing.
+    """Return the rule that a text in `ftl.trackers` names: a tracker, or a placement that is only observed.
 
     Raises:
-        SsdgymError: there is no such rule or parameter, or it cannot track.
+        SsdgymError: there is no such rule or parameter, or the rule has a hook of periods.
     """
     rule = rule_of_kind(("placement", "tracker"), text, where)
     if "period" in rule.hooks:
@@ -85,7 +85,7 @@ def tracking(text: str, where: str) -> Rule:
 
 
 def side_by_side(memories: Sequence[Memory]) -> list[Memory]:
-    """Return the records of several rules at their places in common ones, of whose size all are."""
+    """Return the records of several rules with their fields at different offsets of one shared record."""
     parts = {
         part.name: _within_one([getattr(memory, part.name) for memory in memories]) for part in fields(Memory)
     }
@@ -125,10 +125,10 @@ def with_rules(
     """Return the device with rules, and with other values in some fields, checked as a whole.
 
     Args:
-        device: to change; it is returned itself if it has all that.
-        beside: rules by their kind, in place of those that the FTL of the device names; an idle rule also in
-            place of `gc.background_fraction`.
-        victim: chooses victims; the memory it needs is added, and that of another rule is kept.
+        device: the device; it is returned unchanged if it has these rules and values already.
+        beside: rules by their kind, in place of those that the FTL of the device names; an idle rule also
+            replaces `gc.background_fraction`.
+        victim: the victim rule; if it keeps records, the FTL names it, otherwise `ftl.victim` stays.
         where: first words of errors, by default the name of the device.
         changes: values by the name of the field.
 
@@ -170,7 +170,7 @@ def with_rules(
 
 
 def _check_placement(victim: Rule, placement: Rule) -> None:
-    """Raise if a victim rule uses the memory of another placement than this one."""
+    """Raise if a victim rule needs the records of another placement than this one."""
     if victim.needs_placement and placement.name not in victim.shares_memory_with:
         shared = victim.shares_memory_with[0]
         raise SsdgymError(
@@ -180,6 +180,6 @@ def _check_placement(victim: Rule, placement: Rule) -> None:
 
 
 def streams_of(device: DeviceConfig) -> int:
-    """Return the write streams of a plane: those of the placement, or more for an agent."""
+    """Return the number of write streams of a plane: that of the placement, or more for an agent."""
     (placement,) = _named_on(device, ("placement",)).values()
     return max(placement.streams, PageFtl.of(device.ftl).min_streams)

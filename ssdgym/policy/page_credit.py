@@ -1,7 +1,7 @@
-"""What each page that an agent has placed costs, from its placement to its end: it decides nothing.
+"""A tracker of the costs of each page that an agent has placed, from its placement to its end.
 
-An account stands beside the copy of a page, and is settled when what the decision has caused is over: when
-the copy is relocated by the next decision of the agent, or when its block is erased after the copy has died.
+Each physical copy of a page has an account. It is settled when the decision has no further effect: when the
+agent's next decision relocates the copy, or when the block is erased after the copy has become invalid.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from ssdgym.policy.rules import Rule
 
 @dataclass(frozen=True)
 class CreditTracker(Rule):
-    """A tracker whose records are as large as a device needs, which its parameters say."""
+    """A tracker whose parameters set the sizes of its records to those that a device needs."""
 
     def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
         """Return the same tracker with other parameters, and with records of matching sizes."""
         rule = super().with_parameters(given)
         slots, rows = int(rule.parameters["pages_per_block"]), int(rule.parameters["pages"])
         of_block = [
-            ("decision", "i4", (slots,)),  # that placed the copy, counted from 1; 0: none of the agent's
-            ("moves", "i4", (slots,)),  # by the device's own placement since then
-            ("died", "i8", (slots,)),  # clock of its end
+            ("decision", "i4", (slots,)),  # decision that placed the copy, from 1; 0: not the agent's
+            ("moves", "i4", (slots,)),  # relocations by the device's own placement since then
+            ("died", "i8", (slots,)),  # clock at which the copy became invalid
         ]
         of_device = [
             ("due", "i4"),  # number of the next decision, from 1; 0: before the episode
-            ("settled", "i4"),  # rows that are filled
+            ("settled", "i4"),  # number of filled rows
             ("decision", "i4", (rows,)),
             ("moves", "i4", (rows,)),
-            ("waited", "i8", (rows,)),  # host pages from the end of the copy to the erase of its block
-            ("following", "i4", (rows,)),  # the decision about its relocation; 0: none
+            ("waited", "i8", (rows,)),  # host pages from the copy's invalidation to the erase of its block
+            ("following", "i4", (rows,)),  # number of the decision that relocated the copy; 0: none
         ]
         memory = Memory(block=np.dtype(of_block, align=True), device=np.dtype(of_device, align=True))
         return replace(rule, memory=memory)
 
 
-#: `host` and `relocated` say whose pages the agent places, 1 for yes. A step settles at most one row for each
-#: of the physical `pages`, since no more copies have accounts at a time.
+#: `host` and `relocated` are 1 if the agent places host pages and relocated pages. A step settles at most as
+#: many rows as there are physical `pages`, because each account belongs to one physical page.
 page_credit = CreditTracker(
     "tracker",
     "page_credit",
@@ -86,7 +86,7 @@ def _settle(view, decision, moves, waited, following):
 
 @kernel
 def _end(view, page):
-    """Note that the copy at a page is dead."""
+    """Record that the copy at a page has become invalid."""
     block, slot = _place_of(view, page)
     view.block_memory[block].died[slot] = view.control[0].clock
 
@@ -103,24 +103,24 @@ def _take_number(view):
 
 @page_credit.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note that the overwritten copy is dead, and open an account for the new copy."""
+    """Record that the overwritten copy is invalid, and open an account for the new copy."""
     if old_page >= 0:
         _end(view, old_page)
     if parameters.host > 0.0:
         _open(view, page, _take_number(view), 0)
-        if view.logical[lpn].ppn != page:  # a newer version has overtaken it, or a trim
+        if view.logical[lpn].ppn != page:  # a newer write or a trim has overtaken this write
             _end(view, page)
 
 
 @page_credit.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Note that the trimmed copy is dead."""
+    """Record that the trimmed copy is invalid."""
     _end(view, old_page)
 
 
 @page_credit.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Settle the account of what was moved, by a decision of the agent, or take it along."""
+    """Settle the account of a relocated copy if the agent decided its target; otherwise move the account."""
     block, slot = _place_of(view, old_page)
     account = view.block_memory[block]
     decision, moves = account.decision[slot], account.moves[slot] + 1
@@ -148,7 +148,7 @@ def _erased_sub_blocks(view, plane, block):
 
 @page_credit.on("erased")
 def erased(view, plane, block, parameters):
-    """Settle the accounts of the dead copies that held room until now."""
+    """Settle the accounts of the invalid copies in the erased sub-blocks."""
     mask, clock = _erased_sub_blocks(view, plane, block), view.control[0].clock
     per_sub_block = view.params[0].pages_per_sub_block
     account = view.block_memory[block]

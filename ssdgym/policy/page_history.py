@@ -1,7 +1,7 @@
-"""What has happened to each page, and what goes to each stream: for those who observe, it decides nothing.
+"""A tracker of the history of each page and of the pages in each stream, for features of agents.
 
-A host page, and a page that is relocated, are classed by how often and when the host has written them, and
-by what lies next to them. It is noted while it happens, so nothing here is from the future.
+The records of a page say how often and when the host has written it, and how its neighbours were written.
+They are updated when events happen, so they contain nothing from the future.
 """
 
 from math import log2
@@ -11,9 +11,9 @@ from ssdgym.policy.decorators import tracker
 
 #: Logical pages of an aligned group, whose writes are counted together.
 GROUP = 16
-#: A stream forgets half of what went to it after about so many pages.
+#: Time constant of the moving means of a stream, in pages written to it.
 _LATELY = 64.0
-#: Slow counts of updates are half after so many times as many host pages as the device has.
+#: Slow counts of updates halve after this many times the logical pages have been written.
 SLOW = 8.0
 
 page_history = tracker(
@@ -24,27 +24,27 @@ page_history = tracker(
         ("grouped", "i8"),  # of the first page of a group: clock of the last write to the group
         ("interval", "f4"),  # host pages between the last two host writes; 0 = there were none
         ("earlier", "f4"),  # the interval before that
-        ("updates", "f4"),  # host writes, of which older ones count less
-        ("slow_updates", "f4"),  # the same, forgotten more slowly
-        ("net_updates", "i4"),  # host writes less moves by garbage collection, never below 0
-        ("group_updates", "f4"),  # of the first page of a group: of all of it
-        ("moves", "i4"),  # by garbage collection since the last host write
+        ("updates", "f4"),  # number of host writes, of which older ones count less
+        ("slow_updates", "f4"),  # as `updates`, but older writes lose weight more slowly
+        ("net_updates", "i4"),  # host writes minus relocations, never below 0
+        ("group_updates", "f4"),  # of the first page of a group: `updates` of the whole group
+        ("moves", "i4"),  # relocations since the last host write
     ],
     stream=[
-        ("age", "f4"),  # of the pages that went there lately, as `log_age` counts
-        ("relocated", "f4"),  # share of them that were relocated
+        ("age", "f4"),  # moving mean of the `log_age` of pages written to the stream
+        ("relocated", "f4"),  # moving mean of the share of these pages that were relocated
     ],
     memory=[
-        ("next", "i8"),  # the logical page behind the one that the host has written last
-        ("interval", "f4"),  # log4 of intervals in tenths of the logical pages, mean of the last ones
-        ("surprise", "f4"),  # by how much it differs from that of the interval before, likewise
+        ("next", "i8"),  # the logical page after the one that the host has written last
+        ("interval", "f4"),  # moving mean of the write intervals of pages, as `log_pages`
+        ("surprise", "f4"),  # moving mean of the difference between intervals of a page, as `log_pages`
     ],
 )
 
 
 @kernel
 def faded(view, count, since, halving):
-    """Return a count that has become old: half of it after `halving` logical spaces of host pages."""
+    """Return a count that fades: half of it is left after `halving` times the logical pages are written."""
     return count / (1.0 + (view.control[0].clock - since) / (halving * view.params[0].logical_pages))
 
 
@@ -67,9 +67,9 @@ def _note_interval(view, own):
 
 @kernel
 def log_age(view, written):
-    """Return log4 of the host pages since a page was written, 1 more, in tenths of the logical pages.
+    """Return `log_pages` of 1 plus the number of host pages written since a page was written.
 
-    Of a page that was never written it is the age of the device.
+    For a page that was never written, this is the age of the device.
     """
     return log_pages(view, view.control[0].clock - written + 1.0)
 
@@ -85,7 +85,7 @@ def _note_in_stream(view, plane, page, age, relocated):
 
 @page_history.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note a write of the host."""
+    """Record a host write."""
     clock = view.control[0].clock
     own, group = view.page_memory[lpn], view.page_memory[lpn - lpn % GROUP]
     _note_in_stream(view, plane, page, log_age(view, own.written), 0.0)
@@ -105,7 +105,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @page_history.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Note a move by garbage collection."""
+    """Record a relocation by garbage collection."""
     own = view.page_memory[lpn]
     own.moves += 1
     own.net_updates = max(own.net_updates - 1, 0)

@@ -21,11 +21,11 @@ class Policy:
     """A rule for each kind of decision.
 
     Attributes:
-        main: the rule that the policy is named by. It chooses what is erased or, on devices of mapping block,
-            how blocks are merged; a policy of that kind has no other rules.
-        beside: other rules by their kinds, those of `ssdgym.policy.on_device.BESIDE`; of a kind that is
-            missing it is the rule that the FTL of the device names.
-        alias: the name this composition was looked up by, if it has one.
+        main: the victim rule or, on devices of mapping block, the merge rule, which has no other rules beside
+            it; the policy has the name of its main rule.
+        beside: the other rules, by the kinds of `ssdgym.policy.on_device.BESIDE`. If a kind is missing, the
+            rule that the device's FTL names is used.
+        alias: the alias by which the policy was looked up, if there is one.
     """
 
     main: Rule
@@ -37,7 +37,7 @@ class Policy:
         """The rule that chooses what is erased.
 
         Raises:
-            SsdgymError: the policy chooses how blocks are merged.
+            SsdgymError: the main rule is a merge rule.
         """
         if self.main.kind == "merge":
             raise SsdgymError(
@@ -62,7 +62,7 @@ class Policy:
         return self.main, *self.beside.values()
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
-        """Return the same policy with other parameters: each of the first of its rules that has it.
+        """Return the same policy with other parameters, each in the first rule that has such a parameter.
 
         The main rule is first, then the placement, then the others. A parameter whose default is a whole
         number takes whole numbers only.
@@ -88,7 +88,7 @@ class Policy:
         """Return the same policy with a rule beside its main one.
 
         Raises:
-            SsdgymError: it has one of that kind already, or can have none.
+            SsdgymError: the policy has a rule of that kind already, or is a merge rule.
         """
         kind = ABOUT[rule.kind].called
         if self.main.kind == "merge":
@@ -107,11 +107,11 @@ class Policy:
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
 
-        It has the policy's rules beside the main one, and an erase unit and commands of several planes that
-        suit the victim rule. The device's isolation is kept where its erase unit is.
+        Its FTL names the policy's other rules, and its erase unit and multi-plane commands are those that the
+        victim rule needs. If the erase unit does not change, the isolation does not change either.
 
         Raises:
-            SsdgymError: the device has no such decisions, cannot be erased so, or has too few
+            SsdgymError: the device has no decisions of this kind, cannot erase such units, or has too few
                 blocks for the placement.
         """
         usual = registered(device.ftl.usual_policy)
@@ -143,20 +143,20 @@ class Policy:
 
     @property
     def label(self) -> str:
-        """Its rules with their parameters, as `get_policy` reads them."""
+        """The text of the policy with all parameters, which `get_policy` reads."""
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
-        # What the name stands for is not repeated behind it.
+        # Rules of the composition are not repeated behind its alias.
         own = dict(parse_policy(self.alias.composition))
         return "+".join([self.name, *(rule.label for rule in self.parts[1:] if rule.name not in own)])
 
     @property
     def composition(self) -> str:
-        """The label, with what a name of its own stands for in place of that name."""
+        """The label, with the composition in place of its alias."""
         return self.alias.composition + self.label.removeprefix(self.name) if self.alias else self.label
 
     def placed_on(self, device: DeviceConfig) -> Policy:
-        """Return the policy with the rules of a device beside the main one."""
+        """Return the policy with the rules of a device in place of its own ones beside the main rule."""
         return replace(self, beside=beside_on(device))
 
     def source_digest(self) -> str:

@@ -21,9 +21,9 @@ class Alias:
     """A name for a composition, whose rules may be registered after it.
 
     Attributes:
-        name: by which the composition is looked up.
+        name: name by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
-        source: the paper or book it is from.
+        source: the paper or book that describes the composition.
         changes: fields of the main rule that have other values in the composition.
     """
 
@@ -45,16 +45,16 @@ def policy_alias(
     erase_unit: str | None = None,
     multi_plane: str | None = None,
 ) -> None:
-    """Give a composition a name, under which it goes in results: `speedupgc` for `gsm+hotness_groups`.
+    """Give a composition a name, which results show: `speedupgc` for `gsm+hotness_groups`.
 
-    The name may be that of the placement in it: `midas` for `chain+midas`.
+    The name may be that of the composition's placement: `midas` for `chain+midas`.
 
     Args:
-        name: by which it is looked up.
+        name: name by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
-        source: names the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the rule needs; nothing isolates such erases.
-        multi_plane: which planes of a die one erase includes, in place of the rule's setting.
+        source: the paper or book that describes the composition.
+        erase_unit: the erase unit, in place of the victim rule's; the device then has no isolation.
+        multi_plane: which planes of a die one erase may include, in place of the victim rule's setting.
     """
     check_name(name)
     parse_policy(composition)
@@ -73,10 +73,10 @@ def policy_alias(
 
 
 def register(rule: Rule) -> None:
-    """Let a rule be looked up by its name.
+    """Register a rule under its name.
 
     Raises:
-        SsdgymError: the name is taken or cannot be one, or the rule has too many parameters.
+        SsdgymError: the name is taken or not allowed, or the rule has too many parameters.
     """
     check_name(rule.name)
     if rule.function is not None and not is_own(rule.function):
@@ -101,18 +101,18 @@ def register(rule: Rule) -> None:
 
 
 def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
-    """Return whether an alias has the name of the placement in it: alone the name means the alias."""
+    """Return whether an alias has the name of its own placement; as a whole policy the name is the alias."""
     written = dict(parse_policy(alias.composition))
     return alias.name in written and (rule or _RULES[alias.name]).kind == "placement"
 
 
 def _home(rule: Rule) -> str:
-    """Return the module of a rule: a module may register it again, as a notebook does."""
+    """Return the module of a rule; only this module may register the rule again, as a notebook does."""
     return rule.function.__module__ if rule.function is not None else "the engine"
 
 
 def _load_own() -> None:
-    """Import the policies of ssdgym, whose names are taken from the start."""
+    """Import the policies of ssdgym, so that their names are taken before other packages register rules."""
     for module in ("ssdgym.baselines", "ssdgym.policy.page_history", "ssdgym.policy.page_credit"):
         importlib.import_module(module)
 
@@ -125,15 +125,15 @@ def load_plugins() -> None:
 
 
 def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
-    """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
+    """Return a rule or an alias by name, also of installed packages; `None` if there is none.
 
-    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already: to look a rule
-    up executes nothing.
+    `agent:NAME` is an agent. For `module:rule` the module must be imported already, so that the look-up
+    executes no code of a user.
 
     Args:
-        name: of the rule or alias.
-        alone: whether the name is a whole policy. Of a placement and an alias that share a name it is the
-            alias then, otherwise the placement.
+        name: name of the rule or alias.
+        alone: whether the name is a whole policy. If an alias and a placement share the name, a whole policy
+            is the alias; a part of a policy is the placement.
 
     Raises:
         SsdgymError: an agent cannot be a rule, or there is no such module or rule.

@@ -26,7 +26,7 @@ from ssdgym.policy.names import files_of, hint, label_of
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 HookT = TypeVar("HookT", bound=Callable[..., Any])
-#: The event of time passing: a placement may have a function in plain Python for it.
+#: The event that begins a period of host pages; only placements may have a hook of it, in plain Python.
 PERIODIC = "period"
 
 #: What a rule decides; a tracker follows a device in hooks and decides nothing.
@@ -34,11 +34,11 @@ Kind = Literal["victim", "placement", "idle", "allocation", "levelling", "merge"
 
 
 class About(NamedTuple):
-    """What is known of a kind of rules."""
+    """The names of a kind of rules."""
 
-    shape: str  # the decision, by the name that the engine has for the function's shape
-    called: str  # by errors
-    arguments: tuple[str, ...] = ()  # of a function in plain Python
+    shape: str  # name in the engine for the function's signature
+    called: str  # name in errors
+    arguments: tuple[str, ...] = ()  # arguments of a function in plain Python
 
 
 ABOUT: dict[Kind, About] = {
@@ -61,7 +61,7 @@ def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
 
 
 def new_choice() -> np.ndarray:
-    """Return scratch for the erase set that a victim rule writes, shape (MAX_PAIRS,) of ERASE_PAIR."""
+    """Return an array for the erase set that a victim rule writes, shape (MAX_PAIRS,) of ERASE_PAIR."""
     return np.zeros(MAX_PAIRS, ERASE_PAIR)
 
 
@@ -76,38 +76,38 @@ class Rule:
         name: name of the rule, unique over all kinds of rules.
         function: the rule; `None` for a tracker, and for a placement that is a part of the engine.
         source: the paper or book that describes the rule.
-        compiled: whether it runs inside the engine; plain Python, of victim and merge rules alone, is called
-            at every decision.
+        compiled: whether the function is compiled into the engine; only victim and merge rules may be plain
+            Python, which is called at every decision.
         parameters: values by name, in the order in which they are declared.
-        bounds: the smallest and largest allowed value by name; without an entry, all are allowed.
+        bounds: the smallest and largest allowed value by name; without an entry, any value is allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
-        table: on a device, the words (u4) of `view.table`, zero at the start; `None` for no table.
-        controller_bytes: on a device, the bytes that a controller would need for the records and the table;
-            `None`: the bytes that they take here.
+        table: returns the number of u4 words of `view.table` on a device, 0 at the start; `None`: no table.
+        controller_bytes: returns the bytes that a controller would need for the records and the table on a
+            device; `None`: the bytes that they take here.
         hooks: functions called at events of pages, blocks and dies, by the name of the event.
-        trusted: leave out the checks that rules of other packages are compiled with: an index out of range
-            then ends the process, or is not noticed.
-        erase_unit: what a victim rule has one erase take; `None`: whole blocks, which every device can. A
-            device of another erase unit is run with this one, and with `isolation`.
+        trusted: whether a rule of another package is compiled without checks; an index out of range can then
+            end the process or remain unnoticed.
+        erase_unit: the erase unit that a victim rule needs; a device with another one runs with this one, and
+            with `isolation`. `None`: whole blocks, which every device can erase.
         isolation: see `erase_unit`.
-        multi_plane: which planes of a die one erase includes; `None`: as the device sets it.
-        shares_memory_with: placements whose memory a victim rule uses where it runs with one of them. It then
-            hooks nothing: the placement keeps the records. One without memory of its own runs with no other.
-        equivalent: a function that chooses the same, to show its choices where another one decides: without
-            the memory of a victim rule, or as a placement that the engine has code for.
-        streams: write streams of a placement in a plane, each with an open block of its own.
-        relocation_streams: how many of them relocated pages of a round can go to; with several, a plane keeps
-            three free blocks in place of two; 0: they go to sub-blocks of the pool.
-        relocated_to: the stream that all relocated pages go to, so that the function places host pages only;
-            `None`: the function returns it.
-        targets: whether a placement also names sub-blocks of the pool. The data that a host page replaces is
-            then invalid before the function is called.
-        counted: fields of the one record of a placement that are metrics, cleared by the rule where
-            `view.counters[0]` is.
-        oracle: whether a placement gets the future of the run in its function for periods, which only
-            `Simulator.run` carries out, untimed; an idle rule the time to the next arrival, which is -1 for
-            others; a levelling rule the limits of cells: pages move to the block with least erases left.
-        online: whether tables list a placement as a learned policy, one that learns on the device it runs on.
+        multi_plane: which planes of a die one erase may include; `None`: as the device sets it.
+        shares_memory_with: placements whose records a victim rule uses if it runs with one of them; its own
+            hooks are then not called. A rule without own records runs with these placements only.
+        equivalent: a function that makes the same choices, to propose them while another policy decides: a
+            victim rule without its records, or the code of a placement that is a part of the engine.
+        streams: number of write streams of a placement in a plane, each with its own open block.
+        relocation_streams: number of streams that relocated pages of a round can go to; with several, a plane
+            keeps three free blocks and not two; 0: relocated pages go to sub-blocks of the pool.
+        relocated_to: the stream of all relocated pages, so that the function places host pages only; `None`:
+            the function places all pages.
+        targets: whether a placement may also return sub-blocks of the pool. The data that a host page
+            replaces is then invalidated before the function is called.
+        counted: fields of a placement's `view.memory[0]` that are metrics; the rule clears them at the first
+            host page after a reset of the counters.
+        oracle: whether the rule sees the future. A placement gets the future of the run in its hook of
+            `period`, in untimed runs by `Simulator.run` only; an idle rule gets the time to the next arrival,
+            otherwise -1; a levelling rule sees the limits of cells.
+        online: whether a placement learns on the device on which it runs; tables then list it as learned.
     """
 
     kind: Kind
@@ -145,7 +145,7 @@ class Rule:
 
     @property
     def decision(self) -> int:
-        """Number of the decision, of `ssdgym.engine.decisions`."""
+        """Number of the decision in `ssdgym.engine.decisions`."""
         return KINDS.index(ABOUT[self.kind].shape.upper())
 
     @property
@@ -155,7 +155,7 @@ class Rule:
 
     @property
     def needs_placement(self) -> bool:
-        """Whether the rule runs with the placements whose memory it uses only."""
+        """Whether the rule runs only with the placements whose records it uses."""
         return bool(self.shares_memory_with) and self.memory == Memory()
 
     @property
@@ -198,9 +198,9 @@ class Rule:
 
     @property
     def code(self) -> bytes:
-        """The files of the function and the hooks, with what they import from their package.
+        """The source files of the function and the hooks, with what they import from their package.
 
-        It is the code itself of those typed at a prompt.
+        For functions that were typed at a prompt, it is their bytecode.
         """
         functions = [one for one in (self.function, *self.hooks.values()) if one is not None]
         files = files_of(functions)
@@ -222,9 +222,9 @@ class Rule:
 
     @property
     def checked(self) -> bool:
-        """Whether it is compiled so that what would end the process is an error.
+        """Whether the rule is compiled with checks, so that an index out of range is an error.
 
-        Rules of other packages are, unless they are trusted; with `SSDGYM_CHECKED=1` all are.
+        Rules of other packages are checked unless they are trusted; `SSDGYM_CHECKED=1` checks all rules.
         """
         if os.environ.get("SSDGYM_CHECKED", "0") not in ("", "0"):
             return True
@@ -284,7 +284,7 @@ class Rule:
 
 @cache
 def _named(names: tuple[str, ...]) -> Any:
-    """Return the one class for parameters of these names: kernels are compiled anew for every class."""
+    """Return the class of parameters with these names, cached: each class makes kernels compile anew."""
     return namedtuple("Parameters", names)
 
 
@@ -292,14 +292,14 @@ def _named(names: tuple[str, ...]) -> Any:
 def _compile(
     function: Callable[..., Any], shape: str, memory: Memory, names: tuple[str, ...], checked: bool
 ) -> tuple[int, Any]:
-    """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
+    """Return the address of a rule's machine code, compiled once per process, and what keeps it alive."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
 
 
 def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
-    """Turn an exception of running rules into an error that names the policy, or return it.
+    """Turn an exception from running rules into an error that names the policy; return other exceptions.
 
-    Compiled code does not say which index was out of range, nor where; a rule in plain Python does.
+    Compiled code gives neither the index that was out of range nor its line; a rule in plain Python does.
     """
     rules = [rule for rule in rules if rule.function is not None]
     frames = traceback.extract_tb(error.__traceback__)
