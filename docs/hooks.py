@@ -1,4 +1,4 @@
-"""Hook of the site's builder: the sources that the API pages are made of, as they are installed."""
+"""Hook of mkdocs: give the API pages the source tree as it is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
 
 @event_priority(100)  # before mkdocstrings reads its paths
 def on_config(config: Any) -> Any:
-    """Copy the sources as they are installed: `agents` and `baselines` inside `ssdgym`."""
+    """Copy the sources into the layout of an installation, with `agents` and `baselines` inside `ssdgym`."""
     package = Path(_SOURCES.name) / "ssdgym"
     shutil.copytree(_ROOT / "ssdgym", package, dirs_exist_ok=True)
     for folder in ("agents", "baselines"):

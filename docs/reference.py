@@ -1,7 +1,7 @@
-"""Write the reference in the pages anew, from what is registered: `python -m docs.reference`.
+"""Write the generated parts of the pages from the code: `python -m docs.reference`.
 
-A page has it between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is one of `REFERENCE` or a file beside
-the page: a CSV file becomes a table, a leaderboard (JSON) its summary, another one a block of code.
+A generated part is between `<!-- NAME -->` and `<!-- /NAME -->`. NAME is a key of `REFERENCE` or a file
+beside the page: a CSV file becomes a table, a leaderboard (JSON) a summary, any other file a block of code.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _DECISIONS = {
 
 
 def written(page: Path) -> str:
-    """Return a page with the text between its markers as the code has it; other markers are left alone."""
+    """Return a page whose generated parts are up to date; unknown markers stay unchanged."""
     return BLOCK.sub(lambda found: _block(found, page.parent), page.read_text(encoding="utf-8"))
 
 
@@ -102,7 +102,7 @@ def _victim_rules() -> str:
 
 
 def _section(rule: Rule) -> str:
-    """Return what a rule does, its parameters and where it is from."""
+    """Return a rule's definition, its parameters and its source."""
     return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
 
 
@@ -112,14 +112,14 @@ def _sections(kind: Kind) -> Callable[[], str]:
 
 
 def _docstring(rule: Rule) -> str:
-    """Return the docstring of a rule's function, or of its file if that numbers rules or is all there is."""
+    """Return the docstring of a rule's function, or of its file if that defines the rule or numbers steps."""
     module = rule.function.__module__ if rule.function else f"ssdgym.baselines.placements.{rule.name}"
     whole = importlib.import_module(module).__doc__ or ""
     return whole.strip() if rule.function is None or "* **E" in whole else inspect.getdoc(rule.function) or ""
 
 
 def _definition(package: str) -> Callable[[], str]:
-    """Return a function that writes what a package of `baselines` defines, without its first line."""
+    """Return a function that writes the docstring of a package of `baselines`, without its first line."""
     name = f"ssdgym.baselines.{package}"
     return lambda: (inspect.getdoc(importlib.import_module(name)) or "").partition("\n\n")[2]
 
@@ -162,12 +162,12 @@ def _script(path: Path) -> tuple[str, str]:
 
 
 def _meanings(name: str, meanings: Mapping[Any, str], verb: str = "means") -> Callable[[], str]:
-    """Return a function that writes a table of what words mean."""
+    """Return a function that writes a table of words and their meanings."""
     return lambda: table(f"{name} | {verb}", iter(meanings.items()))
 
 
 def _said_by(function: Callable[..., Any]) -> Callable[[], str]:
-    """Return a function that writes the docstring of another one, without its first paragraph and `Args`."""
+    """Return a function that writes the docstring of `function`, without its first paragraph and `Args`."""
     text = (inspect.getdoc(function) or "").partition("\n\n")[2].partition("\n\nArgs:")[0]
     return lambda: re.sub(" {2,}", " ", text)
 
@@ -185,7 +185,7 @@ def _suite(name: str) -> tuple[object, ...]:
 
 
 def _feature_kinds() -> str:
-    """Return what functions of features are called with: of a candidate with what it is a candidate for."""
+    """Return a table of the arguments of feature functions, by the kind of what a feature describes."""
     rows = (
         (f"`{kind}`", f"`{', '.join(words)}`", "candidates" if len(words) == 3 else "context")
         for kind, words in CALLED_WITH.items()
@@ -212,7 +212,7 @@ def _reward_terms() -> str:
 
 
 def _counters() -> str:
-    """Return the counters, each with its comment in the record; some are no metrics themselves."""
+    """Return a table of the counters, with the comments of their record; it says which are no metrics."""
     source = (ROOT / "ssdgym/engine/core/records.py").read_text(encoding="utf-8")
     record = source.partition("COUNTERS = ")[2].partition("]")[0]
     meanings = dict(re.findall(r'^ +\("(\w+)", "i8"\),  # (.*)$', record, re.MULTILINE))
@@ -228,7 +228,7 @@ def _commands() -> str:
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    """Yield the section of a command, or those of the commands of a group."""
+    """Yield the section of a command, or the sections of all commands of a group."""
     if inner_commands := getattr(command, "commands", None):
         for inner, one in inner_commands.items():
             yield from _command(f"{name} {inner}", one)
@@ -249,12 +249,12 @@ def _option(option: Any) -> tuple[object, ...]:
 
 
 def _fields(model: type[Config], *but: str) -> Callable[[], str]:
-    """Return a function that writes the table of the fields of a model, without some."""
+    """Return a function that writes the table of the fields of a model, except some fields."""
     return lambda: table("field | default | meaning", _fields_of(model, "", frozenset(but)))
 
 
 def _family_metrics(family: type[FamilyBuilder]) -> Callable[[], str]:
-    """Return a function that writes what the metrics of a family are, as their functions say."""
+    """Return a function that writes the docstrings on the metrics of a family."""
     table_of = inspect.getmodule(family).mapping_table_bytes  # type: ignore[union-attr]
     texts = (inspect.getdoc(function) or "" for function in (family.metrics, table_of))
     text = "\n\n".join(text.partition("\n\n")[2] for text in texts)
@@ -262,12 +262,12 @@ def _family_metrics(family: type[FamilyBuilder]) -> Callable[[], str]:
 
 
 def _kinds(union: Any, name: str, *, with_fields: bool) -> Callable[[], str]:
-    """Return a function that writes a table of the models of a union: their kinds, and what they mean."""
+    """Return a function that writes a table of the models of a union: their kinds and meanings."""
     return lambda: table(f"{name} | means", (_kind(model, with_fields) for model in _models_in(union)))
 
 
 def _kind(model: type[Config], with_fields: bool) -> tuple[str, str]:
-    """Return kind and first paragraph of a model; with its fields, where that is wanted."""
+    """Return kind and first paragraph of a model, and its fields if `with_fields`."""
     (kind,) = get_args(model.model_fields["kind"].annotation)
     meaning = (inspect.getdoc(model) or "").partition("\n\n")[0].replace("\n", " ")
     fields = {name: field for name, field in model.model_fields.items() if name != "kind" and with_fields}
@@ -276,7 +276,7 @@ def _kind(model: type[Config], with_fields: bool) -> tuple[str, str]:
 
 
 def _claim_functions() -> str:
-    """Return a table of the functions of claims: their arguments, and what they judge."""
+    """Return a table of the functions that judge claims: their arguments and meanings."""
     rows = (
         (f"`{name}({', '.join(list(inspect.signature(function).parameters)[2:])})`", _first_line(function))
         for name, (function, _) in FUNCTIONS.items()
@@ -290,7 +290,7 @@ def _first_line(function: Callable[..., Any]) -> str:
 
 
 def _workload_fields() -> str:
-    """Return a table for each kind of workload; fields of pace stand in one of their own."""
+    """Return a table of fields for each kind of workload; a separate table has the fields of pace."""
     parts = []
     for kind, model in workload_models().items():
         pace = PacedConfig.model_fields if issubclass(model, PacedConfig) else ()
@@ -302,7 +302,7 @@ def _workload_fields() -> str:
 def _fields_of(
     model: type[Config], prefix: str, but: frozenset[str] = frozenset()
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the fields of a model, each followed by those of the models that it may have."""
+    """Yield the fields of a model; a field that holds a model is followed by the fields of that model."""
     for name, field in model.model_fields.items():
         if (prefix and name == "kind") or name in but:
             continue

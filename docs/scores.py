@@ -1,7 +1,7 @@
 """What the pages say about each environment: its decision, what is observed, and its scores.
 
-Scores come from `tables/tuned-reached.csv`, which `examples/tuned.py` writes, returns with default arguments
-from `tables/sound.csv`, which `examples/sound_tasks.py` writes. `docs/reference.py` writes the pages.
+Scores are read from `tables/tuned-reached.csv`, which `examples/tuned.py` writes; returns with default
+arguments from `tables/sound.csv`, by `examples/sound_tasks.py`. `docs/reference.py` writes the pages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"-?[\d,]*\.?\d+")
 
 
 class Score(NamedTuple):
-    """What was measured with some settings; cells are mean and 95 % interval, as written."""
+    """A row of measurements with one setting; cells are texts with a mean and its 95 % interval."""
 
     settings: str
     environment: str
@@ -52,14 +52,14 @@ class Score(NamedTuple):
 
     @property
     def of_rule(self) -> str:
-        """What the best heuristic reached."""
+        """The result of the best heuristic, as text."""
         return self.best.rpartition("` ")[2]
 
     @property
     def normalised(self) -> list[float] | None:
-        """Mean and interval of the learner where random actions have 0 and the best heuristic 1.
+        """Mean and interval of the learner's score: random actions score 0, the best heuristic 1.
 
-        None where random actions are not behind the heuristic.
+        None if random actions are not worse than the heuristic.
         """
         random, rule = _numbers(self.random)[0], _numbers(self.of_rule)[0]
         better = rule < random if self.measured == "write amplification" else rule > random
@@ -70,13 +70,13 @@ class Score(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The normalised score as a cell."""
+        """The normalised score as text."""
         found = self.normalised
         return "none" if found is None else "{:.2f} [{:.2f}, {:.2f}]".format(*(one + 0.0 for one in found))
 
     @property
     def command(self) -> str:
-        """The command that trains an agent of the row; a search also measures what it is held against."""
+        """The command that trains the agent of the row; for a search, it also measures the rivals."""
         settings = self.settings.strip("`")
         if settings.startswith("ppo-"):
             return f"ssdgym train {settings} --seed 1 --out runs/{settings}"
@@ -109,7 +109,7 @@ def table(header: str, rows: Iterable[Iterable[object]]) -> str:
 
 
 def overview() -> str:
-    """Return the table of README: the first row of each environment, whatever the others show."""
+    """Return the table of README: the first row of scores of each environment."""
     rows = []
     for name, decides in DECIDES.items():
         first = scores(name)[0]
@@ -182,7 +182,7 @@ def _parts(environment: type[DecisionEnv]) -> dict[str, str]:
 
 
 def _observed(environment: type[DecisionEnv]) -> str:
-    """Return a table of what is observed on the default device, the picks of proposers in one row."""
+    """Return a table of the default features on the default device, with one row for all picks."""
     options = environment.options_type()
     devices = load_devices(options.device, options.ftl, load_workloads(options.workload), False)
     decision = options.decision()
@@ -200,15 +200,15 @@ def _observed(environment: type[DecisionEnv]) -> str:
 
 
 def _scale(name: str) -> str:
-    """Return what an episode with default arguments returns."""
+    """Return a sentence on the returns of episodes with default arguments."""
     found = {row[0].strip("`"): row[1:] for row in _rows("sound")}
     if name not in found:
         return "Scale: none of its proposers takes all decisions, so only the scores below are known."
     random, rule = found[name]
     value, _, label = rule.partition(" ")
     return (
-        f"Scale: with default arguments an episode of random actions returns {random}, "
-        f"one of {label} {value} (mean of four episodes)."
+        f"Scale: with default arguments the return of an episode is {random} under random actions, "
+        f"{value} under {label} (mean of four episodes)."
     )
 
 

@@ -1,4 +1,4 @@
-"""Draw figure 11 of IPPBE: a plane that SSDsim has aged to 75 %, and one in which writes have used 75 %.
+"""Draw figure 11 of IPPBE: a plane that SSDsim aged to 75 %, and a plane of which writes filled 75 %.
 
 `python ageing.py --out ippbe-ageing.svg` writes 75 % of the pages of a device, single pages at random.
 """
@@ -27,12 +27,12 @@ class Plane(NamedTuple):
 
 
 def by_ssdsim(blocks: int, pages: int) -> Plane:
-    """Return what SSDsim makes: the first pages of every block are invalid, the others free."""
+    """Return a plane as SSDsim ages it: the first pages of every block are invalid, the others free."""
     return Plane(np.zeros(blocks, int), np.full(blocks, round(AGE * pages)), pages)
 
 
 def by_writes(device: str, workload: str) -> Plane:
-    """Return the first plane of a new device after so many page writes that its share is used."""
+    """Return the first plane of a new device after page writes have filled the same share of it."""
     simulator = Simulator(device, policy="greedy+single", ftl={"timing": "none"})
     geometry = simulator.device.geometry
     simulator.run(workload, host_pages=round(AGE * geometry.physical_pages), seed=1)
@@ -42,11 +42,11 @@ def by_writes(device: str, workload: str) -> Plane:
 
 
 def draw(planes: dict[str, Plane], path: Path) -> Path:
-    """Draw the planes beneath each other; return the path.
+    """Draw the planes one below the other; return the path.
 
     Args:
-        planes: by what made them.
-        path: of the picture.
+        planes: the planes, by the name of what aged them.
+        path: file of the picture.
     """
     with styled():
         figure = Figure(figsize=(9, 2.1 * len(planes)), layout="constrained")

@@ -1,7 +1,7 @@
-"""Draw the table of a page on a paper: what is claimed beside what was measured, with intervals.
+"""Draw the table of a page on a paper: claimed numbers beside measured numbers with intervals.
 
 `python claims.py docs/reproductions/ippbe.md --out ippbe.svg` draws the table under
-`<!-- drawn: X -->`, where X labels the axis. Nothing is run: a picture has the numbers that the page shows.
+`<!-- drawn: X -->`, where X labels the axis. It runs no simulation: the picture has the numbers of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBER = re.compile(r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 class Point(NamedTuple):
-    """A cell of the table: its row, its value, and the interval, which may be the value alone."""
+    """A cell of the table: its row, its value, and its interval, which may have length 0."""
 
     row: int
     value: float
@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What a page has to draw: the label of the axis, the names of the rows, the points of each column."""
+    """The content of the picture: the label of the axis, the names of the rows, the points of each column."""
 
     label: str
     rows: list[str]
@@ -42,7 +42,7 @@ def read(page: Path) -> Table:
     """Return the table that a page marks; columns without numbers are left out.
 
     Args:
-        page: with the mark, an empty line and the marker of the table.
+        page: a page with the mark, an empty line and the marker of the table.
     """
     mark = MARK.search(page.read_text(encoding="utf-8"))
     assert mark is not None, f"{page}: no line <!-- drawn: ... --> above a table"
@@ -65,8 +65,8 @@ def draw(table: Table, path: Path) -> Path:
     """Draw each column as points, the claimed one first and hollow; return the path.
 
     Args:
-        table: as of `read`.
-        path: of the picture.
+        table: the result of `read`.
+        path: file of the picture.
     """
     count = len(table.columns)
     with styled():

@@ -1,7 +1,7 @@
-"""Train DQN and PPO with credit for each page from several seeds, and draw the learning curves.
+"""Train DQN and PPO with credit for each page on several seeds, and draw the learning curves.
 
-`python credit_curves.py` draws what `docs/pictures/credit.tsv` has, as `make figures` does. With `--train 5`
-it first trains five seeds of each and measures placements, where the file lacks them.
+`python credit_curves.py` draws the results in `docs/pictures/credit.tsv`, as `make figures` does. With
+`--train 5` it first adds missing results: five trainings of each algorithm, and measurements of placements.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LINES = ("random", "sep_gc", "sepbit", "fadac(inclusive=1)", "td_lifetime")
 
 
 class Row(NamedTuple):
-    """A point of a training; with 0 decisions what test seeds have at its end, or with a placement."""
+    """A point of a learning curve; with 0 decisions, a result on test seeds, of a training or placement."""
 
     workload: str
     name: str
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 def read(path: Path) -> list[Row]:
-    """Return what was measured up to now."""
+    """Return the results that the file has."""
     if not path.exists():
         return []
     with path.open() as file:
@@ -69,7 +69,7 @@ def read(path: Path) -> list[Row]:
 
 
 def measure(seeds: int, path: Path, folder: Path, **settings: int) -> None:
-    """Train what the file lacks, then measure on test seeds what it lacks, and add both."""
+    """Run the trainings, then the measurements on test seeds, that the file lacks, and add their results."""
     for seed, name, workload in itertools.product(range(1, seeds + 1), METHODS, PRICES):
         if not any(row[:3] == (workload, name, seed) and row.decisions for row in read(path)):
             args = _settings(workload, name, settings, seed)
@@ -89,7 +89,7 @@ def _settings(workload: str, name: str, settings: dict[str, int], seed: int = 0)
 def _measured(
     path: Path, folder: Path, workload: str, name: str, seeds: Sequence[int], settings: dict[str, int]
 ) -> list[Row]:
-    """Return what the file lacks of a placement, or of the networks of a method."""
+    """Measure a placement, or the networks of a method, on seeds that the file lacks; return the results."""
     done = {row.seed for row in read(path) if row[:2] == (workload, name) and not row.decisions}
     lacking = [seed for seed in (seeds if name in METHODS else (0,)) if seed not in done]
     if not lacking:
@@ -114,7 +114,7 @@ def _add(path: Path, rows: Sequence[Row]) -> None:
 
 
 def table(rows: list[Row]) -> list[list[str]]:
-    """Return what test seeds have: of methods the mean over training seeds, with its 95 % interval."""
+    """Return the table of results on test seeds; methods have a mean and 95 % interval over trainings."""
     cells = [["", "streams", *(f"`{workload}`" for workload in PRICES)]]
     for name in ("random", *credit_per_page.PLACEMENTS, *METHODS):
         found = [_ends(rows, workload, name) for workload in PRICES]
@@ -128,7 +128,7 @@ def _ends(rows: list[Row], workload: str, name: str) -> np.ndarray:
 
 
 def _in_words(found: np.ndarray) -> str:
-    """Return a mean, with the interval where there are enough values for one."""
+    """Return a mean as text, with its interval if there are enough values."""
     if not len(found):
         return "not measured"
     low, high = interval(found) if len(found) > 2 else (0.0, 0.0)
@@ -137,7 +137,7 @@ def _in_words(found: np.ndarray) -> str:
 
 @contextmanager
 def drawing(look: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Draw text and axes inside in the colour of a look; yield those of lines and of methods."""
+    """Draw text and axes within this context in a look; yield its colours of lines and of methods."""
     ink, grey, colours = LOOKS[look]
     names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     with styled(), matplotlib.rc_context(dict.fromkeys(names, ink)):
@@ -145,7 +145,7 @@ def drawing(look: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def draw_levels(axes: Axes, levels: Mapping[str, float], near: float, grey: str) -> None:
-    """Draw lines with names at their right; those of which none is farther than `near` share a label."""
+    """Draw lines with names at their right; lines at most `near` from each other share a label."""
     beside: dict[str, float] = {}
     for name, level in sorted(levels.items(), key=lambda item: item[1]):
         axes.axhline(level, color=grey, linestyle="--", linewidth=0.8)
@@ -156,7 +156,7 @@ def draw_levels(axes: Axes, levels: Mapping[str, float], near: float, grey: str)
 
 
 def draw_trainings(axes: Axes, curves: Sequence[Point], ends: Sequence[float], **look: Any) -> None:
-    """Draw the mean of trainings over decisions with its 95 % interval, and points of what they end at."""
+    """Draw the mean of trainings over decisions with its 95 % interval, and a point for each final result."""
     at = sorted({decisions for decisions, _ in curves})
     values = [np.array([value for decisions, value in curves if decisions == one]) for one in at]
     axes.plot(at, [value.mean() for value in values], **look)
@@ -169,7 +169,7 @@ def draw_trainings(axes: Axes, curves: Sequence[Point], ends: Sequence[float], *
 
 
 def _draw_panel(axes: Axes, rows: list[Row], grey: str, colours: tuple[str, ...]) -> None:
-    """Draw one workload: lines of placements, curves of the decisions drawn, and points of test seeds."""
+    """Draw one workload: placements as lines, trainings as curves, results on test seeds as points."""
     levels = {name.partition("(")[0]: _ends(rows, rows[0].workload, name).mean() for name in LINES}
     draw_levels(axes, levels, 0.04 * levels["random"], grey)
     axes.set_ylim(0.9 * min(levels.values()), 1.15 * levels["random"])
@@ -193,7 +193,7 @@ def draw(rows: list[Row], look: str, path: Path) -> Path:
 
 
 def main() -> None:
-    """Measure what is lacking, and write the table and both pictures."""
+    """Add missing results, and write the table and both pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--train", type=int, default=0, metavar="SEEDS", help="train so many seeds of each")
     parser.add_argument("--file", type=Path, default=FILE, help="what was measured; pictures lie beside it")

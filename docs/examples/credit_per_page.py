@@ -1,7 +1,7 @@
 """DQN with credit for each page, in one file, in the style of CleanRL: learn where to write, from scratch.
 
 `python credit_per_page.py --workload zipf80 --price 15` ends with a table of the network and of placements on
-the same device and seeds. Comments that begin with "Here" say what it takes to learn in this environment.
+the same device and seeds. Comments that begin with "Here" name what learning in this environment needs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def seen(observation: dict[str, np.ndarray]) -> np.ndarray:
 
 
 class Curve(list[tuple[int, float]]):
-    """Write amplification of the decisions drawn in each twentieth of a training, after so many decisions."""
+    """Learning curve: write amplification in each twentieth of a training, under exploration."""
 
     def __init__(self, args: Args) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Curve(list[tuple[int, float]]):
 
 
 class QNetwork(nn.Module):
-    """What a page is going to cost in each stream. Here: by the same weights, and by the stream's number."""
+    """Expected cost of a page in each stream. Here: the same weights score every stream, plus its number."""
 
     def __init__(self, page: int, stream: int, streams: int, hidden: int) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class QNetwork(nn.Module):
 
 
 def train(args: Args) -> tuple[QNetwork, Curve]:
-    """Learn; return the network and how it went."""
+    """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
     # Here: one episode without an end, in the state that the network itself makes.
@@ -157,7 +157,7 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
 
 
 def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitions, gamma: float) -> None:
-    """Move the cost of decisions towards what they have cost up to the next decision about their pages."""
+    """Move costs of decisions towards their cost so far plus that of the next decision on the page."""
     with torch.no_grad():
         following = target(torch.as_tensor(batch.following)).min(dim=1).values.clamp(min=0)
         # Here: a page that dies beside pages that live on may wait for very long; such outliers are cut.
@@ -172,7 +172,7 @@ def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitio
 
 
 def test(args: Args, networks: Sequence[QNetwork | None]) -> np.ndarray:
-    """Return the write amplification of each network on each test seed; None stands for streams at random."""
+    """Return the write amplification of each network on each test seed; `None` means random streams."""
     options = {"horizon": args.test_pages, "warmup": args.test_pages, "autoreset_mode": "NextStep"}
     count = len(networks) * args.test_seeds
     envs = make(args, count, **options)
@@ -192,7 +192,7 @@ def test(args: Args, networks: Sequence[QNetwork | None]) -> np.ndarray:
 
 
 def test_placement(args: Args, placement: str) -> np.ndarray:
-    """Return the write amplification of a placement in the same episodes, with streams of its own."""
+    """Return the write amplification of a placement, with its own number of streams, in the same episodes."""
     policy, found = f"cost_benefit(since_close=1)+{placement}", np.zeros(args.test_seeds)
     for i, seed in enumerate(range(101, 101 + args.test_seeds)):
         simulator = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy, seed=seed)
@@ -221,7 +221,7 @@ def compare(args: Args, name: str, network: QNetwork) -> None:
 
 
 def main() -> None:
-    """Learn, and compare."""
+    """Train and compare."""
     args = arguments(Args, __doc__)
     compare(args, "DQN", train(args)[0])
 

@@ -1,4 +1,4 @@
-"""Draw the picture of the README: what the first part of `ssdgym demo` shows, for light and for dark pages.
+"""Draw the picture of the README, the first part of `ssdgym demo`, for light and for dark pages.
 
 `python demo_picture.py` takes some seconds, and writes `demo-light.svg` and `demo-dark.svg`.
 """
@@ -22,12 +22,12 @@ LOOKS = {
 
 
 def draw(curves: dict[str, list[float]], look: str, path: Path) -> Path:
-    """Draw what was watched on a transparent ground; return the path.
+    """Draw the curves on a transparent background; return the path.
 
     Args:
         curves: write amplification of each window of host pages, by name of the policy.
         look: one of `LOOKS`.
-        path: of the picture.
+        path: file of the picture.
     """
     ink, colours = LOOKS[look]
     names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")

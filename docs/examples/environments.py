@@ -14,7 +14,7 @@ PAGE, STEP = 11, 13
 
 @dataclass(frozen=True)
 class Look:
-    """Colours of a picture: text and lines, valid, invalid and free pages, and what is chosen."""
+    """Colours of a picture: text and lines; valid, invalid and free pages; the agent's choice."""
 
     name: str
     ink: str
@@ -46,7 +46,7 @@ class Picture:
         )
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "middle", chosen: bool = False) -> None:
-        """Write words, in the colour of the choice where they name it."""
+        """Write words; words that name the choice have its colour."""
         colour = self.look.choice if chosen else self.look.ink
         weight = ' font-weight="bold"' if chosen else ""
         self.parts.append(
@@ -54,7 +54,7 @@ class Picture:
         )
 
     def arrow(self, x: float, y: float, to_x: float, to_y: float, *, dash: str = "4 3") -> None:
-        """Draw an arrow in the colour of the choice; dashed, since it is one of several."""
+        """Draw an arrow in the colour of the choice; a dashed arrow is one of several options."""
         self.parts.append(
             f'<path d="M{x:g} {y:g} L{to_x:g} {to_y:g}" stroke="{self.look.choice}" stroke-width="1.8" '
             f'fill="none" stroke-dasharray="{dash}" marker-end="url(#tip)"/>'
@@ -66,7 +66,7 @@ class Picture:
         self.box(x, y, PAGE, PAGE, fill, self.look.faint)
 
     def block(self, x: float, y: float, holds: str, columns: int = 2, *, candidate: bool = False) -> None:
-        """Draw a block from its lower left page on, framed where it may be chosen."""
+        """Draw a block from its lower left page on, with a frame if it may be chosen."""
         rows = -(-len(holds) // columns)
         for number, what in enumerate(holds):
             row, column = divmod(number, columns)
@@ -75,7 +75,7 @@ class Picture:
         self.box(x - 4, y - 4, columns * STEP + 6, rows * STEP + 6, "none", line, "4 3" if candidate else "")
 
     def cost(self, x: float, y: float, *blocks: str) -> None:
-        """Write what erasing blocks moves, and what it wins."""
+        """Write how many pages an erase relocates and reclaims."""
         moved = "".join(blocks).count("v")
         self.text(x, y, f"{moved} moved", chosen=True)
         self.text(x, y + 16, f"{sum(map(len, blocks)) - moved} reclaimed")
@@ -93,7 +93,7 @@ class Picture:
 
 
 def erase_victim(picture: Picture) -> None:
-    """Draw candidates, what each moves, and what it wins."""
+    """Draw candidates, and the pages that each relocates and reclaims."""
     blocks = ("vxvvxvvv", "vvxvvvvv", "xvxxvxxx", "vvvvvvvv", "xxxxvxvv", "vvv.....")
     for number, holds in enumerate(blocks):
         is_candidate = number % 2 == 0
@@ -105,7 +105,7 @@ def erase_victim(picture: Picture) -> None:
 
 
 def parallel_erase(picture: Picture) -> None:
-    """Draw one block, and several that are erased in the time of one."""
+    """Draw one block, and several blocks that are erased in the time of one."""
     together = ("xxxxvxvx", "xvxxvxxx", "vxvvxvxx", "xvxvxvxv")
     for number, holds in enumerate(together):
         picture.block(150 + 46 * number, 54, holds)
@@ -128,7 +128,7 @@ def _streams(picture: Picture, x: float, y: float, from_x: float, from_y: float)
 
 
 def placement(picture: Picture) -> None:
-    """Draw a page of the host and a relocated one before three streams."""
+    """Draw a host page and a relocated page before three streams."""
     picture.page(52, 64, "v")
     picture.text(58, 56, "of the host")
     picture.page(52, 118, "v")
@@ -138,7 +138,7 @@ def placement(picture: Picture) -> None:
 
 
 def joint_gc(picture: Picture) -> None:
-    """Draw both: a victim, and where each of its valid pages goes."""
+    """Draw a victim, and the stream that each of its valid pages goes to."""
     for number, holds in enumerate(("vxvvxvvv", "xxxxvxvx")):
         picture.block(26 + 54 * number, 60, holds, candidate=True)
     picture.text(66, 132, "1. a victim", chosen=True)
@@ -163,7 +163,7 @@ def background_gc(picture: Picture) -> None:
 
 
 def subpage_region(picture: Picture) -> None:
-    """Draw part of a page before the region and the main area."""
+    """Draw a part of a page, which may go to the region or to the main area."""
     picture.block(34, 86, "v", columns=1)
     picture.text(41, 78, "4 KiB")
     picture.arrow(62, 90, 164, 66)

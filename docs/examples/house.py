@@ -68,7 +68,7 @@ def draw_floor(
 
 
 def draw_way(axes: Axes, text: str, start: float, end: float, wall: float, out: float, colour: str) -> None:
-    """Draw an arrow that leaves the house on a floor and enters it again further down."""
+    """Draw an arrow that leaves the house on one floor and enters it again on a lower one."""
     axes.plot([wall, wall + out, wall + out], [start, start, end], color=colour, linewidth=2)
     axes.annotate(
         "", (wall, end), (wall + out, end), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2}
@@ -87,7 +87,7 @@ def draw_way(axes: Axes, text: str, start: float, end: float, wall: float, out: 
 
 @styled()
 def draw_house(axes: Axes) -> None:
-    """Draw the floors from the roof to the cellar, and the two ways through them."""
+    """Draw the floors from the roof to the cellar, and the ways of a write and of an action through them."""
     floor, wide, middles = HIGH + GAP, 12.0, {}
     top = floor * (len(ABOVE) + len(ENGINE) + len(BELOW)) + 0.8
     axes.add_patch(

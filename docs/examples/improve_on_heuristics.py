@@ -1,7 +1,7 @@
-"""Train `ppo` from cost-benefit, and from a clone of it, and compare the agents with heuristics.
+"""Train `ppo` from cost-benefit, as prior or as clone, and compare the agents with heuristics.
 
 `python improve_on_heuristics.py --out results/improving` trains 25 agents one after another, half a minute
-to two minutes of CPU time each; `--only wide` trains five of them. What is finished is not done again. Writes
+to two minutes of CPU time each; `--only wide` trains five of them. Finished work is not repeated. Writes
 `results.csv` (every measured run), `improving.md` (the table) and `improving.svg` (the learning curves).
 """
 
@@ -55,7 +55,7 @@ HOST_PAGES, WARMUP = 40_000, 20_000
 
 
 def config_of(name: str, workload: str, start: str, seed: int, decisions: int | None) -> TrainConfig:
-    """Return the training of an agent, whose configuration has a name."""
+    """Return the training configuration of a name, with this workload, start, seed and length."""
     fields = load_config(TrainConfig, name, "training").model_dump()
     changes = STARTS[start]
     fields["seed"] = seed
@@ -71,12 +71,12 @@ def config_of(name: str, workload: str, start: str, seed: int, decisions: int | 
 
 
 def folder_of(out: Path, workload: str, start: str, seed: int) -> Path:
-    """Return where the training of an agent is."""
+    """Return the folder of an agent's training."""
     return out / workload / f"{start.replace(' ', '-')}-{seed}"
 
 
 def train_all(out: Path, kinds: Kinds, seeds: Sequence[int], decisions: int | None) -> None:
-    """Train the agents that are not there, in turns, so that an early end leaves as many of each kind."""
+    """Train the missing agents, seed by seed, so that an early end leaves equally many of each kind."""
     for seed in seeds:
         for (workload, start), name in kinds.items():
             folder = folder_of(out, workload, start, seed)
@@ -129,7 +129,7 @@ def baselines(policies: Sequence[str], seeds: Sequence[int], host_pages: int, wa
 
 
 def in_validation(kinds: Kinds) -> list[Row]:
-    """Measure policies where the curves were measured: in the validation of the training."""
+    """Measure policies in the validation episodes of the trainings, to which the curves belong."""
     (workload, start), name = next(iter(kinds.items()))
     evaluation = config_of(name, workload, start, 0, None).evaluation
     seeds = range(evaluation.first_seed, evaluation.first_seed + evaluation.episodes)
@@ -142,7 +142,7 @@ def _agent_of(policy: str) -> str | None:
 
 
 def agents(out: Path, kinds: Kinds, seeds: Sequence[int]) -> list[Row]:
-    """Measure the agents at the end of their training, whatever their validation said."""
+    """Measure the agents at the end of their training, even if an earlier one was better in validation."""
     return [
         Row(workload, start, seed, unseen, value)
         for workload, start in kinds
@@ -154,7 +154,7 @@ def agents(out: Path, kinds: Kinds, seeds: Sequence[int]) -> list[Row]:
 
 
 def means_of(rows: Sequence[Row], workload: str, name: str) -> np.ndarray:
-    """Return the means of a method over the unseen seeds, one per training; of a baseline all values."""
+    """Return a method's means over the unseen seeds, one per training; for a baseline, all values."""
     found = [row for row in rows if (row.workload, row.name) == (workload, name)]
     if name in BASELINES:
         return np.array([row.write_amplification for row in found])
@@ -171,7 +171,7 @@ def half_interval(values: np.ndarray) -> np.ndarray:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return what was measured as Markdown."""
+    """Return the results as a table in Markdown."""
     lines = [f"| | {' | '.join(f'`{workload}`' for workload in WORKLOADS)} |", "|---|---:|---:|"]
     for name in (*BASELINES, *STARTS):
         cells = [cell(means_of(rows, workload, name)) for workload in WORKLOADS]
@@ -181,7 +181,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def cell(values: np.ndarray) -> str:
-    """Return mean and interval as text; nothing where nothing was measured."""
+    """Return mean and interval as text; empty without values."""
     if not len(values):
         return ""
     mean, half = values.mean(), half_interval(values)
@@ -191,7 +191,7 @@ def cell(values: np.ndarray) -> str:
 def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the thousands of decisions at validations, (n,), and the write amplification there, (seeds, n).
 
-    The first one is where PPO begins: the network after cloning, if it was cloned.
+    The first validation is that of the untrained network, after cloning if there was a clone.
     """
     every = []
     for seed in seeds:
@@ -205,7 +205,7 @@ def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[n
 
 @styled()
 def draw(out: Path, kinds: Kinds, lines: Sequence[Row], seeds: Sequence[int]) -> Path:
-    """Draw means and intervals over training seeds at the validations, and policies as lines."""
+    """Draw means and intervals over training seeds for each validation, and policies as lines."""
     shown = [one for one in WORKLOADS if one in {workload for workload, _ in kinds}]
     figure, grid = plt.subplots(1, len(shown), figsize=(4 * len(shown), 3.4), squeeze=False)
     panels = grid[0]

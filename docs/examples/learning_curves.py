@@ -1,8 +1,8 @@
-"""Train with `ppo_cleanrl.py` and `ppo_sb3.py` from several seeds, and compare the agents with heuristics.
+"""Train with `ppo_cleanrl.py` and `ppo_sb3.py` on several seeds, and compare the agents with heuristics.
 
-`python learning_curves.py --out results/learning --jobs 2` takes about half an hour of CPU time; what is
-finished is not done again. Writes `results.csv` (every evaluated run), `learning.md` (the table) and
-`learning.svg` (what happened in training).
+`python learning_curves.py --out results/learning --jobs 2` takes about half an hour of CPU time; finished
+work is not repeated. Writes `results.csv` (every evaluated run), `learning.md` (the table) and
+`learning.svg` (the learning curves).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _CLOSE = 0.08
 
 
 def agent_file(out: Path, method: str, workload: str, seed: int) -> Path:
-    """Return where the agent of a training run lies."""
+    """Return the file of a training's agent."""
     script, ending = METHODS[method]
     return out / workload / f"{Path(script).stem}-{seed}{ending}"
 
 
 def train(out: Path, method: str, workload: str, seed: int, options: Sequence[str]) -> None:
-    """Train one agent in a process of its own, unless it is there."""
+    """Train one agent in a separate process, unless its file exists."""
     file = agent_file(out, method, workload, seed)
     if file.exists():
         return
@@ -83,7 +83,7 @@ def evaluate(out: Path, seeds: Sequence[int], host_pages: int, jobs: int) -> lis
 
 
 def amplifications(results: Sequence[Result], workload: str) -> dict[str, np.ndarray]:
-    """Return write amplifications: of a baseline one per unseen seed, of a method one per training seed."""
+    """Return write amplifications: for a baseline one per unseen seed, for a method one per training seed."""
     of_policy: dict[str, list[float]] = {}
     for result in results:
         if result.workload == workload:
@@ -102,7 +102,7 @@ def interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return what was measured as Markdown, and whether the methods are below what they have to be below."""
+    """Return the results in Markdown, and whether each method is below the baseline that it has to beat."""
     found = {workload: amplifications(results, workload) for workload in WORKLOADS}
     lines = [f"| | {' | '.join(f'`{workload}`' for workload in WORKLOADS)} |", "|---|---:|---:|"]
     for name in (*BASELINES, *METHODS):
@@ -124,7 +124,7 @@ def table(results: Sequence[Result]) -> str:
 
 @styled()
 def draw(out: Path, results: Sequence[Result], seeds: Sequence[int]) -> Path:
-    """Draw the write amplification in training of every run, and the baselines as lines."""
+    """Draw the write amplification during every training as a curve, and the baselines as lines."""
     figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4), sharey=True)
     for axes, workload in zip(panels, WORKLOADS, strict=True):
         found = amplifications(results, workload)

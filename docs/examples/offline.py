@@ -5,8 +5,8 @@ Make a data set and train on it:
     ssdgym zoo dataset erase-victim/mixed-v0 -p cost_benefit -p greedy -a random_action
     python offline.py --dataset erase-victim/mixed-v0 --algorithm iql
 
-Both look at every candidate with the same weights and leave invalid ones out. Prints the returns of new
-episodes as Minari normalises them: 0 is a random action, 1 the best heuristic.
+Both algorithms apply the same weights to every candidate and exclude invalid candidates. The script prints
+the returns of new episodes as Minari normalises them: 0 for random actions, 1 for the best heuristic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def state_of(observations: dict[str, np.ndarray], rows: slice | None) -> State:
 
 
 class Net(nn.Module):
-    """A number for each candidate (n, K), from itself, the context and the mean of all candidates."""
+    """A network that scores candidates, (n, K), by their features, the context and the candidates' mean."""
 
     def __init__(self, state: State, hidden: int = 64) -> None:
         super().__init__()
@@ -59,12 +59,12 @@ class Net(nn.Module):
         return torch.cat([candidates, around], 2)
 
     def forward(self, state: State) -> Tensor:
-        """Return the numbers."""
+        """Return the scores."""
         rows = (self._rows(state) - self.mean) / self.deviation
         return self.layers(rows.clamp(-5, 5)).squeeze(2)
 
     def of_all(self, state: State) -> Tensor:
-        """Return their mean over the valid candidates (n,): a value of the state."""
+        """Return the mean score of the valid candidates (n,), a value of the state."""
         return (self(state) * state[2]).sum(1) / state[2].sum(1)
 
     def log_policy(self, state: State) -> Tensor:
@@ -73,7 +73,7 @@ class Net(nn.Module):
 
 
 def batches(dataset: minari.MinariDataset, best: float, steps: int, size: int) -> Iterator[tuple]:
-    """Yield states, the next ones, actions, and rewards of unit size, of a share of the best episodes."""
+    """Yield batches (states, next states, actions, standardised rewards) of the best episodes."""
     episodes = sorted(dataset.iterate_episodes(), key=lambda episode: -episode.rewards.sum())
     episodes = episodes[: max(round(best * len(episodes)), 1)]
     parts = [

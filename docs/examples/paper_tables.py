@@ -1,9 +1,9 @@
-"""Write the tables of the pages on papers from what `ssdgym reproduce` has measured.
+"""Write the tables of the pages on papers from the results of `ssdgym reproduce`.
 
 `python paper_tables.py results/small --paper results/paper --before results/before` reads
 `PAPER/*/claims.csv` in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before
-and now, and what moved it. Then it writes the tables in `docs/reproductions/claims`, with the rows that
-`rows.yaml` names. Without a folder it only does that.
+and now, and the cause of a change. Then it writes the tables in `docs/reproductions/claims`, with the rows
+that `rows.yaml` names. Without a folder it only writes these tables.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ _ELSEWHERE = re.compile(r" \((?!without )([^()]+: [^()]+)\)$")
 
 
 def claims_in(folder: Path) -> pd.DataFrame:
-    """Return the claims of all papers that were measured into a folder.
+    """Return the claims of all papers in a folder of results.
 
     Args:
-        folder: with a folder for each paper, `--out` of `ssdgym reproduce`.
+        folder: `--out` of `ssdgym reproduce`, with a folder for each paper.
     """
     files = [file for paper in PAPERS for file in sorted((folder / paper).glob("*/claims.csv"))]
     return pd.concat([pd.read_csv(file, dtype={"figure": str}) for file in files], ignore_index=True)
 
 
 def every_claim(now: pd.DataFrame, before: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
-    """Return every claim: what is measured at both scales, the verdict before and now, and what moved it.
+    """Return every claim: values at both scales, verdict before and now, and the cause of a change.
 
     Args:
-        now: the claims, at scale `small`.
-        before: those of the version before.
-        paper: those measured at scale `paper`.
+        now: the present claims, at scale `small`.
+        before: the claims of the earlier version.
+        paper: the claims that were measured at scale `paper`.
     """
     before = before.copy()
     for said, words in REWORDED.items():
@@ -97,7 +97,7 @@ def _cause(row: Any) -> str:
 
 
 def counts(claims: pd.DataFrame) -> list[list[str]]:
-    """Return how many claims of each paper come out, before and now, its headings first; none of ours.
+    """Count the claims of each paper that hold, before and now; headings come first, our claims are left out.
 
     Args:
         claims: as of `every_claim`.
@@ -122,12 +122,12 @@ def counts(claims: pd.DataFrame) -> list[list[str]]:
 
 
 def table_of(claims: pd.DataFrame, name: str, spec: dict[str, Any]) -> list[list[str]]:
-    """Return a table of a page, its headings first; a column without anything is left out.
+    """Return a table of a page, its headings first, without empty columns.
 
     Args:
         claims: as of `every_claim`.
-        name: of the table, which begins with the paper.
-        spec: of the table in `rows.yaml`.
+        name: name of the table, which begins with the name of the paper.
+        spec: description of the table in `rows.yaml`.
     """
     others = spec.get("beside", {})
     of_paper = claims[claims["paper"] == name.removesuffix("-measured")]
@@ -142,11 +142,11 @@ def table_of(claims: pd.DataFrame, name: str, spec: dict[str, Any]) -> list[list
 
 
 def hours(claims: pd.DataFrame, folder: Path) -> list[list[str]]:
-    """Return SpeedupGC's changes against GSM hour by hour, its headings first, and whether the hour judges.
+    """Return SpeedupGC's changes against GSM by hour, headings first, and whether the hour counts.
 
     Args:
         claims: as of `claims_in`.
-        folder: of what was measured at scale `small`.
+        folder: folder of the results at scale `small`.
     """
     report = (folder / "speedupgc" / "figure8" / "figure8.md").read_text(encoding="utf-8")
     written = dict(re.findall(r"^- host pages written per spare page on (\S+): (\S+)$", report, re.MULTILINE))
@@ -189,7 +189,7 @@ def _cells(claim: pd.Series, others: dict[str, str]) -> Iterator[str]:
 
 
 def _stressed(verdict: str) -> str:
-    """Return a verdict without its reason; in bold one that a claim does not survive."""
+    """Return a verdict without its reason; it is bold if the claim does not hold."""
     short = re.split(r"[:(]", verdict)[0].strip().removeprefix("holds ")
     return f"**{short}**" if short.startswith(("does not hold", "carried")) else short
 

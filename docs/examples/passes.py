@@ -1,6 +1,6 @@
-"""Write the table of recorded traces on their first pass and on the next three: `python passes.py`.
+"""Write the table of the first pass of recorded traces, and of the next three: `python passes.py`.
 
-`SSDGYM_TRACES` names the folder of the traces, which are no part of ssdgym. Takes a minute.
+`SSDGYM_TRACES` names the folder of the traces, which ssdgym does not contain. The script takes a minute.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ AGENTS = ("agent:placement-v1", "agent:placement-v2")
 
 
 class Trace(NamedTuple):
-    """A trace, folded onto the device.
+    """A trace whose addresses are taken modulo the size of the device.
 
     Attributes:
-        fields: of its workload.
-        pages: host pages of one pass.
+        fields: fields of its workload.
+        pages: number of host pages of one pass.
     """
 
     fields: dict[str, Any]
@@ -41,7 +41,7 @@ TRACES = {
 
 
 def measured(trace: Trace, *, later: bool) -> np.ndarray:
-    """Return write amplification (placements, amounts of spare space) of the first pass or the next three."""
+    """Return write amplification, (placements, amounts of spare space), of the first or the next passes."""
     runs = [
         RunSpec(
             {"base": "suite", "name": "suite", "capacity.over_provisioning": spare},
@@ -61,7 +61,7 @@ def measured(trace: Trace, *, later: bool) -> np.ndarray:
 
 
 def main() -> None:
-    """Measure and write the table: geometric means over spare space, and the worst, relative to the first."""
+    """Write the table: geometric mean and worst over spare space, relative to the first placement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=TABLE)
     chosen = parser.parse_args()

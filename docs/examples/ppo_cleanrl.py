@@ -4,8 +4,8 @@ Train with `python ppo_cleanrl.py --workload zipf99 --out agent.safetensors`; in
 `ssdgym evaluate --agent "ppo_cleanrl:load(path=agent.safetensors)" --agent random_action
 --env-arg "features=[default, log_update_rate, log_neighbour_rate]"` measures the agent.
 
-What it takes to learn here is in the comments that begin with "Here". The page "Learning with ssdgym" has the
-reasons and what comes out.
+Comments that begin with "Here" name what learning in this environment needs. The page "Learning with ssdgym"
+has the reasons and the results.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _TYPES = (torch.float32, torch.float32, torch.bool)  # of candidates, context an
 
 
 class Scale(nn.Module):
-    """Standardise features by what was seen of them before learning began.
+    """Standardise features by the mean and deviation observed before learning began.
 
-    Here: what tells candidates apart differs little in absolute numbers, so an unscaled network is slow.
+    Here: features of candidates differ little in absolute numbers, so unscaled features slow learning down.
     """
 
     def __init__(self, width: int) -> None:
@@ -80,10 +80,10 @@ class Scale(nn.Module):
 
 
 class SetNetwork(nn.Module):
-    """Scores for any number of candidates, and the value of the decision.
+    """A network that scores any number of candidates, and estimates the value of the state.
 
-    Here: the same weights look at every candidate, so what is learned is what a good one is like. A flat
-    network on the same observation learns the place where good ones often stand.
+    Here: the same weights score every candidate, so the network learns which features a good candidate has.
+    A flat network would learn the positions at which good candidates often are.
     """
 
     def __init__(self, features: int, context: int, hidden: int) -> None:
@@ -114,7 +114,7 @@ def _layer(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
 
 
 def _pool(values: Tensor, mask: Tensor) -> Tensor:
-    """Return mean and maximum over the valid candidates: what a set is like, in whatever order."""
+    """Return mean and maximum over the valid candidates, which do not depend on their order."""
     valid = mask.unsqueeze(-1)
     mean = (values * valid).sum(-2) / valid.sum(-2)
     return torch.cat([mean, values.masked_fill(~valid, -10.0).amax(-2)], dim=-1)
@@ -130,7 +130,7 @@ def tensors(observation: dict[str, np.ndarray]) -> tuple[Tensor, Tensor, Tensor]
 
 
 class LearnedAgent:
-    """Takes the candidate with the highest score; what `ssdgym evaluate --agent` plays."""
+    """The agent that `ssdgym evaluate --agent` runs: it takes the candidate with the highest score."""
 
     def __init__(self, network: SetNetwork) -> None:
         self.network = network.eval()
@@ -143,7 +143,7 @@ class LearnedAgent:
 
 
 def load(path: str) -> LearnedAgent:
-    """Load what `train` saved."""
+    """Load the agent that `train` saved."""
     weights = load_file(path)
     hidden, features = weights["candidate.weight"].shape
     network = SetNetwork(features, len(weights["scale_context.mean"]), hidden)
@@ -152,14 +152,14 @@ def load(path: str) -> LearnedAgent:
 
 
 def arguments(args: Args) -> dict[str, Any]:
-    """Return the arguments of the environment; those left empty are its own."""
+    """Return the arguments of the environment; empty settings keep its defaults."""
     timing = args.timing or ("none" if args.env_id == Args.env_id else "")
     given = {"workload": args.workload, "ftl": timing and {"timing": timing}, "horizon": args.horizon}
     return {name: value for name, value in given.items() if value}
 
 
 def train(args: Args) -> Path:
-    """Train, and write the weights, and beside them a table of the updates; return the weights' file."""
+    """Train, write the weights and a table of the updates; return the file of the weights."""
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # the network is small; threads would only wait for each other
     envs = gym.make_vec(
@@ -186,7 +186,7 @@ def train(args: Args) -> Path:
     began, steps = time.process_time(), 0
 
     def done() -> float:
-        """Return how much of the budget is used, from 0 to 1."""
+        """Return the share of the budget that is used, from 0 to 1."""
         if args.total_timesteps:
             return steps / args.total_timesteps
         return (time.process_time() - began) / args.cpu_seconds
@@ -251,7 +251,7 @@ def train(args: Args) -> Path:
 
 
 def _row(seconds, steps, rewards, info, before, distribution) -> dict[str, float]:
-    """Return what the rollout was like; the write amplification is that of the actions drawn in training."""
+    """Return the row of a rollout; its write amplification is that of the sampled actions."""
     host, relocated = (info[name] - before[name] for name in ("host_pages_written", "relocated_pages"))
     return {
         "cpu_seconds": round(seconds, 2),

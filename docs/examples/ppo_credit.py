@@ -1,8 +1,8 @@
 """PPO with credit for each page, in one file, in the style of CleanRL: learn where to write, from scratch.
 
 `python ppo_credit.py --workload zipf80 --price 15` ends with a table of the network and of placements on the
-same device and seeds. Environment, network and test are those of the DQN beside it, `credit_per_page.py`.
-Comments that begin with "Here" say what it takes to learn from credit.
+same device and seeds. Environment, network and test are those of the DQN in `credit_per_page.py`.
+Comments that begin with "Here" name what learning from credit needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ssdgym.envs.rewards.credit import CreditBuffer, Transitions, advantages
 
 @dataclass
 class Args(Shared):
-    """The settings of a run; each is an option of the command line. Those of the DQN alone have no effect."""
+    """The settings of a run; each is an option of the command line. Settings of DQN alone have no effect."""
 
     total_steps: int = 20_000  # of all environments together
     num_steps: int = 512  # of all environments together, between two updates
@@ -33,7 +33,7 @@ class Args(Shared):
 
 
 class Actor(QNetwork):
-    """A stream's probability is the softmax of costs, negated: `cheapest` takes the likeliest stream."""
+    """A policy that is the softmax of negated costs, so that `cheapest` takes the most likely stream."""
 
     def policy(self, rows: Tensor) -> Categorical:
         """Return the distribution over streams at rows (n, page + streams * stream)."""
@@ -41,13 +41,13 @@ class Actor(QNetwork):
 
 
 def critic_of(width: int, hidden: int) -> nn.Module:
-    """Return a network that expects the cost of a page from a decision on."""
+    """Return a network that estimates the cost of a page from a decision on."""
     layers = (nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
     return nn.Sequential(*layers, nn.Flatten(0))
 
 
 def train(args: Args) -> tuple[Actor, Curve]:
-    """Learn; return the network and how it went."""
+    """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
     # Here: one episode without an end, in the state that the network itself makes.
     credit = {"kind": "page", "price": args.price}
@@ -91,7 +91,7 @@ def update(
     optimizers: list[torch.optim.Adam],
     batch: Transitions,
 ) -> None:
-    """Make decisions likelier that have cost less than expected up to the next one about their pages."""
+    """Make decisions more likely that have cost less than expected up to the next one on the same page."""
     # Here: a page that dies beside pages that live on may wait for very long; such outliers are cut.
     batch = batch._replace(costs=batch.costs.clip(max=5))
     rows, before = torch.as_tensor(batch.seen[:, :-1]), torch.as_tensor(batch.seen[:, -1])
@@ -118,7 +118,7 @@ def update(
 
 
 def main() -> None:
-    """Learn, and compare."""
+    """Train and compare."""
     args = arguments(Args, __doc__)
     compare(args, "PPO", train(args)[0])
 

@@ -44,9 +44,9 @@ class Args:
 
 
 class Budget(BaseCallback):
-    """End after so much CPU time, let the learning rate fall to zero by then, and keep a table.
+    """End training after a CPU time, let the learning rate fall to zero by then, and keep a table.
 
-    It also keeps the mean of the rewards near zero as the agent gets better, so that values stay small.
+    It also shifts the mean of the rewards to zero as the agent improves, so that values stay small.
     """
 
     def __init__(self, args: Args) -> None:
@@ -97,7 +97,7 @@ class Budget(BaseCallback):
 
 
 def train(args: Args) -> str:
-    """Train, and save; return the path of the zip."""
+    """Train and save the model; return the path of the zip file."""
     torch.set_num_threads(1)
     envs = gym.make_vec(
         "ssdgym/EraseVictim-v0",

@@ -1,8 +1,8 @@
-"""Train the agents of the zoo that learn by gradients, and write to their cards what a test split shows.
+"""Train the agents of the zoo that learn by gradients, and write results on a test split to their cards.
 
-`python pretrained.py --out results/zoo` trains five seeds of each in its folder (what is finished is not
-done again), measures them and heuristics on workloads and seeds that no training has seen, writes the table
-and, with `--zoo FOLDER`, the agents: that of each seed, and the best by validation under the name alone.
+`python pretrained.py --out results/zoo` trains five seeds of each agent in its folder (finished work is not
+repeated), measures them and heuristics on workloads and seeds that no training has seen, and writes the
+table. With `--zoo FOLDER` it also writes the agents: one per seed, and the best in validation without seed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ HOST_PAGES, WARMUP = 40_000, 20_000
 
 
 class Kind(NamedTuple):
-    """What one training is measured on, and beside which heuristics.
+    """The test of one training, and the heuristics to compare with.
 
     Attributes:
-        policy: with `{}` for the agent or the heuristic.
-        rivals: heuristics.
+        policy: policy in which `{}` stands for the agent or the heuristic.
+        rivals: names of the heuristics.
     """
 
     device: str
@@ -60,11 +60,11 @@ KINDS = {
 
 
 class Measured(NamedTuple):
-    """Write amplification of one kind.
+    """Write amplifications of one kind of training.
 
     Attributes:
-        rivals: by heuristic, (runs, workloads).
-        agents: (trainings, runs, workloads).
+        rivals: those of each heuristic, by name, (runs, workloads).
+        agents: those of the agents, (trainings, runs, workloads).
     """
 
     rivals: dict[str, np.ndarray]
@@ -72,15 +72,15 @@ class Measured(NamedTuple):
 
     @property
     def best(self) -> str:
-        """The heuristic with the least geometric mean: a choice with hindsight, in its favour."""
+        """The heuristic with the least geometric mean; hindsight favours it."""
         return min(self.rivals, key=lambda name: np.log(self.rivals[name]).mean())
 
     def ratio(self, trainings: slice) -> Estimate:
-        """Return the geometric mean in relation to the best heuristic, over other runs and workloads, too."""
+        """Return the geometric mean relative to the best heuristic, and its interval (over runs and workloads)."""
         return geometric_mean_ratio(self.agents[trainings] / self.rivals[self.best], WORKLOADS)
 
     def card(self, trainings: slice) -> dict[str, float]:
-        """Return what the card of an agent says, to four digits."""
+        """Return the measurements on the card of an agent, to four digits."""
         found, worst = self.ratio(trainings), (self.agents[trainings] / self.rivals[self.best]).mean((0, 1))
         values = {"": found.value, ", low": found.low, ", high": found.high, ", worst": worst.max()}
         count = f", {len(self.agents[trainings])} trainings" if len(self.agents[trainings]) > 1 else ""
@@ -88,7 +88,7 @@ class Measured(NamedTuple):
 
 
 def train(name: str, seed: int, out: Path) -> Path:
-    """Train an agent in a process of its own, unless it is there; return its folder."""
+    """Train an agent in a separate process, unless its folder exists; return the folder."""
     folder = out / f"{name}-seed{seed}"
     if not (folder / "done").exists():
         command = ["train", name, "--seed", str(seed), "--out", str(folder), "--overwrite"]
@@ -98,7 +98,7 @@ def train(name: str, seed: int, out: Path) -> Path:
 
 
 def measure(kind: Kind, files: Sequence[Path], suite: str) -> Measured:
-    """Play workloads of the test split of a suite with agents and heuristics."""
+    """Run agents and heuristics on the workloads of a suite's test split."""
     kept = load_suite(suite).splits["test"]
     assert all(workload in kept for workload in WORKLOADS), "they are kept from training"
     policies = [*(f"agent:{file.resolve()}" for file in files), *kind.rivals]
@@ -132,7 +132,7 @@ def best_of(folders: Sequence[Path]) -> int:
 
 
 def put_into_zoo(name: str, folders: Sequence[Path], measured: Measured, zoo: Path) -> None:
-    """Write the agents with what was measured of them on their cards."""
+    """Write the agents, with their measurements on their cards."""
     named = [(f"{name}-seed{number + 1}", number) for number in range(len(folders))]
     for label, number in [*named, (name, best_of(folders))]:
         agent = Agent.load(folders[number] / BEST_AGENT)
@@ -142,7 +142,7 @@ def put_into_zoo(name: str, folders: Sequence[Path], measured: Measured, zoo: Pa
 
 
 def rows_of(name: str, measured: Measured) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table: the agent, and heuristics, the best first."""
+    """Yield the rows of the table: the agent, then heuristics, the best first."""
     own = measured.ratio(slice(None))
     values = [f"{value:.3f}" for value in measured.agents.mean((0, 1))]
     trained = f"**{name}**, {len(measured.agents)} trainings"

@@ -1,7 +1,7 @@
 """PPO of RLlib on a cluster of Ray, with invalid actions masked by the network.
 
 Train with `python rllib_ppo.py --runners 2 --decisions 100000`. The network is that of `ppo_cleanrl.py`: the
-same weights look at every candidate, and invalid ones have no probability, so that no runner ends by one.
+same weights score every candidate; invalid candidates have probability 0, so no runner takes one and fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ray.tune.registry import register_env
 
 
 class MaskedModule(TorchRLModule, ValueFunctionAPI):
-    """Scores for the candidates, very low for invalid ones, and the value of the decision."""
+    """Scores of the candidates, very low for invalid candidates, and the value of the state."""
 
     def setup(self) -> None:
         """Make the network for the spaces of the environment."""
@@ -41,7 +41,7 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI):
 
 
 def make(arguments: dict[str, Any]) -> gym.Env:
-    """Make the environment, in whatever process."""
+    """Make the environment, in any process."""
     import ssdgym  # noqa: F401  registers the environments
 
     return gym.make("ssdgym/EraseVictim-v0", **arguments)
@@ -51,9 +51,9 @@ def config(runners: int, batch: int, **arguments: Any) -> PPOConfig:
     """Return the configuration of the algorithm.
 
     Args:
-        runners: processes that play; 0: the one that learns.
-        batch: decisions between updates.
-        arguments: of the environment.
+        runners: number of processes that play; 0: the learning process plays.
+        batch: number of decisions between updates.
+        arguments: arguments of the environment.
     """
     register_env("erase_victim", make)
     return (

@@ -1,4 +1,4 @@
-"""MaskablePPO as it comes, on the default rewards and features of an environment.
+"""MaskablePPO with its standard code, on the default rewards and features of an environment.
 
 Train with `python sb3_stock.py --seed 1 --out agent.zip`, two minutes of one core;
 `ssdgym evaluate --agent agent.zip --trust --agent random_action` measures the agent. Only the network and the
@@ -47,14 +47,14 @@ def make_model(args: Args, envs: gym.vector.VectorEnv) -> MaskablePPO:
 
 
 def arguments(args: Args) -> dict[str, Any]:
-    """Return the arguments of the environment; those left empty are its own."""
+    """Return the arguments of the environment; empty settings keep its defaults."""
     timing = args.timing or ("none" if args.env_id == Args.env_id else "")
     given = {"workload": args.workload, "ftl": timing and {"timing": timing}, "horizon": args.horizon}
     return {name: value for name, value in given.items() if value}
 
 
 def train(args: Args) -> str:
-    """Train, and save; return the path of the zip."""
+    """Train and save the model; return the path of the zip file."""
     torch.set_num_threads(1)  # the network is small; threads would only wait for each other
     envs = gym.make_vec(
         args.env_id,

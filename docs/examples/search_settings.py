@@ -1,8 +1,8 @@
 """Search settings of `ppo` in environments by Optuna, train with the best, and compare with rules.
 
-`python search_settings.py` draws what `docs/pictures/settings.tsv` has, as `make figures` does. With
-`--trials 5` it first does what the file lacks: measures rules, tries settings in short trainings, trains with
-the best by validation from other seeds, and measures on seeds that nothing was chosen by.
+`python search_settings.py` draws the results in `docs/pictures/settings.tsv`, as `make figures` does. With
+`--trials 5` it first adds missing results: it measures rules, tries settings in short trainings, trains with
+the settings best in validation on other seeds, and measures the agents on seeds that chose nothing.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ UNTIMED = {"timing": "none"}
 
 
 class Task(NamedTuple):
-    """What is done in an environment.
+    """The task in one environment.
 
     Attributes:
         rules: for the name of each rule, the arguments with which the environment proposes its choice first.
-        horizon: host pages of a measured episode, after half as many that are not.
+        horizon: host pages of a measured episode; the warm-up has half as many.
     """
 
     rules: Mapping[str, Mapping[str, Any]]
@@ -107,8 +107,8 @@ class Row(NamedTuple):
     """A measurement: of a `rule`, of `random_action`, of a `trial`, in `validation`, or of a `training`.
 
     Attributes:
-        name: the rule, or the settings as JSON.
-        returns: of episodes on the unseen seeds; in validation their mean; of a trial that of two trainings.
+        name: name of the rule, or the settings as JSON.
+        returns: returns of episodes on the unseen seeds; for validation and trials, mean returns.
     """
 
     environment: str
@@ -126,7 +126,7 @@ class Row(NamedTuple):
 
 
 class Proposed:
-    """Play the first proposal, or one answer always; where nothing is proposed, what may be."""
+    """An agent that takes the first proposal or always one answer; without a proposal, a valid action."""
 
     def __init__(self, env: SB3VecEnv, always: int | None) -> None:
         self.env, self.always = env, always
@@ -140,7 +140,7 @@ class Proposed:
 
 
 def config_of(name: str, settings: Mapping[str, Any], seed: int, decisions: int) -> TrainConfig:
-    """Return the training with some settings."""
+    """Return the training configuration with some settings."""
     ppo = {**COMMON, **settings}
     rule, cloned = ppo.pop("rule"), ppo.pop("cloned")
     teacher = rule if rule.startswith("stump(") else FIRST_PROPOSER
@@ -172,13 +172,13 @@ def lengths(name: str) -> dict[str, int]:
 
 
 def environment_of(name: str, rule: str, number: int) -> SB3VecEnv:
-    """Return so many environments that propose what a rule does first, with episodes to measure."""
+    """Return `number` environments whose first proposal is the rule's choice, for measured episodes."""
     kwargs = {**TASKS[name].rules[rule], **lengths(name)}
     return make_environment(EnvironmentConfig(id=f"ssdgym/{name}-v0", kwargs=kwargs), number)
 
 
 def returns(name: str, rule: str, agent: AnyAgent | None, seeds: range) -> tuple[float, ...]:
-    """Return what episodes return by an agent; without one by the rule."""
+    """Return the returns of episodes of an agent, or, without an agent, of the rule."""
     with closing(environment_of(name, rule, len(seeds))) as env:
         if agent is None and rule.startswith("stump("):
             agent = source_of(rule).build(env.vector_env)
@@ -189,7 +189,7 @@ def returns(name: str, rule: str, agent: AnyAgent | None, seeds: range) -> tuple
 def trained(
     name: str, settings: Mapping[str, Any], seed: int, decisions: int
 ) -> tuple[list[Row], Agent, float]:
-    """Train; return validations of PPO, the best agent of all, its start too, and CPU seconds."""
+    """Train; return the validations, the best agent (possibly the untrained one), and CPU seconds."""
     begun, curve = time.process_time(), []
 
     def note(run: TrainingRun) -> None:
@@ -205,7 +205,7 @@ def trained(
 
 
 def search(path: Path, name: str, trials: int, seeds: int) -> None:
-    """Measure rules, try settings and train with the best; add to the file what it lacks."""
+    """Measure rules, try settings and train with the best; add missing results to the file."""
     task = TASKS[name]
     if not of(read(path), name, "trial"):
         rules = [rule for rule in task.rules if rule not in ALWAYS]
@@ -251,12 +251,12 @@ def best_settings(rows: Sequence[Row], name: str) -> dict[str, Any]:
 
 
 def of(rows: Sequence[Row], name: str, kind: str) -> list[Row]:
-    """Return the rows of a kind of an environment."""
+    """Return the rows of one kind for one environment."""
     return [row for row in rows if (row.environment, row.kind) == (name, kind)]
 
 
 def read(path: Path) -> list[Row]:
-    """Return what was measured up to now."""
+    """Return the results that the file has."""
     lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
     rows = [line.split("\t") for line in lines]
     return [
@@ -301,7 +301,7 @@ def draw(rows: Sequence[Row], look: str, path: Path) -> Path:
 
 
 def main() -> None:
-    """Do what the file lacks, and draw both pictures."""
+    """Add missing results, and draw both pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", type=Path, default=FILE, help="what was measured")
     parser.add_argument("--only", choices=list(TASKS), help="one environment")

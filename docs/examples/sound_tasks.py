@@ -1,7 +1,7 @@
 """Write a table of the returns of random actions, rules and stumps: `python sound_tasks.py`.
 
-A task is sound where a random action is behind the rule that it is about. Stumps take the largest or smallest
-value of a feature of candidates, or stand at the quartiles of a feature of the context, to both sides.
+A task is sound if random actions are worse than its rule. A stump chooses the candidate with the largest or
+smallest value of a feature, or one of two answers by a quartile of a feature of the context, both ways round.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Choose = Callable[[dict[str, np.ndarray], dict[str, Any]], np.ndarray]
 
 @dataclass(frozen=True)
 class Row:
-    """The mean return of what plays an environment."""
+    """The mean return of one player in an environment."""
 
     environment: str
     kind: str
@@ -38,7 +38,7 @@ class Row:
 
 
 def make(environment: str, episodes: int, **arguments: Any) -> Any:
-    """Return a vector environment, an episode in each."""
+    """Return a vector environment for one episode per seed."""
     how = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "NextStep"}
     return gymnasium.make_vec(f"ssdgym/{environment}", num_envs=episodes, **how, **arguments)
 
@@ -55,13 +55,13 @@ def returns(env: Any, choose: Choose, seed: int = 300) -> np.ndarray:
 
 
 def agent(player: Any, seed: int = 0) -> Choose:
-    """Return what an agent chooses."""
+    """Return a function that returns the choices of an agent."""
     rng = np.random.default_rng(seed)
     return lambda observation, info: player.act(observation, observation["action_mask"] != 0, rng)
 
 
 def proposer(number: int) -> Choose:
-    """Return what a proposer picks, or the first valid action where it picks nothing."""
+    """Return a function that returns a proposer's picks, or the first valid action without a pick."""
 
     def choose(observation: dict[str, np.ndarray], info: dict[str, Any]) -> np.ndarray:
         picks = np.asarray(info["proposed"])[:, number]
@@ -82,7 +82,7 @@ def stumps(env: Any, context: np.ndarray) -> Iterator[tuple[str, float]]:
 
 
 def play(environment: str, episodes: int, seconds: float, **arguments: Any) -> list[Row]:
-    """Play everything; stop with stumps after so many seconds."""
+    """Run all players; stop trying stumps after `seconds`."""
     env = make(environment, episodes, **arguments)
     seen: list[np.ndarray] = []
 
@@ -107,7 +107,7 @@ def play(environment: str, episodes: int, seconds: float, **arguments: Any) -> l
 
 
 def main() -> None:
-    """Play environments and write the best of each kind."""
+    """Run all environments and write the best player of each kind."""
     parser = argparse.ArgumentParser()
     parser.add_argument("environments", nargs="*", default=[*ENVIRONMENTS, *tasks()])
     parser.add_argument("--episodes", type=int, default=8)

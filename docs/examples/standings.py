@@ -24,9 +24,9 @@ def draw(board: Leaderboard, look: str, path: Path) -> Path:
     """Draw, for each suite, every policy's metric relative to the best fixed pair; return the path.
 
     Args:
-        board: of one suite or more.
+        board: standings of one suite or more.
         look: one of `LOOKS`.
-        path: of the picture.
+        path: file of the picture.
     """
     ink, learned, heuristic, bound = LOOKS[look]
     suites = [(suite.suite, summarized(suite)) for suite in board.suites]

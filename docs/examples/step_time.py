@@ -1,6 +1,6 @@
-"""Measure where the time of a step goes, and draw it: `python step_time.py` writes `step.svg`.
+"""Measure and draw how a step's time is spent: `python step_time.py` writes `step.svg`.
 
-Two environments are stepped on one thread: the default one by itself, and 64 of its devices without time.
+It steps two environments on one thread: a single default environment, and 64 untimed devices of it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ PARTS = (
 
 
 class Clock:
-    """Adds up the time that calls take."""
+    """Sum the time that calls take."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that does the same and is timed."""
+        """Return a function that calls `function` and measures its time."""
 
         def call(*arguments: Any) -> Any:
             began = time.perf_counter()
@@ -56,9 +56,9 @@ def measure(env: Any, step: Callable[[], None], steps: int, decisions: int) -> d
 
     Args:
         env: the environment, with one batch of devices.
-        step: takes a step, and begins a new episode where one is over.
-        steps: to be taken.
-        decisions: of a step.
+        step: function that takes a step, and begins a new episode when one ends.
+        steps: number of steps.
+        decisions: number of decisions of a step.
     """
     episodes = env.unwrapped.episodes
     ((batch, _),) = episodes.parts(episodes.all)

@@ -1,4 +1,4 @@
-"""Draw what `td_lifetime` has learned: one of its tables for host pages, and the streams it has planned.
+"""Draw what `td_lifetime` has learned: one of its tables for host pages, and its planned streams.
 
 `python td_lifetime.py --out td_lifetime.svg` runs `hot90` on the device `suite` for a few seconds.
 """
@@ -34,8 +34,8 @@ def draw(memory: np.void, path: Path) -> Path:
     """Draw a table and the planned streams; return the path.
 
     Args:
-        memory: as of `learned`.
-        path: of the picture.
+        memory: the result of `learned`.
+        path: file of the picture.
     """
     weights = memory["weight"].reshape(2, 6, 16, 16)[0, TABLE]
     visited = memory["visits"].reshape(2, 6, 16, 16)[0, TABLE] > 0

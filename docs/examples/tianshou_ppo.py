@@ -23,7 +23,7 @@ import ssdgym  # noqa: F401  registers the environments
 
 
 class WithoutInfo(gym.Wrapper):
-    """Leaves infos out, since Tianshou keeps them and can have no metrics at the ends of episodes only."""
+    """A wrapper that drops infos: Tianshou's buffer cannot hold metrics that only an episode's end has."""
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
@@ -49,7 +49,7 @@ class Scores(torch.nn.Module):
         return self.network(candidates, context, mask.bool())
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[torch.Tensor, Any]:
-        """Return logits (n, K) and the state, which it has none of."""
+        """Return logits (n, K), and the state unchanged, since the network has none."""
         return self.look(obs)[0].logits, state
 
 
@@ -62,7 +62,7 @@ class Values(Scores):
 
 
 def main() -> None:
-    """Train, and print the highest return of an episode that is played after each update."""
+    """Train; after each update play an episode, and print the highest return so far."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--batch", type=int, default=8192)
     parser.add_argument("--decisions", type=int, default=100_000)

@@ -1,8 +1,8 @@
-"""Write two tables, tuned settings and what was measured with them: `python tuned.py`.
+"""Write two tables, the tuned settings and the results with them: `python tuned.py`.
 
-Settings are those of `configs/training`, of the scripts, and found by `search_settings.py`; what they reach,
-and what heuristics reach on the same seeds, is read from the tables beside the one that is written, and from
-the file of that script.
+Settings come from `configs/training`, from the scripts, and from `search_settings.py`. Results of agents, and
+of heuristics on the same seeds, are read from other tables in the same folder, and from the file of
+`search_settings.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OTHERS = re.compile(r"\*\*|`td_lifetime`|`random_action`|a stream at random|`\w
 
 
 class Results(NamedTuple):
-    """A table of results: cells by workload, of each row."""
+    """A table of results: for each row, its cells by workload."""
 
     rows: dict[str, dict[str, str]]
 
@@ -59,12 +59,12 @@ class Results(NamedTuple):
         return cls({row[0]: dict(zip(names, row, strict=True)) for row in rows})
 
     def row(self, begin: str, workload: str) -> str:
-        """Return the cell of the row that begins so."""
+        """Return the cell of the row whose label starts with `begin`."""
         (found,) = (row[workload] for label, row in self.rows.items() if label.startswith(begin))
         return found
 
     def best(self, workload: str) -> str:
-        """Return the heuristic with the least, and its cell."""
+        """Return the heuristic with the least value, and its cell."""
         found = {label: row[workload] for label, row in self.rows.items() if not _OTHERS.match(label)}
         label = min(
             (label for label, cell in found.items() if cell), key=lambda one: float(found[one].split()[0])
@@ -106,9 +106,9 @@ def rows() -> Iterator[tuple[object, ...]]:
 
 
 def searched() -> Iterator[tuple[object, ...]]:
-    """Yield the rows of environments whose settings have been searched; what is measured there is the return.
+    """Yield the rows of environments whose settings were searched; the measure is the return.
 
-    Intervals are over trainings; of heuristics, and of what trainings are over the best one, over seeds.
+    Intervals of agents are over trainings; those of heuristics, and of differences to the best, over seeds.
     """
     measured = search_settings.read(search_settings.FILE)
     for name in dict.fromkeys(row.environment for row in measured):

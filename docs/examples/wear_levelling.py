@@ -48,7 +48,7 @@ def measure(policy: str, workload: Any, seed: int, host_pages: int) -> tuple[flo
 
 
 def measure_latency(policy: str, workload: Any, seed: int, host_pages: int) -> float:
-    """Return the mean latency of writes in microseconds, behind as many of them that are not measured."""
+    """Return the mean write latency in microseconds, after a warm-up with as many host pages."""
     simulator = Simulator("demo", ftl={"timing": "event", "queue_depth": QUEUE_DEPTH}, policy=policy)
     simulator.fill()
     metrics = simulator.run(workload, host_pages=host_pages, warmup=host_pages, seed=seed)

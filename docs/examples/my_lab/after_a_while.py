@@ -1,4 +1,4 @@
-"""Collect once a die has been idle for a while."""
+"""Collect when a die has been idle for some time."""
 
 from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
 

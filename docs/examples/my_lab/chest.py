@@ -1,4 +1,4 @@
-"""A chest of drawers: every host page goes to a drawer, by decision; a full one is emptied, as an erase."""
+"""A chest of drawers: a decision puts each host page into a drawer; emptying a full drawer is an erase."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _bind(state, i, rules, external, pairs, address):
 
 @inlined
 def _choose(dev, lpn):
-    """Return the drawer of a page: the emptiest one, where it is not chosen outside."""
+    """Return the drawer of a page: the emptiest one, unless the choice is made outside the engine."""
     if is_external(dev, DRAWER):
         return request_action(dev, DRAWER, 0, lpn)
     return np.int64(np.argmin(dev.drawer))

@@ -18,19 +18,19 @@ class ChestFtl(FtlConfig):
 
 
 class ChestFamily(FamilyBuilder):
-    """Builds chests."""
+    """The family of chests."""
 
     engine = CHEST
     policy_decision = DRAWER
     agent_decisions = frozenset({DRAWER})
 
     def check(self, device: DeviceConfig) -> None:
-        """Refuse a device that cannot run full: there is none."""
+        """Accept every device: a chest always has room."""
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
-        """Return the fields of PARAMS that are this family's own."""
+        """Return the fields of PARAMS that only this family uses."""
         return {}
 
     def sizes(self, device: DeviceConfig) -> dict[str, int]:
-        """Return the lengths of the arrays, by the names that the arrays give them."""
+        """Return the lengths of the arrays, by the names in their shapes."""
         return {"sub_blocks": device.geometry.planes * device.geometry.blocks_per_plane}

@@ -33,7 +33,7 @@ class DrawerDecision(Decision):
         return DRAWERS
 
     def spec(self) -> ObservationSpec:
-        """Return who decides what: this kind is decided outside."""
+        """Return the specification: decisions of this kind are taken outside the engine."""
         return ObservationSpec(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
 
 

@@ -1,4 +1,4 @@
-"""The logs of a disk: operation, microseconds, volume, sector and sectors, apart by semicolons."""
+"""The logs of a disk: operation, time (us), volume, first sector and sectors, separated by semicolons."""
 
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.reading.text import TextFormat

@@ -1,4 +1,4 @@
-"""Registers the environments of the package; importing it does."""
+"""Register the environments of the package on import."""
 
 from gymnasium.envs.registration import register
 

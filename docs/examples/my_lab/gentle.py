@@ -1,4 +1,4 @@
-"""Merge in place as long as that copies few pages."""
+"""Choose an M-Merge as long as it copies few pages."""
 
 from ssdgym.policy import merge_policy
 

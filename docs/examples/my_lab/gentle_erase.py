@@ -1,4 +1,4 @@
-"""`my_lab/GentleErase-v0`: what to erase next, where wear also counts."""
+"""`my_lab/GentleErase-v0`: choose what to erase next, at a cost that includes wear."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class GentleEraseOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"lost_work": 1.0, "wear": 0.5}
 
     def decision(self):
-        """Return the decision that the agent takes."""
+        """Return the kind of decision that the environment leaves to the agent."""
         return EraseDecision(self.candidates, ("greedy", "cost_benefit"))
 
 

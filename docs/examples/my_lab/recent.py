@@ -1,4 +1,4 @@
-"""Pages that are soon written again share blocks."""
+"""Put pages that are soon written again into the same blocks."""
 
 from ssdgym.policy import placement_policy
 
@@ -12,7 +12,7 @@ from ssdgym.policy import placement_policy
     page=[("written_at", "i8")],
 )
 def recent(view, plane, lpn, source, parameters):
-    """Put a relocated page into stream 2, one written at most `span` host pages ago into 1, others into 0."""
+    """Choose stream 2 for relocated pages, 1 for pages written at most `span` host pages ago, else 0."""
     if source >= 0:
         return 2
     written_at = view.page_memory[lpn].written_at
@@ -21,5 +21,5 @@ def recent(view, plane, lpn, source, parameters):
 
 @recent.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Note when the page is written."""
+    """Store the clock of the page's last write."""
     view.page_memory[lpn].written_at = view.control[0].clock

@@ -1,4 +1,4 @@
-"""Greedy that lets blocks ripen whose pages are being overwritten just now."""
+"""Greedy that spares blocks whose pages are being overwritten at present."""
 
 from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 
@@ -10,7 +10,7 @@ from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
     block=[("heat", "f8"), ("heated_at", "i8")],
 )
 def ripening(view, plane, parameters, choice):
-    """Choose the block with most invalid pages, less `weight` times its heat.
+    """Choose the block with the largest number of invalid pages minus `weight` times its heat.
 
     Heat counts pages that the host has overwritten; it halves with every overwrite of the plane.
     """
@@ -28,7 +28,7 @@ def ripening(view, plane, parameters, choice):
 
 @ripening.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Heat the block whose page has been overwritten."""
+    """Add heat to the block whose page has been overwritten."""
     if old_page >= 0:
         memory = view.block_memory[old_page // view.params[0].pages_per_block]
         memory.heat += 1
@@ -37,5 +37,5 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @ripening.on("erased")
 def erased(view, plane, block, parameters):
-    """Begin again with an erased block."""
+    """Set the heat of an erased block to 0."""
     view.block_memory[block].heat = 0

@@ -1,4 +1,4 @@
-"""Pages that the host writes again and again share the block that is nearest to its erase."""
+"""Put pages that the host writes again and again into the block that is nearest to its erase."""
 
 from ssdgym.policy import MAX_STREAMS, POOLED, blocks_of, first_writable, placement_policy, whole_mask
 
@@ -12,7 +12,7 @@ from ssdgym.policy import MAX_STREAMS, POOLED, blocks_of, first_writable, placem
     page=[("writes", "i4")],
 )
 def ripest(view, plane, lpn, source, parameters):
-    """Put a page written `writes` times into the block of the pool with most invalid pages, or stream 0."""
+    """Put pages written `writes` times into the pool's block with most invalid pages, or into stream 0."""
     best, most = -1, 0
     if view.page_memory[lpn].writes >= parameters.writes:
         for block in blocks_of(view, plane):
@@ -24,5 +24,5 @@ def ripest(view, plane, lpn, source, parameters):
 
 @ripest.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the write."""
+    """Count the write of the page."""
     view.page_memory[lpn].writes += 1

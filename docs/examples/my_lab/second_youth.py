@@ -1,11 +1,11 @@
-"""Greedy that spares the blocks that were filled a moment ago."""
+"""Greedy that spares blocks that were filled only recently."""
 
 from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 
 
 @victim_policy("second_youth", source="an example", parameters={"spared": (200, 0)})
 def second_youth(view, plane, parameters, choice):
-    """Choose the block with most invalid pages of those closed `spared` host pages ago, if any, or of all."""
+    """Choose the block with most invalid pages, if possible one closed `spared` or more host pages ago."""
     newest = view.control[0].clock - parameters.spared
     best, most = -1, 0
     for block in blocks_of(view, plane):

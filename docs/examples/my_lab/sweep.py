@@ -1,4 +1,4 @@
-"""A window that sweeps over the footprint: uniform inside, one page on after each request."""
+"""Access pattern: a window with uniform accesses that moves over the footprint, a page per request."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from ssdgym.workloads.generators.base import AccessConfig
 
 @workload_kind
 class SweepConfig(AccessConfig):
-    """Access a window uniformly and move it on by one page a request."""
+    """Access pages of a window uniformly; move the window by one page per request."""
 
     kind: Literal["sweep"] = "sweep"
     window: float = Field(0.1, gt=0, le=1, description="Share of the footprint that the window covers.")
@@ -22,7 +22,7 @@ class SweepConfig(AccessConfig):
 
 
 class SweepPicker:
-    """Draw offsets in the window; the position goes on from call to call."""
+    """Draw pages in the window; the window's position is kept between calls."""
 
     def __init__(self, window, footprint, rng):
         self._window, self._footprint, self._rng = window, footprint, rng
