@@ -76,7 +76,7 @@ class Measured(NamedTuple):
         return min(self.rivals, key=lambda name: np.log(self.rivals[name]).mean())
 
     def ratio(self, trainings: slice) -> Estimate:
-        """Return the geometric mean relative to the best heuristic, and its interval (over runs and workloads)."""
+        """Return the geometric mean relative to the best heuristic, and its interval over runs, workloads."""
         return geometric_mean_ratio(self.agents[trainings] / self.rivals[self.best], WORKLOADS)
 
     def card(self, trainings: slice) -> dict[str, float]:
