@@ -61,7 +61,7 @@ def oracle_gap(view, die, gap_ns, parameters):
 
     A round starts only if an erase also fits. Times are nominal, without waiting for channels; the request
     may be for another die. A command that no longer fits waits until the request has arrived. `blocks` and
-    `share` are those of `threshold`. In a closed loop the next arrival is unknown, so nothing is collected.
+    `share` select planes, as in `threshold`. A closed loop has no known next arrival: nothing is collected.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0 or gap_ns < 0:

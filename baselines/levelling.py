@@ -195,7 +195,7 @@ def greedy_mp(view, plane, parameters):
 
 @kernel
 def _is_cold(view, block):
-    """Return whether a block is in the cold pool; at first, blocks with odd numbers are."""
+    """Return whether a block is in the cold pool; at first, this pool has the blocks with odd numbers."""
     pool = view.block_memory[block].pool
     return pool == COLD or (pool == 0 and block % 2 == 1)
 

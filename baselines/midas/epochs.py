@@ -58,11 +58,11 @@ OUTCOMES = (
     "the model finds no groups",
     "the prediction is worse than what was measured",
 )
-#: A hot group is impure if the valid share of its victims is larger: for one block, for more blocks.
+#: Largest valid share of the victims of a pure hot group: of one block, of more blocks.
 IMPURE_ONE, IMPURE = 0.3, 0.18
 #: Part of an epoch after which groups are checked; excess over the predicted valid share of irregular groups.
 CHECKED_PART, IRREGULAR = 0.3, 0.1
-#: Least blocks of the last group, out of 2,048.
+#: Smallest size of the last group: this number of every 2,048 blocks.
 MARGIN, MARGIN_OF = 50, 2048
 #: Epochs are not doubled beyond this many host pages: the stamps of pages have 31 bits.
 LONGEST = 1 << 30
@@ -156,7 +156,7 @@ def _double(memory: Any) -> None:
 
 
 def _configure(view: Any) -> int:
-    """Search a configuration and apply it if it predicts fewer writes than measured; return the outcome."""
+    """Search for a configuration; apply it if it predicts less write amplification. Return the outcome."""
     memory = view.memory[0]
     hot = measured_hot(memory)
     if hot.valid > (IMPURE_ONE if hot.blocks <= 1 else IMPURE):
@@ -230,7 +230,7 @@ def _apply(view: Any, found: Configuration) -> None:
 
 
 def _fold(view: Any, first: int) -> None:
-    """Merge a group and all later groups into one with a tail; if it is G1, no configuration is left."""
+    """Merge a group and all later groups into one group with a tail; G1 ends the present configuration."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + TAIL
@@ -240,7 +240,7 @@ def _fold(view: Any, first: int) -> None:
 
 
 def _check(view: Any, clock: int) -> None:
-    """Merge the groups from the first irregular one on, and start to watch again."""
+    """Merge the first irregular group with all later groups, and restart the counts of victims."""
     memory = view.memory[0]
     # Without a tail, the last group also has a prediction.
     end = int(memory.last) + (memory.top == memory.last)

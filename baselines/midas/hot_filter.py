@@ -30,7 +30,7 @@ def heat_after_overwrite(heat, group, age, tau):
 
 @kernel
 def heat_after_move(heat, group):
-    """Return the counter of a page that is still valid when its block, of this group, is collected."""
+    """Return the new counter of a page that is still valid when its block, in `group`, is collected."""
     if group == HOT:
         return max(heat - 2, 0)
     return max(heat - 1, 0) if group == HOST else heat
@@ -38,7 +38,7 @@ def heat_after_move(heat, group):
 
 @kernel
 def next_tau(tau, mean_age):
-    """Return the next threshold after a window with this `tau` and this mean age of its victims."""
+    """Return the next threshold after a window with threshold `tau` and victims of mean age `mean_age`."""
     return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 
@@ -56,7 +56,7 @@ def _tau(view):
 
 @kernel
 def heat_after(view, lpn, page, group, clock):
-    """Return the counter of a page once its copy at `page`, in a block of this group, is overwritten."""
+    """Return the new counter of a page whose copy at `page`, in a block of `group`, is overwritten."""
     heat = np.int64(view.page_memory[lpn].heat)
     if is_asleep(view):
         return heat

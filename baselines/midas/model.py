@@ -83,7 +83,7 @@ class Model:
                 end = intervals.first_from(past + time)
                 alive = intervals.upto[-1] - intervals.upto[first]
                 ratio = 1.0 - (intervals.upto[end] - intervals.upto[first]) / alive
-                # Valid pages of the group, summed over units: each holds the pages that live up to its end.
+                # Valid pages of the group, summed over bins: in each bin, the pages that live to its end.
                 units = end - first
                 dead = intervals.summed_upto[end] - intervals.summed_upto[first]
                 dead = dead - units * intervals.upto[first]
@@ -104,7 +104,7 @@ class Model:
         """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
         intervals = self.intervals
         requests = intervals.upto[-1] - intervals.upto[first]
-        # Number of pages with an interval: their requests, times the interval, over the length of the epoch.
+        # Number of pages by interval: requests times the interval, divided by the length of the epoch.
         pages = intervals.length_upto[-1] - intervals.length_upto[first]
         end = np.floor(HOT_PART * (pages / requests) / intervals.width)
         end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
@@ -168,7 +168,7 @@ def _satisfies(a: np.ndarray, spare: np.ndarray, requests: np.ndarray, pages: np
 
 
 def _part(requests: np.ndarray, pages: np.ndarray, spare: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return the term of one kind of pages in the formula; 0 if no page is of the kind."""
+    """Return the term of one kind of pages in the formula; 0 without requests to such pages."""
     return np.where(requests > 0, requests / np.expm1(requests * spare / (pages * a)), 0.0)
 
 
@@ -226,7 +226,7 @@ def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configu
 
 
 def _first_hot(model: Model, sizes: range) -> Configuration | None:
-    """Return the best configuration of the hot group and one other; each larger size must gain HOT_GAIN."""
+    """Return the best configuration of a hot group and one other group; a larger one must gain HOT_GAIN."""
     if not model.measured.computable:
         return _evaluated(model, model.hot(1), ())
     best = None
@@ -283,7 +283,7 @@ def _each_size(model: Model, best: Configuration, most_groups: int) -> Configura
 
 
 def _best_size(model: Model, hot: Hot, fixed: tuple[int, ...], place: int) -> Configuration | None:
-    """Return the best configuration in which one group, or a new one after `fixed`, has another size."""
+    """Return the configuration with the best size of group `place`, which may be a new one after `fixed`."""
     others = (*fixed[:place], *fixed[place + 1 :])
     room = model.blocks - hot.blocks - sum(others) - model.margin
     if room < 1:

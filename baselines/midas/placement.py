@@ -110,7 +110,7 @@ def _end_window(view):
 
 @midas.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Count in the hot filter a page that is valid when its block is collected."""
+    """Update the hot filter for a page that is still valid when its block is collected."""
     view.memory[0].moved += 1
     hot_filter.note_move(view, lpn, _group_of(view, old_page))
 
@@ -167,7 +167,7 @@ def erased(view, plane, block, parameters):
 
 @kernel
 def _pass_on(view, plane):
-    """Move the oldest blocks of groups over their size on to the next group, if no page in them is invalid.
+    """Move the oldest blocks of groups that exceed their size to the next group if they have no invalid page.
 
     They count as victims of their old group, with all pages valid; otherwise they would fill that group.
     """
@@ -189,7 +189,7 @@ def _pass_on(view, plane):
 
 @kernel
 def _is_stuck(view, plane, group):
-    """Return whether a group within its size gave the victim because the last group has no invalid page."""
+    """Return whether the victim is of a group within its size because the last group has no invalid page."""
     memory = view.memory[0]
     first = plane * STREAMS
     if group >= memory.last or view.stream_memory[first + group].sealed > memory.limit[group]:

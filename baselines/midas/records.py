@@ -171,7 +171,7 @@ def delist(view, block):
 
 @kernel
 def fold(view, first):
-    """Merge a group and all later groups into one with a tail; if it is G1, no configuration is left."""
+    """Merge a group and all later groups into one group with a tail; G1 ends the present configuration."""
     memory, params = view.memory[0], view.params[0]
     for block in range(params.planes * params.blocks):
         record = view.block_memory[block]

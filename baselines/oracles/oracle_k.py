@@ -21,7 +21,7 @@ WINDOW = 4096
 def oracle_k(view, plane, lpn, source, parameters):
     """Put a page into one of `k` streams by how long its data will still live.
 
-    The bounds between the streams are `first * ratio**i` of the logical pages, in host pages.
+    The bound between streams i and i + 1 is `first * ratio**i` times the number of logical pages.
     """
     memory, clock = view.memory[0], view.control[0].clock
     dies_at = view.page_memory[lpn].dies_at if source >= 0 else memory.deaths[clock - memory.window_start]

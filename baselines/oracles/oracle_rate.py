@@ -20,7 +20,7 @@ from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victi
 def oracle_rate(view, plane, lpn, source, parameters):
     """Put a page into one of `k` streams by the mean interval between its writes in the whole run.
 
-    The bounds between the streams are `first * ratio**i` of the logical pages, in host pages.
+    The bound between streams i and i + 1 is `first * ratio**i` times the number of logical pages.
     """
     writes = view.page_memory[lpn].writes
     if writes == 0:

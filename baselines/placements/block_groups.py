@@ -47,7 +47,7 @@ def set_sizes(view):
 
 @kernel
 def begin_of(view, plane, group):
-    """Return the place at which a group begins and the group before it ends."""
+    """Return the place in the sorted blocks of a plane at which a group begins."""
     return np.int64(view.table[plane * view.memory[0].plane_words + group])
 
 
@@ -125,7 +125,7 @@ def show(view, plane, block, writable):
 
 @kernel
 def first_of(view, plane, group, kind):
-    """Return the lowest block of a group with `kind` 0 writable, 1 a writable best set; -1 for none."""
+    """Return a group's lowest block that is writable or, for `kind` 1, has a writable best set; -1: none."""
     base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
     words, summary = _bit_words(blocks)
     for k in range(summary):
@@ -179,7 +179,7 @@ def add_to_last(view, plane, group, block):
 
 @kernel
 def divide(view, plane):
-    """Divide the blocks of a plane, all in group 0, into groups of one size."""
+    """Divide the blocks of a plane, all in group 0, into groups of equal size."""
     blocks, groups = np.int64(view.params[0].blocks), view.memory[0].groups
     for group in range(1, groups):
         _shift_begin(view, plane, group, -(-group * blocks // groups) - begin_of(view, plane, group))
@@ -201,7 +201,7 @@ def _stands_above(view, plane, rank, group):
 
 @kernel
 def _group_for(view, plane, rank):
-    """Return the highest group in which some other block has a rank below that of a block; 0 for none.
+    """Return the highest group with another block whose rank is below `rank`; 0 if there is none.
 
     Ranks rise from group to group, so the search starts at the block's old group; it skips empty groups.
     """
@@ -224,7 +224,7 @@ def _move(view, plane, place, block, group):
     show(view, plane, block, 0)
     own.group = group
     show(view, plane, block, shown)
-    # 1. Move it to that end of the new group which is nearer; blocks in between shift by one place.
+    # 1. Move the block to the nearer end of the new group; blocks in between shift by one place.
     step = 1 if group > before else -1
     end = begin_of(view, plane, group) - 1 if group > before else begin_of(view, plane, group + 1)
     for word in range(base + place, base + end, step):
@@ -232,7 +232,7 @@ def _move(view, plane, place, block, group):
     # 2. Shift the boundaries of groups in between by one place.
     for between in range(min(before, group) + 1, max(before, group) + 1):
         _shift_begin(view, plane, between, -step)
-    # 3. Move it within the group to the place that its rank demands.
+    # 3. Move the block within the group to the place that its rank demands.
     _sort(view, plane, group, end, block)
 
 
@@ -249,7 +249,7 @@ def _make_room(view, plane, group):
             place = begin_of(view, plane, higher)
             _move(view, plane, place, _block_at(view, plane, place), higher - 1)
         return
-    # 2. Otherwise surplus blocks, if any, go up.
+    # 2. Otherwise surplus blocks, if any, move to higher groups.
     while size_of(view, plane, group) > limit:
         place = begin_of(view, plane, group + 1) - 1
         group += 1

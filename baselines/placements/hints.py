@@ -26,7 +26,7 @@ def hints(view, plane, lpn, source, parameters):
     relocation_streams=_HANDLES,  # an erase set may have blocks of several streams
 )
 def hints_isolated(view, plane, lpn, source, parameters):
-    """Put a page of the host into the stream of its request's hint, and relocated ones into one of 8 more.
+    """Put a page of the host into the stream of its request's hint, relocated pages into one of 8 others.
 
     Hints wrap at 8: hint 8 is treated as 0. Pages of handle `h` are relocated to stream `8 + h`, where they
     stay until the host writes them again.

@@ -154,10 +154,10 @@ def _renew(view, block):
 
 @kernel
 def _renew_after(view, block, s, programmed):
-    """Do as `_renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
+    """Update an indexed block's best set after a page of sub-block `s` was programmed or became invalid.
 
-    A programmed page lowers the benefit of the sets that must move it, so the best set changes only if it is
-    one of them. Its benefit is adjusted, not recomputed.
+    Return what `_keep` returns. A programmed page lowers the benefit of the sets that must relocate it, so
+    the best set changes only if it is one of them. Its benefit is adjusted and not computed again.
     """
     params, own = view.params[0], view.block_memory[block]
     burdened = has(own.mask | neighbours(view, own.mask), s)
@@ -178,14 +178,14 @@ def _renew_after(view, block, s, programmed):
 
 @kernel
 def _note_first(view, block):
-    """Store the lowest sub-block with unwritten pages of a block."""
+    """Store which sub-block of a block is the lowest one with unwritten pages."""
     sub = first_writable(view, block, whole_mask(view))
     view.block_memory[block].first = sub - block * view.params[0].sub_blocks if sub >= 0 else 0
 
 
 @kernel
 def _change(view, plane, block, change, s):
-    """Update best set, rank and group of a block after a change of a page of sub-block `s`, or any change."""
+    """Update best set, rank and group of a block after a change in sub-block `s`, or any change."""
     params, before = view.params[0], block_groups.rank_of(view, block)
     sub = block * params.sub_blocks + s
     if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
@@ -271,7 +271,7 @@ def hotness_groups(view, plane, lpn, source, parameters):
 
 @kernel
 def _target(sub, opens):
-    """Return the target for a sub-block; for none (-1) stream 0, which cannot open a block either."""
+    """Return the target for a sub-block; for no sub-block (-1) stream 0, which cannot open a block either."""
     return 0 if sub < 0 else MAX_STREAMS + sub + opens
 
 

@@ -25,7 +25,7 @@ def multi_log(view, plane, lpn, source, parameters):
     page moves up. The random number is draw `lpn` of the decision `clock`, of the stream for host pages.
 
     A relocated page goes down a level. From the last level in use it goes to a new level if there are fewer
-    than six and the last one holds a block's number of valid pages; otherwise it stays.
+    than six and the last level has at least a block of valid pages; otherwise it stays.
 
     (The paper also chooses which level gives a victim, by its share of the spare pages; here the victim rule
     does.)

@@ -1,4 +1,4 @@
-"""SFS: blocks are clustered by how hot they are, and pages join the cluster that is nearest to their own."""
+"""SFS: blocks are clustered by hotness, and pages join the cluster whose hotness is nearest to theirs."""
 
 from ssdgym.policy import blocks_of, kernel, placement_policy
 
@@ -45,7 +45,7 @@ def sfs(view, plane, lpn, source, parameters):
 
 @kernel
 def _add(view, page, writes, written_at):
-    """Add to the sums of the block that a page is in."""
+    """Add writes and a write time to the sums of the block that holds a page."""
     block = view.block_memory[page // view.params[0].pages_per_block]
     block.writes += writes
     block.written_at += written_at

@@ -7,7 +7,7 @@ from ssdgym.policy import kernel, placement_policy, stream_to_fill
 _STREAMS = 8
 #: Neighbouring pages that share one count of writes.
 _NEIGHBOURS = 16
-#: A tick is a logical space of host pages divided by this number, and at least one page.
+#: A tick is the number of logical pages divided by this number, but at least one host page.
 _TICKS = 65536
 
 # Features of a page, in 16 steps each: time since its last write; last interval between two writes; number of
@@ -46,7 +46,7 @@ def _pages_since(view, mark, clock):
 
 @kernel
 def _value_of(view, pages):
-    """Return the value of a life of `pages` host pages."""
+    """Return the value (a logarithm) of a life of `pages` host pages."""
     return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
 
 
@@ -176,7 +176,7 @@ def _learn(view, lpn, target, parameters):
 
 @kernel
 def _place(view, lpn, state, relocated, clock):
-    """Store the state, the class and the time in which the life of a new copy of a page begins."""
+    """Store the state, the class and the time at which the life of a new copy of a page begins."""
     own = view.page_memory[lpn]
     own.state = state
     own.label = _class(_value(view, state, relocated), relocated)
@@ -212,7 +212,7 @@ def _end(view, lpn, clock, parameters):
 def _search(view, apart):
     """Find the least sum of roots (see `_plan`) for each number of streams and of classes.
 
-    Return the number of classes. Unless `apart`, a class has host pages and relocated pages of a value.
+    Return the number of classes. Unless `apart`, host pages and relocated pages of equal value share one.
     """
     memory = view.memory[0]
     classes = 2 * _CLASSES if apart else _CLASSES

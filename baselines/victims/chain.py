@@ -45,7 +45,7 @@ def chain(view, plane, parameters, choice):
 
     A block without an invalid page is no victim; `midas` moves it to the next group. If no group is over its
     size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last group or its tail.
-    Without a configuration of sizes, or without an eligible block in that group, choose so among all blocks.
+    Without sizes, or without an eligible block in that group, choose in this way among all blocks.
     """
     block = -1
     if view.memory[0].last > 1:

@@ -1,4 +1,4 @@
-"""Cost-benefit cleaning: the space a block gives back against its cost, weighted by its age."""
+"""Cost-benefit cleaning: the space that a block frees, divided by its cost and multiplied by its age."""
 
 import math
 

@@ -100,7 +100,7 @@ note, next_victim = by_benefit.touch, by_benefit.first
 
 @kernel
 def choose_set(view, plane, choice, block, mask):
-    """Choose a set of a block; if it is illegal or `block` is -1, the whole block with most invalid pages."""
+    """Choose a set of a block, or the block with most invalid pages if it is illegal or `block` is -1."""
     if block >= 0:
         choice[0].block = block
         choice[0].mask = mask
@@ -171,7 +171,7 @@ def gsm(view, plane, parameters, choice):
 def pb(view, plane, parameters, choice):
     """Choose the best set of the plane: those sub-blocks of one block that have most invalid pages.
 
-    Their number is the one of the highest recycle benefit. If they are not legal because they gain no pages,
+    Their number is chosen for the highest recycle benefit. If they are not legal because they gain no pages,
     choose the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)

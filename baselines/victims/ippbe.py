@@ -65,7 +65,7 @@ def _next_sub_block(view, plane, after):
 
 @kernel
 def _next_unit(view, plane, after):
-    """Return the (first) sub-block of the unit that follows `after` in falling order of invalid pages."""
+    """Return the first sub-block of the unit that follows `after` in falling order of invalid pages."""
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(view, plane, after)
@@ -149,7 +149,7 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
     parameters={"limit": (2, 1, MAX_PAIRS), "tau": (0.4, 0.0), "together": (0, 0, 1)},
 )
 def ippbe(view, plane, parameters, choice):
-    """Choose up to `limit` units of the plane, the further ones with fewer than `tau` of their pages valid.
+    """Choose up to `limit` units of the plane; after the first, only units with a valid share below `tau`.
 
     A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page is
     never chosen. A unit is *heavy* if the share of its valid pages is `tau` or more.

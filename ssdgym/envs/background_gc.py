@@ -24,7 +24,7 @@ DEFAULT_IDLE = "threshold(blocks=5)"
 
 
 class IdleDecision(DescribedDecision):
-    """How many commands of background GC an idle die executes; action k allows `IDLE_STEPS[k]` commands.
+    """The decision how many commands of background GC an idle die executes; action k: `IDLE_STEPS[k]`.
 
     The argument `victims` names the victim policy; None means that the agent also chooses victims.
     """
@@ -111,8 +111,8 @@ class BackgroundGCEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-idle"` | four dies, whose rounds host requests interrupt |
-    | `workload` | as everywhere | `"idle_bursts"` | a workload that leaves dies idle between requests |
+    | `device` | see `DecisionEnv` | `"demo-idle"` | four dies, whose rounds host requests interrupt |
+    | `workload` | see `DecisionEnv` | `"idle_bursts"` | a workload that leaves dies idle between requests |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
 
     Devices must simulate time (`ftl.timing: event`). A device without an idle rule gets

@@ -249,7 +249,7 @@ class Batch:
         self.decision.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
-        """Run the placement's `period` function on devices; continue the step, and return its number."""
+        """Run the placement's `period` function on devices, then continue the step and return its number."""
         try:
             for k in np.searchsorted(self.numbers, due):
                 begin_period(self.state, int(k), rules_on(self.devices[k])[0])

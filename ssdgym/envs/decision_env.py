@@ -62,8 +62,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     ## Rewards
     The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; you
     can add a term with the decorator `ssdgym.envs.rewards.reward_term`). `info["terms"]` contains minus each
-    term, as rewards of several objectives; give a term weight 0 to see it there without paying for it. The
-    argument `reward` says how the cost becomes a reward:
+    term, for learning with several objectives; a term of weight 0 appears there without effect on the reward.
+    The argument `reward` says how the cost becomes a reward:
 
     | `reward` | reward |
     |---|---|
@@ -98,7 +98,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | name, path, mapping or model | `"demo"` | a list gives its devices to environments in turn |
+    | `device` | name, path, mapping or model | `"demo"` | environments take the devices of a list in turn |
     | `size` | str | `None` | in tasks of papers: the device `small` (the default) or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
     | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |

@@ -205,7 +205,7 @@ class DescribedDecision(Decision):
 
 
 class EraseDecision(DescribedDecision):
-    """Which erase set garbage collection erases next in a plane; action k takes candidate k.
+    """The decision which erase set garbage collection erases next in a plane; action k takes candidate k.
 
     The candidates are the picks of the proposers without repetitions, then the sets with most invalid pages,
     then random sets.

@@ -45,7 +45,7 @@ class EraseVictimEnv(DecisionEnv):
 
     The candidates are the picks of the `proposers` (in that order, without repetitions), then the blocks with
     most invalid pages, then random blocks. `info["proposed"][j]` is the candidate that proposer `j` picks; an
-    agent that always takes it has exactly the run of that heuristic. With `candidates="all"`, candidate `k`
+    agent that always takes it gives exactly the run of that heuristic. With `candidates="all"`, candidate `k`
     is always the same erase set of the plane.
 
     ## Observation Space
@@ -120,9 +120,9 @@ class ParallelEraseEnv(DecisionEnv):
     """Choose which blocks garbage collection erases next, and how many.
 
     ## Description
-    Several blocks of a plane can be erased in the time of one erase; with multi-plane commands, blocks of the
-    die's other planes too. However, all valid pages of these blocks have to be relocated first, and the host
-    waits meanwhile. The rest is as in `ssdgym.envs.EraseVictimEnv`.
+    Several blocks of a plane can be erased in the time of one erase. Multi-plane commands also erase blocks
+    of the die's other planes. However, all valid pages of these blocks have to be relocated first, and the
+    host waits meanwhile. The rest is as in `ssdgym.envs.EraseVictimEnv`.
 
     ## Action Space
     `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one or several blocks. On
@@ -131,13 +131,13 @@ class ParallelEraseEnv(DecisionEnv):
     | candidates | erase sets |
     |---|---|
     | the first | the picks of the `proposers`, in that order, without repetitions |
-    | half of the others | blocks with most invalid pages: each alone, with the first, with all before it |
+    | half of the others | blocks with most invalid pages: one, the first with another one, or the first few |
     | the rest | random numbers of random blocks |
 
     Sets of the last two kinds have 1 to `most_blocks` blocks of the collecting plane. On devices that can
     erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no
     room for all its valid pages before the erase. `info["proposed"][j]` is the candidate that proposer `j`
-    picks, or -1 if it is left out. An agent that always takes it has exactly the run of that heuristic.
+    picks, or -1 if it is left out. An agent that always takes it gives exactly the run of that heuristic.
 
     ## Observation Space
     As in `ssdgym.envs.EraseVictimEnv`; pages, sub-blocks and erases are summed over the blocks of a set.
@@ -151,7 +151,7 @@ class ParallelEraseEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-parallel"` | a device with room to collect several blocks together |
+    | `device` | see `DecisionEnv` | `"demo-parallel"` | a device with room to collect blocks together |
     | `candidates` | int | `16` | number of candidates K |
     | `most_blocks` | int | `4` | largest number of blocks in a candidate that no proposer picked, 2 to 8 |
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |

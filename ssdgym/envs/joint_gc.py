@@ -127,7 +127,7 @@ class JointGCEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
+    | `device` | see `DecisionEnv` | `"demo-placement"` | a device whose small blocks make streams cheap |
     | `candidates` | int or `"all"` | `8` | number of erase sets to choose among |
     | `proposers` | list of str | `JOINT_PROPOSERS` | victim policies whose picks are always candidates |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |

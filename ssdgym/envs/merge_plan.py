@@ -23,7 +23,7 @@ _OTHERS = 3
 
 
 class MergeDecision(DescribedDecision):
-    """How the blocks of a bundle are merged; action k takes candidate k.
+    """The decision how the blocks of a bundle are merged; action k takes candidate k.
 
     `proposers` are the merge rules whose picks `info["proposed"]` shows.
     """
@@ -120,8 +120,8 @@ class MergePlanEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"pen-demo"` | a device of `ftl.mapping: block` |
-    | `workload` | as everywhere | `"block_mixed"` | |
+    | `device` | see `DecisionEnv` | `"pen-demo"` | a device of `ftl.mapping: block` |
+    | `workload` | see `DecisionEnv` | `"block_mixed"` | |
     | `proposers` | list of str | `("mmerge",)` | merge rules whose picks info and observation show |
     """
 

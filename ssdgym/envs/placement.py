@@ -30,7 +30,7 @@ PLACEMENT = "placement"
 
 
 class StreamDecision(DescribedDecision):
-    """Where a page goes: action k below S means stream k, action S + j the sub-block of proposer j.
+    """The decision where a page goes: action k below S is stream k, action S + j the sub-block of proposer j.
 
     Args:
         pages: which pages the agent places: pages that the host writes, relocated pages, or both.
@@ -243,7 +243,7 @@ class PlacementEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-placement"` | a device of small blocks: streams cost little space |
+    | `device` | see `DecisionEnv` | `"demo-placement"` | a device whose small blocks make streams cheap |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
     | `streams` | int or `None` | `4` | number of streams S; `None`: what placement and proposers need |

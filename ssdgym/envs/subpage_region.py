@@ -27,7 +27,7 @@ REGION_RULE = "region_rule"
 
 
 class RegionDecision(DescribedDecision):
-    """Whether parts of pages go to the main area (action 0) or to the region of small writes (action 1).
+    """The decision whether parts of pages go to the main area (action 0) or the region (action 1).
 
     Args:
         decides: decisions that the agent takes: about incomplete groups that leave the write buffer
@@ -143,8 +143,8 @@ class SubpageRegionEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | as everywhere | `"demo-region"` | a device of `ftl.mapping: subpage`, `ftl.kind: subftl` |
-    | `workload` | as everywhere | `"small_mixed"` | a workload of small writes |
+    | `device` | see `DecisionEnv` | `"demo-region"` | one with `ftl.mapping: subpage`, `ftl.kind: subftl` |
+    | `workload` | see `DecisionEnv` | `"small_mixed"` | a workload of small writes |
     | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other decision |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
     """

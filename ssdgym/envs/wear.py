@@ -24,7 +24,7 @@ _MOST_CANDIDATES = 4096
 
 
 class ColdBlockDecision(DescribedDecision):
-    """Which closed block, if any, is emptied to level wear; action k takes candidate k.
+    """The decision which closed block, if any, is emptied to level wear; action k takes candidate k.
 
     `victims` names the victim policy, `own` the levelling rule given to devices without a levelling rule.
     """
@@ -112,8 +112,8 @@ class WearLevelEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `workload` | as everywhere | `"cold60"` | a workload with data that is never overwritten |
-    | `horizon` | as everywhere | `32768` | episodes long enough for wear to differ |
+    | `workload` | see `DecisionEnv` | `"cold60"` | a workload with data that is never overwritten |
+    | `horizon` | see `DecisionEnv` | `32768` | episodes long enough for wear to differ |
     | `candidates` | int | `8` | number of candidates K |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
     | `levelling` | str | `"dual_pool(threshold=8)"` | the rule given to devices without a levelling rule |

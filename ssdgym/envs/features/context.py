@@ -33,7 +33,7 @@ def _open_loop(device: DeviceConfig) -> bool:
 
 
 def _whole_pages(setting: Setting) -> bool:
-    """Return whether the counters of each plane count logical pages, in all its blocks."""
+    """Return whether the counters of every plane count whole logical pages, in all blocks of the plane."""
     return not setting.has(lambda device: not family_of(device).counts_pages)
 
 

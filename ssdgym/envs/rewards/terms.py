@@ -42,7 +42,7 @@ class Totals:
     def pages_reclaimed(self) -> np.ndarray:
         """Return the number of pages that GC has reclaimed, erased minus relocated pages, int64 (n,).
 
-        For devices that also reclaim pages without an erase or erase empty parts, return host pages written.
+        Return host pages written for devices that also reclaim pages without an erase or erase empty parts.
         """
         erased = self.counter("erased_sub_blocks")
         return self._by_host_pages(erased * self._sub_block_pages - self.counter("relocated_pages"))

@@ -42,13 +42,13 @@ class Interval(Config):
 
 
 class Row(Config):
-    """One policy, or the policies that one method has learned from several seeds.
+    """A row of a leaderboard: one policy, or the policies that one method has learned from several seeds.
 
     Attributes:
         score: interquartile mean of scores; `None` if no task has a score (`ROOM`).
         ratio: geometric mean of the metric relative to the best fixed pair.
         rivals: geometric mean of the metric relative to the best rival on each task; `None` without rivals.
-        amplification: ratio of write amplifications to the best fixed pair; `None` if the suite scores them.
+        amplification: write amplification relative to the best fixed pair; `None` if it is the scored metric.
         worst: the largest ratio of any task; the ratio of a task is the geometric mean over its runs.
     """
 
@@ -114,7 +114,7 @@ class SuiteBoard(Config):
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return the value that scores 1 on a task: the smallest mean of any bound, or else the pair's."""
+        """Return the value that scores 1 on a task: the lowest mean of the bounds, else of the fixed pair."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:

@@ -20,8 +20,8 @@ LOSSES_TITLE = "Where learned policies lose"
 def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
     """Return the tasks on which a learned policy is worse than the best fixed pair, worst first.
 
-    Each tuple has the ratio to the pair (geometric mean over all runs), the name of the entry, the task, the
-    number of runs that are worse than the pair's run of the same seed, and the number of runs.
+    Each tuple has the metric relative to the pair (geometric mean over all runs), the name of the entry, the
+    task, the number of runs that are worse than the pair's run of the same seed, and the number of runs.
     """
     losses = []
     for row in board.rows:
@@ -108,7 +108,7 @@ MEANINGS = {
 
 
 def standings_table(board: SuiteBoard, rows: Sequence[Row] | None = None) -> Table:
-    """Return a table of the entries by falling score."""
+    """Return a table of the entries, the highest score first."""
     headings, cells = zip(*_COLUMNS, strict=True)
     entries = tuple(tuple(cell(row) for cell in cells) for row in rows or board.rows)
     return Table(f"{board.suite}: standings", _caption(board), headings, entries).without_gaps()

@@ -113,7 +113,7 @@ _SEEDS = 2**31 - 1
 
 
 class SuiteTrainConfig(TrainConfig):
-    """A training run; with `suite`, it must not play workloads of the suite's test split."""
+    """A training run; if it names a suite, it must not use workloads of the suite's test split."""
 
     suite: str | None = Field(
         None, description="name or file of a suite whose test workloads may not be played; null: none"

@@ -35,7 +35,7 @@ class CheckedClaim(Found):
         claimed: number of workloads that the claim is about.
         means: other means of the same comparisons that the paper could have meant, by name.
         per_workload: the mean over all comparisons on each workload.
-        elsewhere: measurements at variants without a verdict (`also_at` of the figure).
+        elsewhere: measurements at the variants `also_at` of the figure, which have no verdict.
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
         unmeasured: workloads that write too little to judge the claim, each with the reason; they are left
             out unless no other workload remains.
@@ -162,7 +162,7 @@ def _too_little(
 ) -> dict[str, str]:
     """Return the workloads that write less than the figure's `least_writes`, each with a reason as text.
 
-    A workload and a device determine the host's writes, so all bars of a claim have the same.
+    A workload and a device determine the host's writes, so these are equal for all bars of a claim.
     """
     if figure.least_writes is None:
         return {}
@@ -220,7 +220,7 @@ def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons at their common seeds; the only run of an exact workload stands for any seed."""
+    """Return all comparisons at their common seeds; a workload without random draws has one run for all."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

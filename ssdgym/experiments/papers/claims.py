@@ -155,7 +155,7 @@ class Claim(Config):
         return self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if the figure leaves nothing to measure the claim on."""
+        """Raise a `ValueError` if the figure lacks something that the claim compares."""
         if self.at and self.at not in variants:
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
@@ -202,7 +202,7 @@ def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
 
 
 def on_side(measured: Estimate, side: float) -> bool:
-    """Return whether the whole interval lies on a side of zero."""
+    """Return whether the whole interval lies on the given side of zero; `side` is 1 or -1."""
     return min(side * limit for limit in limits(measured)) > 0
 
 
@@ -231,12 +231,12 @@ def limits(estimate: Estimate) -> tuple[float, float]:
 
 
 def is_of_magnitude(share: float) -> bool:
-    """Return whether the ratio of measured to claimed number is between one half and two."""
+    """Return whether `share`, the ratio of measured to claimed number, is between one half and two."""
     return 1 / _FACTOR <= share <= _FACTOR
 
 
 def is_next_to_none(share: float) -> bool:
-    """Return whether the ratio of measured to claimed change is below one tenth."""
+    """Return whether `share`, the ratio of measured to claimed change, is below one tenth."""
     return share < _NEXT_TO_NONE
 
 

@@ -42,7 +42,7 @@ class FileConfig(Config):
 
 
 class ScaleConfig(Config):
-    """How much of the experiment is run at a scale."""
+    """The part of a figure's experiment that is run at one scale, such as `small`."""
 
     seeds: PositiveInt = Field(description="Number of seeds, for synthetic traces and preconditioning.")
     transforms: tuple[AnyTransformConfig, ...] = Field(
@@ -218,7 +218,7 @@ class FigureConfig(Config):
 
     @property
     def bars(self) -> Texts:
-        """Names of the series."""
+        """Names of the bars: the devices, policies or FTLs that the figure compares."""
         match self.series:
             case "device":
                 return self.devices

@@ -110,7 +110,7 @@ def _grouped(
         of_group = max(of_group, _LETTER_INCHES * (1 + max(map(len, figure.variants))))
 
     def draw(axes: Axes, is_last: bool) -> None:
-        found = np.array([row.estimates for row in rows])  # groups, columns, (value, low, high)
+        found = np.array([row.estimates for row in rows])  # shape (groups, columns, 3): value, low, high
         values, low, high = np.moveaxis(found, -1, 0)
         spread = None if stacked or np.isnan(low).all() else np.maximum([values - low, high - values], 0.0)
         pd.DataFrame(values, columns=[*columns]).plot.bar(

@@ -180,7 +180,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return the figure if `number` is None or its number, the figure with only panel `number`, or None."""
+    """Return the figure (all of it if `number` is None) or only panel `number`; None if it has neither."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)

@@ -154,7 +154,7 @@ def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float
 
 @judges("{claimed:.1%}")
 def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
-    """Judge whether the metric's ratio to a bar at another variant is between half and twice the claim.
+    """Judge whether the metric's ratio to a bar at another variant is 0.5 to 2 times the claimed ratio.
 
     If `within` is given, the ratio may differ from the claimed ratio by at most `within` instead.
     """

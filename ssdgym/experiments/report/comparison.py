@@ -75,7 +75,7 @@ def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
 
 
 def _group(title: str, results: Sequence[Result]) -> TaskGroup:
-    """Keep the policies that were run on every task, and the seeds common to all."""
+    """Return a group of the policies that were run on every task, with the seeds that all of them have."""
     seeds: dict[str, dict[Task, set[int]]] = {}
     for result in results:
         seeds.setdefault(result.policy, {}).setdefault(task_of(result), set()).add(result.seed)
@@ -107,7 +107,7 @@ _PARTS = re.compile(r"\+(?![^(]*\))")
 
 
 def short_names(policies: Iterable[str]) -> dict[str, str]:
-    """Return the name of each policy in tables: its last part if unique among several, else the whole."""
+    """Return the name of each policy in tables: its last part if no other policy has it, else the whole."""
     last = {policy: _PARTS.split(policy)[-1] for policy in policies}
     counts = Counter(last.values())
     return {policy: short if counts[short] == 1 < len(last) else policy for policy, short in last.items()}
@@ -197,7 +197,7 @@ def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int 
 def best_heuristic(
     results: Sequence[Result], ours: Sequence[str], metric: str = WRITE_AMPLIFICATION
 ) -> str | None:
-    """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` without any.
+    """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` if there is none.
 
     Args:
         results: results of one or several tasks.

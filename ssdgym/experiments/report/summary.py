@@ -22,7 +22,7 @@ from ssdgym.experiments.report.tables import NOTHING, Entry, Table
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import ftl_label, split_options
 
-#: Fields that name an FTL by their value alone.
+#: FTL options whose value alone can name an FTL.
 _WORDS = ("kind", "mapping")
 
 Place = tuple[str, str]
@@ -32,8 +32,8 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
     """Return results with short names of policies and FTLs, and the short names of learned policies.
 
     If there are several FTLs on a device and workload, the name of the FTL is put before the name of the
-    policy; if there is only one policy, it replaces that name. Options common to all FTLs remain part of the
-    task. Write amplification counts pages, not bytes, so it is left out of an FTL that wrote parts of its
+    policy, or replaces the name of a single policy. Options common to all FTLs remain part of the task. Write
+    amplification counts pages, not bytes, so it is left out of the results of an FTL that wrote parts of its
     pages if another FTL has smaller pages.
     """
     shared, finest = _shared(results), dict[Place, float]()

@@ -271,7 +271,7 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
     labels: dict[str, AgentSource] = {}
     for agent in agents:
         source = source_of(agent, trust=str(agent) in trusted)
-        source.digest()  # raises if it is missing
+        source.digest()  # raises an error if the agent is missing
         if source.label in labels:
             other = labels[source.label].text
             raise SsdgymError(f"{agent}: {other} also goes by the name {source.label}; rename one of them")
@@ -301,7 +301,7 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
     """
     data = {**device.model_dump(exclude_unset=True), "name": label}
     if any(name.startswith("capacity.") for name in changes):
-        data["capacity"] = {}  # there are two ways to give it, and the changes choose one
+        data["capacity"] = {}  # the changes choose one of two ways to give the capacity
     for name, value in changes.items():
         try:
             data = with_changes(data, {name: value})

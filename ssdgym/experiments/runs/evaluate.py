@@ -42,7 +42,7 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     """Return the indices of the runs of each job; runs of an agent that differ only in the seed share a job.
 
     A network decides for a whole batch in about the time of one decision, so an agent plays all its seeds in
-    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing.
+    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing
     from batches.
     """
     groups: dict[Any, list[int]] = {}
@@ -173,7 +173,7 @@ Progress = Callable[[int, int], None]
 
 
 def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None = None) -> list[Result]:
-    """Carry out all runs; the first error is raised.
+    """Carry out all runs; raise the first error.
 
     The results do not depend on `workers`. Workers are spawned, never forked, and use one thread each.
 

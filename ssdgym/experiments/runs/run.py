@@ -79,7 +79,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
 def _played(
     simulator: Simulator, stream: RequestStream, run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]] | None]:
-    """Play a run on a preconditioned device; return the metrics, and the samples if any are taken."""
+    """Carry out a run on a preconditioned device; return the metrics, and the samples if any are taken."""
     if run.day_requests is not None:
         return _over_days(simulator, stream, run, run.day_requests), None
     sampler = None if run.sample_pages is None else Sampler(simulator)

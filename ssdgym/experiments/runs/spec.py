@@ -46,9 +46,9 @@ class RunSpec:
         policy: name of a policy; for a learned agent, its label.
         seed: seed of the workload and of all random choices.
         ftl: FTL options that replace the device's own, such as `("gc.free_blocks", 8)`.
-        host_pages: length of the run in pages written by the host; `None`: the whole workload is played.
-        warmup: host pages that are played before the measurement, so that the device reaches the steady state
-            of the measured policy.
+        host_pages: length of the run in pages written by the host; `None`: to the end of the workload.
+        warmup: host pages that are written before the measurement, so that the device reaches the steady
+            state of the measured policy.
         days: days without host requests after the warm-up; the device's work in these days is measured.
             `None`: no days pass.
         day_requests: number of requests between two days without requests; warm-up and run end with the day

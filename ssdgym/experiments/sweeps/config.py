@@ -135,7 +135,7 @@ class HeldOutConfig(Config):
 
     @property
     def all_seeds(self) -> range:
-        """The seeds."""
+        """The seeds of the held-out runs."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
 
@@ -161,7 +161,7 @@ class OptunaConfig(Config):
 
 
 class SweepConfig(BasedConfig):
-    """One sweep."""
+    """A search over the settings of an agent, a policy or a rule."""
 
     folder: ClassVar[str] = "sweeps"
     by_field: ClassVar[tuple[str, ...]] = ("trial", "evaluation")

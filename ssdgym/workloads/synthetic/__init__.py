@@ -24,6 +24,6 @@ In a configuration *with memory*, requests depend on earlier ones; the statistic
 - **Bursts.** Arrivals are a cascade (`arrivals`), whose bias is **solved** to match `dispersion_1s`.
 - **Runs.** Reads and writes follow each other in runs of geometric length (`op_persistence`).
 - **Replay.** A share of the requests (`replay_share`) repeats stretches of earlier requests, so that pages
-  written together are overwritten together. The skew is **solved** from the unique bytes of the others.
-  Repeats also make pages hot, so `footprint_factor` has to be larger: with 4, stg_0 comes near to its skew.
+  written together are overwritten together. The skew is **solved** from the unique bytes of the
+  other requests. Repeats also make pages hot, so `footprint_factor` must be larger; 4 suits stg_0's skew.
 """

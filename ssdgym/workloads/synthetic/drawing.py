@@ -59,7 +59,7 @@ class Cascade:
         self._bias = bias
         self._end_ns = duration_ns
         self._made = np.zeros(1, np.int64)
-        # Spans (start, width, number of requests) that are not split yet; the earliest is the last.
+        # Spans (start, width, number of requests) that are not split yet, in falling order of start.
         self._spans = [(0, duration_ns, requests - 2)]
 
     def next(self, count: int) -> IntArray:
@@ -85,7 +85,7 @@ class Cascade:
         return start, width, count
 
     def _shares(self, spans: int) -> npt.NDArray[np.float64]:
-        """Return the share of its requests that the first half of each span gets, shape (spans,)."""
+        """Return the share of each span's requests that its first half gets, shape (spans,)."""
         return np.where(self._rng.random(spans) < 0.5, self._bias, 1 - self._bias)
 
     def _within(self, start_ns: int, width_ns: int, count: int) -> IntArray:

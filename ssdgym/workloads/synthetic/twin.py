@@ -186,7 +186,7 @@ def _candidate(fields: dict[str, Any], factor: float, length: int, share: float)
 
 
 def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
-    """Return the distance between the writes of candidate and trace; None if there is no fit."""
+    """Return the sum of the differences of fitted statistics; None if the candidate cannot be drawn."""
     try:
         made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
     except SsdgymError:

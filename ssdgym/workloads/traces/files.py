@@ -71,7 +71,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file in a folder that has a name, or has it before the first dot; None if there is none."""
+    """Return the file in a folder whose name, or name before the first dot, is `name`; None if none is."""
     files = _files_in(folder)
     found = [path for path in files if path.name == name]
     found = found or [path for path in files if path.name.partition(".")[0] == name]

@@ -188,7 +188,7 @@ class Compact:
 
 
 def cast(rows: Records, dtype: np.dtype) -> Records:
-    """Convert rows to a dtype with the same fields, whose values must fit; padding bytes become 0."""
+    """Convert rows to a dtype with the same fields; values must fit into it, and padding bytes become 0."""
     result = np.zeros(len(rows), dtype)
     for field in dtype.names or ():
         result[field] = rows[field]

@@ -160,7 +160,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
             sizes[kind].add(records["size_bytes"][op == kind])
             first, count = (pages[field][pages["op"] == kind] for field in ("lpn", "pages"))
             touched[kind].add(first, first + count)
-        lives.add(first, count)  # those of the writes, as WRITE is the last kind
+        lives.add(first, count)  # pages of the writes, because WRITE is the last kind of the loop
         for page, _ in expanded(first, count):
             page_writes.add(page)
         for kind in (READ, WRITE, TRIM):

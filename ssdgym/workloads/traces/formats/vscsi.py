@@ -1,7 +1,7 @@
 """CloudPhysics virtual-disk traces as binary records (Waldspurger et al.: SHARDS, FAST 2015).
 
 Records are little endian, and there is no header. The high byte of each record's version gives its layout:
-1 has 32 bytes, 2 has 40 bytes. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
+layout 1 has 32 bytes, layout 2 has 40. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool
         column: the texts.
         name: name of the column.
         problems: mapping to which a reason is added for each row without a whole number.
-        has_hex: whether the texts may contain numbers such as 0x10, which pyarrow alone would accept.
+        has_hex: whether the texts may contain hexadecimal numbers such as 0x10, which pyarrow would accept.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -160,7 +160,7 @@ class BadLines:
 
     Attributes:
         count: number of bad lines left out so far.
-        unit: what errors call a line: line, or record in a binary file.
+        unit: word for a line in errors: line, or record for a binary file.
         passed: number of ignored lines by kind.
         first_ns: time of the first request as in the file, in ns; None until there is one.
     """

@@ -67,7 +67,7 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return the groups of each usual line, null for other lines; None if no line is split at once."""
+        """Return the groups of each usual line (null for other lines), or None to split all lines singly."""
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
