@@ -12,7 +12,7 @@ import ssdgym.policy
 from docs.scores import table
 from ssdgym.engine.core import observed, records
 
-#: How a rule reaches each kind of record, and the definition of the record.
+#: The expression by which a rule reads each kind of record, and the name of the record.
 OF_RULES = {
     "view.params[0]": "PARAMS",
     "view.control[0]": "CONTROL",
@@ -26,7 +26,7 @@ OF_RULES = {
     "plans[number]": "PLAN",
     "case[0]": "CASE",
 }
-#: The arguments of features, and the definition of the record.
+#: The arguments of feature functions, and the name of their record.
 OF_FEATURES = {
     "candidate": "CANDIDATE",
     "decision": "DECISION",

@@ -52,7 +52,7 @@ from ssdgym.workloads.traces.transforms import TransformConfig
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BLOCK = re.compile(r"^<!-- ([^\n]+) -->$.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
-#: Decisions, each on the device that its environment has by default.
+#: Kinds of decisions, each with the default device of its environment.
 _DECISIONS = {
     ("ERASE",): "demo",
     ("PLACE", "RELOCATE"): "demo-placement",

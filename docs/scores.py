@@ -20,7 +20,7 @@ from ssdgym.envs.sources import load_devices, load_workloads
 from ssdgym.registration import ENVIRONMENTS, tasks
 
 DOCS = Path(__file__).parent
-#: What each environment decides, in the words of a table.
+#: The decision of each environment, as a cell of a table.
 DECIDES = {
     "EraseVictim-v0": "which block to erase next",
     "ParallelErase-v0": "which blocks to erase together",

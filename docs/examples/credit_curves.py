@@ -28,24 +28,24 @@ from ssdgym.experiments.report.style import save_figure, styled
 DOCS = Path(__file__).resolve().parents[1]
 FILE, TABLE = DOCS / "pictures" / "credit.tsv", DOCS / "tables" / "reach-credit.csv"
 METHODS = {"DQN": credit_per_page, "PPO": ppo_credit}
-#: Workloads, and the prices that `sep_gc` shows.
+#: The workloads, and for each the price measured with `sep_gc`.
 PRICES = {"hot90": 10.0, "zipf80": 15.0}
-#: Of text and lines, and of the methods.
+#: Colours of text, of lines, and of the methods.
 LOOKS = {
     "light": ("#1f2328", "#6e7781", ("#0072B2", "#D55E00")),
     "dark": ("#e6edf3", "#9198a1", ("#56B4E9", "#E69F00")),
 }
-#: In the table, where not the name; how many seeds of training.
+#: Labels in the table that differ from the name; `{}` is the number of trainings.
 LABELS = {
     "random": "a stream at random",
     "DQN": "**DQN with credit**, {} seeds",
     "PPO": "**PPO with credit**, {} seeds",
 }
-#: How many each has, where not six.
+#: Number of streams of placements that do not have six.
 STREAMS = {"sep_gc": "2", "td_lifetime": "8"}
-#: Decisions of a training, and what it is at then.
+#: A number of decisions, and the write amplification then.
 Point = tuple[int, float]
-#: What is drawn as a line.
+#: Policies that are drawn as lines.
 LINES = ("random", "sep_gc", "sepbit", "fadac(inclusive=1)", "td_lifetime")
 
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ssdgym.envs.rewards.credit import CreditBuffer, Transitions
 from ssdgym.simulator import Simulator
 
-#: What is observed: of the page, and of each stream. Here: not what any placement would choose.
+#: Observed features of the page and of each stream. Here: the choices of placements are not observed.
 FEATURES = (
     *("page_relocated", "page_age", "page_interval", "page_interval_before", "page_updates"),
     *("page_group_updates", "page_moves", "page_block_age", "page_stream"),
@@ -35,23 +35,23 @@ class Args:
     """The settings of a run; each is an option of the command line."""
 
     workload: str = "zipf80"
-    price: float = 15.0  # of spare space: see `ssdgym.envs.PlacementEnv`
+    price: float = 15.0  # price of spare space: see `ssdgym.envs.PlacementEnv`
     streams: int = 6
     seed: int = 1
-    total_steps: int = 60_000  # of all environments together
+    total_steps: int = 60_000  # steps; each has a decision in every environment
     num_envs: int = 16
     buffer_size: int = 200_000  # transitions
     learning_starts: int = 5_000  # transitions
     train_every: int = 4  # steps
     target_every: int = 500  # updates
     batch_size: int = 256
-    learning_rate: float = 1e-3  # at the start; falls to zero at the end
-    gamma: float = 0.95  # Here: for each move of a page, not for each decision
-    epsilon: float = 0.05  # at the end of its decay
-    decay: float = 0.1  # share of the steps
+    learning_rate: float = 1e-3  # at the start; it falls to zero
+    gamma: float = 0.95  # Here: discount per relocation of a page, not per decision
+    epsilon: float = 0.05  # share of random decisions after its decay
+    decay: float = 0.1  # share of the steps in which epsilon decays
     hidden: int = 64
     test_seeds: int = 4
-    test_pages: int = 20_000  # of the host, after as many that are not measured
+    test_pages: int = 20_000  # host pages; the warm-up has as many
 
 
 def make(args: Args, num_envs: int, **options: Any) -> gym.vector.VectorEnv:
@@ -123,7 +123,7 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
     """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
-    # Here: one episode without an end, in the state that the network itself makes.
+    # Here: a single endless episode, in the states that the network itself causes.
     credit = {"kind": "page", "price": args.price}
     envs = make(args, args.num_envs, horizon=1 << 24, credit=credit)
     observation, infos = envs.reset(seed=1000 * args.seed)
@@ -135,14 +135,14 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
     buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
     updates, curve = 0, Curve(args)
     for step in range(1, args.total_steps + 1):
-        # 1. Take a decision in every environment, at random with a share that falls to `epsilon`.
+        # 1. Take a decision in every environment; the share of random decisions falls to `epsilon`.
         share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
         actions = network.cheapest(rows)
         drawn = rng.random(args.num_envs) < share
         actions[drawn] = rng.integers(args.streams, size=drawn.sum())
         buffer.note(infos, rows, actions)
         observation, _, _, _, infos = envs.step(actions)
-        # 2. Here: what earlier decisions have cost is known now, and what went on with their pages.
+        # 2. Here: join known costs of earlier decisions, and the next decisions on their pages.
         buffer.join(infos)
         rows = seen(observation)
         # 3. Learn from decisions whose cost is known.
@@ -160,7 +160,7 @@ def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitio
     """Move costs of decisions towards their cost so far plus that of the next decision on the page."""
     with torch.no_grad():
         following = target(torch.as_tensor(batch.following)).min(dim=1).values.clamp(min=0)
-        # Here: a page that dies beside pages that live on may wait for very long; such outliers are cut.
+        # Here: an invalid page among long-lived pages may wait very long for its erase; clip such outliers.
         costs = torch.as_tensor(batch.costs).clamp(max=5)
         wanted = costs + gamma * following * torch.as_tensor(~batch.done)
     taken = torch.as_tensor(batch.actions)[:, None]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from ssdgym.cli.demo import PHASES, WINDOW, WINDOWS, watch
 from ssdgym.experiments.report.style import save_figure, styled
 
-#: Of text and axes, and of the curves in the order of `WATCHED`.
+#: Colours of text and axes, and of the curves in the order of `WATCHED`.
 LOOKS = {
     "light": ("#1f2328", ("#8c959f", "#CC79A7", "#0072B2", "#D55E00")),
     "dark": ("#e6edf3", ("#8c959f", "#CC79A7", "#56B4E9", "#E69F00")),

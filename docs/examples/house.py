@@ -15,7 +15,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 
-#: From the roof down: floors of rooms side by side, each a name and what it is for.
+#: The floors from the roof down; each has rooms, with a name and a purpose.
 ABOVE = (
     (("bench", "measurements of speed"),),
     (("cli", "the command ssdgym"),),

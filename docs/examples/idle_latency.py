@@ -13,7 +13,7 @@ from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.config import expand, load_experiment
 from ssdgym.experiments.runs.evaluate import run_all
 
-#: Metrics by heading, with what one of their unit is divided by and the digits that are shown.
+#: For each heading: the metric, the divisor that converts its unit, and the number of decimals.
 COLUMNS = {
     "write amplification [95 %]": ("write_amplification", 1.0, 2),
     "write p99 (ms)": ("write_latency_ns/p99", 1e6, 1),

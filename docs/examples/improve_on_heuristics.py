@@ -30,7 +30,7 @@ from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.spec import RunSpec
 
 WORKLOADS = ("zipf99", "hot90")
-#: The clone has no column that names the pick of cost-benefit: it learns what such picks are like.
+#: Features of the clone lack the mark on cost-benefit's pick, so the clone learns which blocks are picked.
 CLONED = {
     "scorer": {"start": "none", "sharpness": 1.0},
     "prior": {"policy": "cost_benefit", "clone_decisions": 65_536, "clone_confidence": 0.4},
@@ -41,7 +41,7 @@ CLONED = {
     ],
 }
 STARTS = {"PPO from cost-benefit": {}, "PPO from a clone of it": CLONED, "PPO among 128 candidates": {}}
-#: What is trained, by `--only`: workloads and how PPO begins, with the configuration that is changed.
+#: Trainings by the value of `--only`: workload, start of PPO, and name of the configuration that is changed.
 Kinds = dict[tuple[str, str], str]
 KINDS: dict[str, Kinds] = {
     "start": {(workload, "PPO from cost-benefit"): f"ppo-{workload}" for workload in WORKLOADS},
@@ -49,7 +49,7 @@ KINDS: dict[str, Kinds] = {
     "wide": {("hot90", "PPO among 128 candidates"): "ppo-hot90-wide"},
 }
 BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0.5)")
-#: Seeds of the evaluation; training and validation draw others.
+#: Seeds of the evaluation; training and validation use other seeds.
 UNSEEN = range(60_000, 60_008)
 HOST_PAGES, WARMUP = 40_000, 20_000
 
@@ -65,7 +65,7 @@ def config_of(name: str, workload: str, start: str, seed: int, decisions: int | 
         fields["prior"] |= changes["prior"]
         fields["ppo"]["start_kl"] = changes["start_kl"]
         fields["environment"]["kwargs"]["features"] = changes["features"]
-        if workload == "hot90":  # as seldom from other candidates as the start of its configuration
+        if workload == "hot90":  # explores as rarely as the start in the configuration
             fields["prior"]["clone_confidence"] = 0.9
     return TrainConfig.model_validate(fields)
 

@@ -29,19 +29,19 @@ from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.spec import RunSpec
 
 HERE = Path(__file__).resolve().parent
-#: Workloads, and how both methods learn on each. What a choice leads to takes longest to show on hot90.
+#: Workloads, and the settings of both methods on each. On hot90 the cost of a choice appears latest.
 WORKLOADS = {
     "zipf99": "--total-timesteps 655360 --gamma 0.998 --gae-lambda 0.98",
     "hot90": "--total-timesteps 524288 --gamma 0.999 --gae-lambda 0.99",
 }
-#: Name in tables, script and ending of its agents.
+#: For each name in the tables: the script, and the file extension of its agents.
 METHODS = {"CleanRL style": ("ppo_cleanrl.py", ".safetensors"), "MaskablePPO": ("ppo_sb3.py", ".zip")}
 BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0.5)")
-#: Seeds of the evaluation; training draws others.
+#: Seeds of the evaluation; training uses other seeds.
 UNSEEN = range(60_000, 60_008)
-#: What a method has to be below, by workload.
+#: Baselines that a method has to beat, by workload.
 GOALS = {"zipf99": ("greedy", "cost_benefit"), "hot90": ("greedy", "random_action")}
-#: Write amplifications so near each other share a label in the figure.
+#: Lines whose write amplifications differ by less than this share a label.
 _CLOSE = 0.08
 
 

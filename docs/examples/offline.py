@@ -22,7 +22,7 @@ from torch.nn import functional
 
 import ssdgym  # noqa: F401  registers the environments
 
-EXPECTILE, BETA = 0.8, 3.0  # of Q values, and how much a better action counts for more
+EXPECTILE, BETA = 0.8, 3.0  # expectile of Q values, and inverse temperature of the advantage weights
 State = tuple[Tensor, Tensor, Tensor]  # candidates (n, K, F), context (n, G), mask (n, K)
 
 
@@ -102,7 +102,9 @@ def train(dataset: minari.MinariDataset, args: argparse.Namespace) -> Net:
         if args.algorithm == "iql":
             with torch.no_grad():
                 held = target(now).gather(1, action).squeeze(1)
-                goal = reward + args.gamma * value.of_all(after)  # episodes are truncated, none has ended
+                goal = reward + args.gamma * value.of_all(
+                    after
+                )  # all episodes are truncated, none is terminated
             ahead = held - value.of_all(now)
             weight = (BETA * ahead.detach()).exp().clamp(max=100)
             expectile = torch.where(ahead > 0, EXPECTILE, 1 - EXPECTILE)

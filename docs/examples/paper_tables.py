@@ -34,7 +34,7 @@ COLUMNS = {
     "why": "verdict now",
     "cause": "moved by",
 }
-#: What lies between the verdicts before and now, by paper and figure, where they differ.
+#: Causes of changed verdicts, by a pattern for paper and figure.
 CAUSES = {
     r"subftl .*": "placement by length, the printed rule of the region",
     r"speedupgc samples.*": "a condition on the input; reads written first",
@@ -44,20 +44,20 @@ CAUSES = {
     r"pen 14.*": "three to five traces in the sweep, before all twelve",
     r"block-size .*": "blocks emptied in one go",
 }
-#: Claims that had other words before: these, by those before.
+#: Claims with changed words: the present words, by the earlier words.
 REWORDED = {
     "the baseline has 2.67 times the write amplification of PEN, on average": (
         "write amplification is reduced 2.67 times, on average: to 0.375 of the baseline's",
         "-62.5%",
     ),
 }
-#: Hours of SpeedupGC with the statistics of another one, which is not shown.
+#: Hours of SpeedupGC with the same statistics as another hour, which is not shown.
 _TWINS = {
     name: f"{name} (and {twin})"
     for name, twin in (("2016021619-LUN2", "vdi_03"), ("2016021719-LUN0", "vdi_01"))
 }
 _NEW = "none"
-#: The last words of what was measured: the same at other variants, or by other means.
+#: The end of a measured text: the values at other variants, or by other means.
 _ELSEWHERE = re.compile(r" \((?!without )([^()]+: [^()]+)\)$")
 
 

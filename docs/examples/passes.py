@@ -17,7 +17,7 @@ from ssdgym.experiments.runs.spec import RunSpec
 
 TABLE = Path(__file__).resolve().parents[1] / "tables" / "passes.csv"
 SPARE = (0.07, 0.15, 0.28)
-#: The others are held against the first.
+#: Placements; results are relative to the first.
 PLACEMENTS = ("sepbit", "mida_hot", "dac", "fadac(inclusive=1)", "sep_gc", "td_lifetime")
 AGENTS = ("agent:placement-v1", "agent:placement-v2")
 

@@ -26,7 +26,7 @@ from torch.distributions import Categorical
 
 import ssdgym  # noqa: F401  registers the environments
 
-#: What is observed. Here: how often the pages of a candidate are written tells what it is worth to wait.
+#: Observed features. Here: the update rate of a candidate's pages says whether waiting reclaims more pages.
 FEATURES = ("default", "log_update_rate", "log_neighbour_rate")
 
 
@@ -35,18 +35,18 @@ class Args:
     """The settings of a run; each is an option of the command line."""
 
     env_id: str = "ssdgym/EraseVictim-v0"
-    workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
-    timing: str = ""  # the device's own if empty; "none", which only counts, for EraseVictim-v0
-    horizon: int = 65_536  # host pages of an episode: long, so that the agent lives in the state it makes
+    workload: str = ""  # empty: the environment's default, zipf99 for EraseVictim-v0
+    timing: str = ""  # empty: the device's default; "none" simulates no time and suffices for EraseVictim-v0
+    horizon: int = 65_536  # host pages of an episode; long, so that the agent sees the states it causes
     seed: int = 1
-    cpu_seconds: float = 100.0  # ends after so much CPU time of the process
-    total_timesteps: int = 0  # if given, after so many decisions instead: then a seed repeats every bit
+    cpu_seconds: float = 100.0  # CPU time of the process after which training ends
+    total_timesteps: int = 0  # above 0: training ends after so many decisions, and repeats exactly
     num_envs: int = 64
     num_steps: int = 256  # decisions per environment between updates
     update_epochs: int = 2
     minibatch_size: int = 1024
-    learning_rate: float = 3e-3  # at the start; falls to zero at the end
-    gamma: float = 0.998  # Here: what a choice leads to shows hundreds of decisions later
+    learning_rate: float = 3e-3  # at the start; it falls to zero
+    gamma: float = 0.998  # Here: the cost of a choice appears hundreds of decisions later
     gae_lambda: float = 0.98
     clip_coef: float = 0.2
     vf_coef: float = 0.5
@@ -55,7 +55,7 @@ class Args:
     out: str = "agent.safetensors"
 
 
-_TYPES = (torch.float32, torch.float32, torch.bool)  # of candidates, context and mask
+_TYPES = (torch.float32, torch.float32, torch.bool)  # dtypes of candidates, context and mask
 
 
 class Scale(nn.Module):
@@ -100,7 +100,7 @@ class SetNetwork(nn.Module):
         candidates, context = self.scale_candidates(candidates), self.scale_context(context)
         around = torch.cat([context, _pool(candidates, mask)], dim=-1)
         hidden = self.candidate(candidates) + self.shared(around).unsqueeze(-2)
-        scores = self.score(hidden).squeeze(-1).masked_fill(~mask, -1e9)  # invalid ones are never drawn
+        scores = self.score(hidden).squeeze(-1).masked_fill(~mask, -1e9)  # invalid candidates are never drawn
         embedded = torch.tanh(self.embed(candidates))
         value = self.critic(torch.cat([context, _pool(embedded, mask)], dim=-1)).squeeze(-1)
         return Categorical(logits=scores), value
@@ -161,7 +161,7 @@ def arguments(args: Args) -> dict[str, Any]:
 def train(args: Args) -> Path:
     """Train, write the weights and a table of the updates; return the file of the weights."""
     torch.manual_seed(args.seed)
-    torch.set_num_threads(1)  # the network is small; threads would only wait for each other
+    torch.set_num_threads(1)  # the network is small: more threads would only wait for each other
     envs = gym.make_vec(
         args.env_id,
         num_envs=args.num_envs,
@@ -207,16 +207,16 @@ def train(args: Args) -> Path:
                 logprobs[t] = distribution.log_prob(actions[t])
             observation, reward, terminated, truncated, info = envs.step(actions[t].numpy())
             rewards[t], overs[t] = torch.tensor(reward), torch.tensor(terminated | truncated)
-            if truncated.any():  # an episode that was cut off goes on in the mind of the critic
+            if truncated.any():  # bootstrap: a truncated episode continues in the critic's estimate
                 ended = np.flatnonzero(truncated)
                 last = {key: np.stack([info["final_obs"][i][key] for i in ended]) for key in observation}
                 with torch.no_grad():
                     ended_values[t, ended] = network(*tensors(last))[1]
         steps += T * N
 
-        # Here: rewards are about 0 where one plays as well as greedy, but a better player lifts all of them,
-        # and over a thousand decisions that drowns what single choices change. Less their running mean, what
-        # is left is what matters (average-reward learning); it also makes plain rewards learnable.
+        # Here: rewards are about 0 for an agent as good as greedy. A better agent raises all rewards, and
+        # over a thousand decisions this rise hides the effect of single choices. So subtract their running
+        # mean (average-reward learning), which also makes plain rewards learnable.
         if not deviation:
             mean_reward, deviation = rewards.mean().item(), rewards.std().item() + 1e-8
         mean_reward += 0.1 * (rewards.mean().item() - mean_reward)
@@ -257,7 +257,7 @@ def _row(seconds, steps, rewards, info, before, distribution) -> dict[str, float
         "cpu_seconds": round(seconds, 2),
         "decisions": steps,
         "reward_mean": rewards.mean().item(),
-        # counters begin anew with each episode, so rollouts in which one ended have no figure
+        # counters restart with each episode, so a rollout in which an episode ends has no value
         "write_amplification": 1 + relocated.sum() / host.sum() if host.min() > 0 else float("nan"),
         "entropy": distribution.entropy().mean().item(),
     }

@@ -23,11 +23,11 @@ from ssdgym.envs.rewards.credit import CreditBuffer, Transitions, advantages
 class Args(Shared):
     """The settings of a run; each is an option of the command line. Settings of DQN alone have no effect."""
 
-    total_steps: int = 20_000  # of all environments together
-    num_steps: int = 512  # of all environments together, between two updates
+    total_steps: int = 20_000  # steps; each has a decision in every environment
+    num_steps: int = 512  # steps between two updates
     epochs: int = 3
     batch_size: int = 1024
-    learning_rate: float = 2e-3  # at the start; falls to zero at the end
+    learning_rate: float = 2e-3  # at the start; it falls to zero
     clip: float = 0.5
     max_gradient: float = 0.5
 
@@ -49,7 +49,7 @@ def critic_of(width: int, hidden: int) -> nn.Module:
 def train(args: Args) -> tuple[Actor, Curve]:
     """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
-    # Here: one episode without an end, in the state that the network itself makes.
+    # Here: a single endless episode, in the states that the network itself causes.
     credit = {"kind": "page", "price": args.price}
     envs = make(args, args.num_envs, horizon=1 << 24, credit=credit)
     observation, infos = envs.reset(seed=1000 * args.seed)
@@ -58,9 +58,9 @@ def train(args: Args) -> tuple[Actor, Curve]:
     )
     rows = seen(observation)
     critic = critic_of(rows.shape[1], args.hidden)
-    # Here: each has an optimizer of its own, since costs, and so the errors of the critic, may be large.
+    # Here: each network has its own optimizer, since costs, and so the errors of the critic, may be large.
     optimizers = [torch.optim.Adam(one.parameters(), args.learning_rate, eps=1e-5) for one in (actor, critic)]
-    # Here: a decision is learned from when its cost is known: its probability is kept beside what was seen.
+    # Here: decisions are learned from when their cost is known; until then, store their probability, too.
     buffer, learned = CreditBuffer(args.buffer_size, (rows.shape[1] + 1,)), 0
     curve = Curve(args)
     for step in range(1, args.total_steps + 1):
@@ -71,10 +71,10 @@ def train(args: Args) -> tuple[Actor, Curve]:
             logs = policy.log_prob(actions)
         buffer.note(infos, np.column_stack([rows, logs.numpy()]), actions.numpy())
         observation, _, _, _, infos = envs.step(actions.numpy())
-        # 2. Here: what earlier decisions have cost is known now, and what went on with their pages.
+        # 2. Here: join known costs of earlier decisions, and the next decisions on their pages.
         buffer.join(infos)
         rows = seen(observation)
-        # 3. Learn once from each decision whose cost has become known, those of older policies among them.
+        # 3. Learn once from each decision whose cost has become known, even if an older policy has taken it.
         if step % args.num_steps == 0 and buffer.joined >= args.learning_starts:
             for optimizer in optimizers:
                 optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - step / args.total_steps)
@@ -92,7 +92,7 @@ def update(
     batch: Transitions,
 ) -> None:
     """Make decisions more likely that have cost less than expected up to the next one on the same page."""
-    # Here: a page that dies beside pages that live on may wait for very long; such outliers are cut.
+    # Here: an invalid page among long-lived pages may wait very long for its erase; clip such outliers.
     batch = batch._replace(costs=batch.costs.clip(max=5))
     rows, before = torch.as_tensor(batch.seen[:, :-1]), torch.as_tensor(batch.seen[:, -1])
     actions = torch.as_tensor(batch.actions)
@@ -104,8 +104,8 @@ def update(
     for _ in range(args.epochs):
         for chosen in torch.randperm(len(rows)).split(args.batch_size):
             policy = actor.policy(rows[chosen])
-            # Here: clipped around the policy that drew it, which is older by the life of a copy. That is slow
-            # and steady; clipped around the policy of now, a run on zipf80 ended where random streams are.
+            # Here: clip around the policy that drew the decision, older by a copy's life: slow but steady.
+            # Clipped around the present policy, a run on zipf80 ended at the level of random streams.
             ratio = (policy.log_prob(actions[chosen]) - before[chosen]).exp()
             clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
             loss = -torch.min(ratio * gained[chosen], clipped * gained[chosen]).mean()

@@ -22,7 +22,7 @@ import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
-#: What is observed: how often the pages of a candidate are written tells what it is worth to wait.
+#: Observed features: the update rate of a candidate's pages says whether waiting reclaims more pages.
 FEATURES = ("default", "log_update_rate", "log_neighbour_rate")
 
 
@@ -33,8 +33,8 @@ class Args:
     workload: str = "zipf99"
     horizon: int = 65_536
     seed: int = 1
-    cpu_seconds: float = 100.0  # ends after so much CPU time of the process
-    total_timesteps: int = 0  # if given, after so many decisions instead: then a seed repeats every bit
+    cpu_seconds: float = 100.0  # CPU time of the process after which training ends
+    total_timesteps: int = 0  # above 0: training ends after so many decisions, and repeats exactly
     num_envs: int = 64
     num_steps: int = 256
     learning_rate: float = 3e-3
@@ -75,7 +75,7 @@ class Budget(BaseCallback):
         now = self._counters()
         host, relocated = (new - old for new, old in zip(now, self.counted, strict=True))
         self.counted = now
-        # counters begin anew with each episode, so rollouts in which one ended have no figure
+        # counters restart with each episode, so a rollout in which an episode ends has no value
         known = host.min() > 0
         row = {"cpu_seconds": time.process_time() - self.began, "decisions": self.num_timesteps}
         self.rows.append(
@@ -86,7 +86,9 @@ class Budget(BaseCallback):
         return bool(self.args.total_timesteps) or self._share() < 1
 
     def _on_training_end(self) -> None:
-        self.model.lr_schedule = lambda _: 0.0  # the one above holds the environments, which would be saved
+        self.model.lr_schedule = lambda _: (
+            0.0
+        )  # do not save the former schedule, which holds the environments
 
     def write(self, path: Path) -> None:
         """Write the table."""

@@ -25,10 +25,10 @@ from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.experiments.statistics import Estimate, geometric_mean_ratio
 
 TABLE = Path(__file__).resolve().parents[1] / "tables" / "reach-zoo.csv"
-#: Seeds of the runs that are measured; training and validation draw others.
+#: Seeds of the measured runs; training and validation use other seeds.
 UNSEEN = (100, 101)
 EXPONENTS = (0.5, 0.7, 1.0, 1.4)
-#: Of the test split: draws, drifting popularity, a program, a volume.
+#: Workloads of the test split: random draws, drifting popularity, a program, a volume.
 WORKLOADS = ("zipf99", "hot90", "drifting", "varmail_wide", "synthetic:prn_0")
 HOST_PAGES, WARMUP = 40_000, 20_000
 

@@ -25,15 +25,15 @@ from ssdgym.envs.sb3 import SB3VecEnv
 class Args:
     """The settings of a run; each is an option of the command line."""
 
-    policy: str = "set"  # or "flat": Stable-Baselines3's own network
+    policy: str = "set"  # "set", or "flat" for the default network of Stable-Baselines3
     env_id: str = "ssdgym/EraseVictim-v0"
-    workload: str = ""  # the environment's own if empty; zipf99 for EraseVictim-v0
+    workload: str = ""  # empty: the environment's default, zipf99 for EraseVictim-v0
     horizon: int = 8192  # host pages of an episode
-    timing: str = ""  # the device's own if empty; "none", which only counts, for EraseVictim-v0
+    timing: str = ""  # empty: the device's default; "none" simulates no time and suffices for EraseVictim-v0
     seed: int = 1
     total_timesteps: int = 196_608
     num_envs: int = 8
-    gamma: float = 0.998  # what a choice leads to shows hundreds of decisions later
+    gamma: float = 0.998  # the cost of a choice appears hundreds of decisions later
     out: str = "agent.zip"
 
 
@@ -55,7 +55,7 @@ def arguments(args: Args) -> dict[str, Any]:
 
 def train(args: Args) -> str:
     """Train and save the model; return the path of the zip file."""
-    torch.set_num_threads(1)  # the network is small; threads would only wait for each other
+    torch.set_num_threads(1)  # the network is small: more threads would only wait for each other
     envs = gym.make_vec(
         args.env_id,
         num_envs=args.num_envs,

@@ -69,11 +69,11 @@ PARALLEL = (
     *(f"ippbe(limit={number}, tau=0.75)" for number in (2, 4, 8)),
 )
 PLACEMENTS = ("sep_gc", "sepbit", "dac", "sfs", "fadac(inclusive=1)")
-#: Of all pairs of rules: rewards against one baseline, and as many streams as the placement with most has.
+#: Arguments for all pairs of rules: one baseline of rewards, and the streams of the largest placement.
 JOINT = {"streams": 6, "reward": {"baseline": f"{DEFAULT_VICTIMS}+sep_gc"}}
-#: Rules that give the same answer always, which nothing proposes.
+#: Rules that always take the same action, which no proposer proposes.
 ALWAYS = {"action 0": 0, "action 1": 1}
-#: The rule over one feature that `ssdgym tune stump-subftl` found, on other workloads.
+#: The rule over one feature that `ssdgym tune stump-subftl` found on other workloads.
 REGION_STUMP = "stump(feature=sector_writes, cut=0.25)"
 TASKS = {
     "BackgroundGC": Task(
@@ -98,7 +98,7 @@ TASKS = {
         8192,
     ),
 }
-#: Environments, decisions that a clone learns from, and those of a trial's training and between validations.
+#: Number of environments; decisions that a clone learns from; decisions of a trial and between validations.
 N_ENVS, CLONED, DECISIONS = 16, 8192, 16_384
 COMMON = {"rollout_steps": 256, "batch_decisions": 1024, "epochs": 3}
 

@@ -23,7 +23,7 @@ from ssdgym.agents.playing.stumps import Stump
 from ssdgym.registration import ENVIRONMENTS, tasks
 
 TABLE = Path(__file__).parents[1] / "tables" / "sound.csv"
-#: Chooses actions (n,) of an observation and the infos of n environments.
+#: A function that chooses actions (n,) from the observation and infos of n environments.
 Choose = Callable[[dict[str, np.ndarray], dict[str, Any]], np.ndarray]
 
 

@@ -13,7 +13,7 @@ from ssdgym.experiments.leaderboard.text import summarized
 from ssdgym.experiments.report.style import save_figure, styled
 
 DOCS = Path(__file__).parents[1]
-#: Ink and marks of each look: learned policies, heuristics, bounds.
+#: Colours of each look: text; marks of learned policies, of heuristics, of bounds.
 LOOKS = {
     "light": ("#222222", "#c2410c", "#1d4ed8", "#6b7280"),
     "dark": ("#d8d8d8", "#fb923c", "#7aa2ff", "#9ca3af"),

@@ -19,7 +19,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-import ssdgym  # noqa: F401 - registers the environments
+import ssdgym  # noqa: F401  registers the environments
 from ssdgym.experiments.report.style import save_figure
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"

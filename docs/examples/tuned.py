@@ -27,7 +27,7 @@ from ssdgym.agents.training.config import TrainConfig, default_of
 from ssdgym.config.loading import load_config
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"
-#: Configurations, and how the table of their results begins the row.
+#: Configurations, and the start of their rows in the table of results.
 TRAININGS = {
     "ppo-zipf99": "**`ppo` from cost-benefit**",
     "ppo-hot90": "**`ppo` from cost-benefit**",
@@ -41,7 +41,7 @@ HEAD = (
     *("settings", "environment", "workload", "decisions", "environments", "batch", "epochs", "learning rate"),
     *("discount", "λ", "measured", "result", "best heuristic", "random action", "over heuristic", "CPU s"),
 )
-#: Rows of results that are no heuristics: what learns, and random actions.
+#: Rows of results that are no heuristics: learners and random actions.
 _OTHERS = re.compile(r"\*\*|`td_lifetime`|`random_action`|a stream at random|`\w+\.py`|$")
 
 

@@ -15,7 +15,7 @@ WORKLOADS: dict[str, Any] = {
     "zipf": "zipf99",
     "hot and cold": {"kind": "hot_cold", "hot_fraction": 0.1, "hot_access": 0.99},
 }
-#: Victim rules, and rules beside them. The thresholds allow some ten erases between blocks.
+#: Victim rules, and levelling rules. The thresholds allow blocks to differ by some ten erases.
 VICTIMS = ("greedy", "cost_benefit(since_close=1)")
 RULES = (
     "first_freed",
@@ -31,7 +31,7 @@ RULES = (
 _FACTORS = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 8: 2.36}
 
 
-#: Requests of the host that a device in time has at once.
+#: Outstanding requests on a timed device.
 QUEUE_DEPTH = 4
 
 

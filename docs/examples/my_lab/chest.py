@@ -11,11 +11,11 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
 from ssdgym.engine.decisions import KINDS, PENDING, Decider, decision_code, is_external, request_action
 from ssdgym.requests import WRITE
 
-#: The kind of its decisions.
+#: The number of the kind of decision.
 DRAWER = len(KINDS)
 DRAWERS, ROOM = 3, 8
 
-#: Those of the arrays of other families that metrics are read from.
+#: Names of arrays of other families that metrics are computed from.
 SHARED = (
     *("params", "control", "counters", "logical", "sub_block", "slot", "latency"),
     *("histogram", "gc_histogram", "tail", "life"),
@@ -23,7 +23,7 @@ SHARED = (
 ARRAYS = Arrays(
     "Chest",
     __name__,
-    {name: COMMON[name] for name in SHARED} | {"drawer": Array(np.int64, (DRAWERS,))},  # pages in each
+    {name: COMMON[name] for name in SHARED} | {"drawer": Array(np.int64, (DRAWERS,))},  # pages in each drawer
 )
 ChestState, ChestDevice, bind_device = ARRAYS.state, ARRAYS.device, ARRAYS.bind_device
 

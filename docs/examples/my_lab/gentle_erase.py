@@ -31,4 +31,4 @@ class GentleEraseEnv(DecisionEnv):
     options_type = GentleEraseOptions
 
 
-GentleEraseVectorEnv = vectorized(GentleEraseEnv)  # many of them in one compiled call per step
+GentleEraseVectorEnv = vectorized(GentleEraseEnv)  # steps many environments in one compiled call
