@@ -10,7 +10,7 @@ an equal share of every size.
    best of all blocks. The hot filter ignores its first `L` events.
 2. **Epochs** begin once the device is full and `L` further host pages are written. An epoch has `4 C` host
    pages. It counts the intervals between writes of a page in bins of a quarter of a block, 16 bins for each
-   block, and estimates the intervals that its end cuts off. (The authors can time one page in a hundred.)
+   block, and estimates intervals that the epoch's end cuts off. (The authors can time one page in 100.)
 3. **Model.** The share of pages that die in each group follows from the intervals; for the last group it
    follows from Desnoyers' formula for greedy collection with two kinds of pages. The search chooses the size
    of the hot group if its victims had at most 10 % valid pages and it took 15 % of the host pages; otherwise

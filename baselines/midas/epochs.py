@@ -94,7 +94,7 @@ def _checked_pages(memory: Any) -> int:
 
 
 def _begin(view: Any, clock: int) -> None:
-    """Begin with the present blocks: closed blocks are in G1, the first group of a tail.
+    """Begin with the present blocks: all closed blocks are in G1, which is the last group and has a tail.
 
     No page is timed until the device is full and has been written once more.
     """

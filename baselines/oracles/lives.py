@@ -35,7 +35,7 @@ def stream_of_life(view, life, first, ratio, streams):
 
 
 def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
-    """Let a rule keep in field `total` of each block the sum of field `value` of its valid pages.
+    """Make a rule keep, in field `total` of each block, the sum of field `value` of the block's valid pages.
 
     The function hooks relocations and trims. It returns two kernels for the rule's hook of a write: the
     first, (view, lpn, old_page), subtracts a page from the sum of its block; the second, (view, lpn,

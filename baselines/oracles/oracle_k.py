@@ -32,7 +32,7 @@ def oracle_k(view, plane, lpn, source, parameters):
 def period(view, parameters, future):
     """Store when data written in the next window dies; when a run begins, also when all present data dies.
 
-    Without a known future, as in preconditioning, no data dies.
+    While the future is unknown, as in preconditioning, data counts as never dying.
     """
     clock, memory = int(view.control[0].clock), view.memory[0]
     memory.window_start = clock

@@ -98,7 +98,7 @@ class MergePlanEnv(DecisionEnv):
     one size are best. A Merge is always offered.
 
     `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would choose, or -1 if that is
-    not allowed. An agent that always takes the picks of one rule gives the device of that rule, bit for bit.
+    not allowed. An agent that always takes the picks of one rule leaves the device as that rule does.
 
     ## Observation Space
     For each candidate: its nominal time, also relative to a Merge, its copies and erases, the erases needed
@@ -120,7 +120,7 @@ class MergePlanEnv(DecisionEnv):
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | see `DecisionEnv` | `"pen-demo"` | a device of `ftl.mapping: block` |
+    | `device` | see `DecisionEnv` | `"pen-demo"` | a device with `ftl.mapping: block` |
     | `workload` | see `DecisionEnv` | `"block_mixed"` | |
     | `proposers` | list of str | `("mmerge",)` | merge rules whose picks info and observation show |
     """

@@ -127,7 +127,7 @@ class SubpageRegionEnv(DecisionEnv):
     which decision is due, the share of the group that leaves the buffer, the share of the rest that is in a
     region, whether the old data was there, how often the host has written it, how many more passes (each
     programs one subpage of every page of a block) the region allows, and the progress of its collection. If
-    the data has no plane yet, the plane that is next in turn is described.
+    the data has no plane yet, the features describe the plane that is next in turn.
 
     ## Rewards
     The default objective is `{"flash_time": 1.0}`, the nominal time of all flash commands in units of a page

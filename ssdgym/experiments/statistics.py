@@ -63,7 +63,7 @@ def iqm(scores: Scores) -> Any:
 def mean_over_tasks(scores: Scores) -> Any:
     """Return the mean over tasks of each task's interquartile mean over its runs.
 
-    `iqm` may leave out all scores of a task. This mean includes every task, so it shows a failure on any one.
+    `iqm` may leave out all scores of a task. This mean includes all tasks, so it shows a failure on any task.
     """
     return iqm_of_tasks(scores).mean(axis=-1)
 

@@ -147,7 +147,7 @@ class FunctionWorkload(PythonWorkload):
                 f"workload {_name_of(function)} must take two arguments, a seed and the number of logical "
                 "pages; add what is missing."
             ) from None
-        except ValueError:  # some functions written in C do not say what they take
+        except ValueError:  # some functions written in C have no signature
             pass
         return function
 

@@ -74,7 +74,7 @@ def stream_relocated(view, stream, page):
 
 @feature(unit="factors of four", high=16.0, default=always)
 def stream_gap(view, stream, page):
-    """Return |`page_age` - `stream_intake`|: how unlike the page is to those that go to the stream."""
+    """Return |`page_age` - `stream_intake`|: how different the page is from pages of the stream."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 

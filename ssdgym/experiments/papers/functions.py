@@ -146,7 +146,7 @@ def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Foun
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
-    """Judge whether the changes on all workloads, with the intervals of both extremes, lie in a range."""
+    """Judge whether the intervals of the lowest and the highest change of all workloads lie in a range."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
     verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")

@@ -254,7 +254,7 @@ def _device_key(run: RunSpec) -> tuple[Any, ...]:
 def _check_agent(run: RunSpec) -> None:
     """Check that the agent and its environment exist.
 
-    Files of agents are checked when they run, because a sweep has not yet written them.
+    An agent file is checked when a run loads it, because a sweep may not have written it yet.
     """
     source = source_of(run.agent or "", trust=run.trust)
     if not isinstance(source, FileSource):
