@@ -35,11 +35,11 @@ _MOST_RECORDED = 2**40
 
 @dataclass(frozen=True)
 class Recording:
-    """Latencies kept per device.
+    """How many latencies are kept per device.
 
     Attributes:
-        latencies: how many are kept one by one, the first of a run.
-        slowest: how many of the slowest are kept besides.
+        latencies: number of requests, the first since a reset, whose latencies are kept one by one.
+        slowest: number of the slowest reads, and of the slowest writes, that are kept in addition.
     """
 
     latencies: int = 1 << 20
@@ -106,7 +106,7 @@ def _check_times(device: DeviceConfig) -> None:
     """Raise if commands are so long that their end times would overflow."""
     timing, pages = device.timing, family_of(device).pages_of_command(device)
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
-    waiting *= device.geometry.planes_per_die  # of which all may take part in a command
+    waiting *= device.geometry.planes_per_die  # all of them may take part in a command
     programs = max(timing.program_ns, timing.subpage_program_ns)
     longest = pages * timing.read_ns + programs + timing.erase_ns + waiting
     most = 1 << (62 - _leaf_bits(device))
@@ -141,7 +141,7 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
 def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
     """Return zeroed arrays; raise if the machine lacks the memory."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
-    # The table of hotness where it has more words than there are pages.
+    # Name the hotness table only if it is large in comparison with the pages.
     table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
     too_large = (
         f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
@@ -149,10 +149,10 @@ def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Siz
     )
     try:
         state = family.engine.arrays.allocate(len(devices), sizes)
-    except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
+    except (MemoryError, ValueError):  # raised by numpy for too many bytes
         raise SsdgymError(f"device {names}: {too_large}") from None
     needed = sum(array.nbytes for array in state)
-    # Memory that is only promised is refused here; meeting its absence later would end the process.
+    # The system may promise memory that it does not have, and end the process when that is used.
     if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
         raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {too_large}")
     return state
@@ -179,7 +179,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
     return state
 
 
-#: The text of a dtype, which takes numpy longer for records than their sum.
+#: The text of a dtype, cached because numpy takes long to write it.
 _name = functools.cache(str)
 
 
@@ -187,13 +187,13 @@ _name = functools.cache(str)
 class Snapshot:
     """A saved state of a device and its input.
 
-    Its arrays can be looked at. One that has been changed or damaged, also in a file, is refused: the engine
-    follows what stands in them without looking.
+    Its arrays can be read. A snapshot that has been changed or damaged, also in a file, cannot be restored,
+    because the engine uses the values in the arrays without checks.
 
     Attributes:
         state: the device, a batch of one.
-        requests: its input, an array of REQUEST.
-        checksum: of all arrays but the latencies, from when it was made.
+        requests: the input of the device, an array of REQUEST.
+        checksum: checksum of all arrays except the latencies, from when the snapshot was made.
     """
 
     state: State
@@ -207,7 +207,7 @@ class Snapshot:
     def _sum(self) -> int:
         """Return the checksum of the present arrays."""
         checksum = 0
-        # Nothing is looked up by a latency, and there may be a million of them.
+        # Latencies are left out: nothing depends on them, and there may be a million.
         for array in (*self.state._replace(latency=self.requests), self.requests):
             described = f"{_name(array.dtype)}{array.shape}".encode()
             checksum = zlib.crc32(content(np.ascontiguousarray(array)), zlib.crc32(described, checksum))
@@ -227,7 +227,7 @@ def restore_device(state: State, i: int, saved: State) -> None:
 
 
 def content(array: np.ndarray, without: str = "") -> bytes:
-    """Return the values of an array as bytes, records field by field, without one field.
+    """Return the values of an array as bytes, records field by field, without the field `without`.
 
     The padding between the fields of a record is left out: numpy does not copy it, so it means nothing.
     """

@@ -1,4 +1,4 @@
-"""Cells that wear out: drawing of limits, start of a life, and its metrics."""
+"""Wear of cells: draw limits of erases, begin the life of a device, and measure it."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from ssdgym.engine.core.kernel import entry
 from ssdgym.enums import Capacity
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
-#: The last erase of a sub-block that endures more than can be counted.
+#: Largest erase count that can be stored; sub-blocks that endure more end there.
 _MOST_ERASES = 2**31 - 1
 
 
 def cell_fields(device: DeviceConfig) -> dict[str, float]:
-    """Return the constants of cells that wear out, by the names of PARAMS; none where they do not."""
+    """Return the constants of wear, by the names of PARAMS; empty if cells do not wear out."""
     cells = device.cells
     if cells is None:
         return {}
@@ -73,19 +73,19 @@ def is_over(state: State, i: int) -> bool:
 
 
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-    """Return the lifetime metrics of a device; none if its cells do not wear out.
+    """Return the lifetime metrics of a device; empty if its cells do not wear out.
 
-    `end_of_life`, and `lifetime`, which counts since the life began, whatever has been reset:
+    They are `end_of_life` and `lifetime`, which counts from the beginning of the life and is never reset:
 
     | `lifetime` | meaning |
     |---|---|
-    | `host_pages_written`, `pages_programmed` | by the host, and in all |
-    | `endurance_used` | erases by the sum of all limits |
-    | `endurance_per_host_page` | pages that all limits allow to be programmed, by host pages written, None \
-    without any: at the end, write amplification over `endurance_used` |
-    | `max_erases`, `mean_erases`, `erases_cv` | of sub-blocks: most, mean, standard deviation by mean |
-    | `retired_blocks`, `host_pages_at_first_retirement` | and when the first one was, None before |
-    | `logical_pages_left` | less than at first with `capacity: variant` only |
+    | `host_pages_written`, `pages_programmed` | pages written by the host; pages programmed in all |
+    | `endurance_used` | erases / sum of all limits |
+    | `endurance_per_host_page` | pages that all limits allow to be programmed / host pages written, None if \
+    there are none; at the end of life: write amplification / `endurance_used` |
+    | `max_erases`, `mean_erases`, `erases_cv` | erases of sub-blocks: most, mean, standard deviation / mean |
+    | `retired_blocks`, `host_pages_at_first_retirement` | their number; host pages at the first, or None |
+    | `logical_pages_left` | logical pages; they become fewer with `capacity: variant` only |
     """
     if device.cells is None:
         return {}
@@ -106,7 +106,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "mean_erases": float(erases.mean()),
             "erases_cv": ratio(float(erases.std()), float(erases.mean())),
             "retired_blocks": int(life["retired_blocks"]),
-            # a float, as `None` may stand beside it in the array of a vector environment
+            # a float, since the array of a vector environment may also contain None
             "host_pages_at_first_retirement": None if first_lost < 0 else float(first_lost - began),
             "logical_pages_left": int(life["capacity"]),
         },

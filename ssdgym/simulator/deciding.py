@@ -1,4 +1,4 @@
-"""Devices whose decisions are taken outside of the engine."""
+"""A device that runs under a policy, and its decisions that are taken outside the engine."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -35,7 +35,7 @@ from ssdgym.workloads.base import NO_REQUESTS
 def erase_choice(
     block: int | list[tuple[int, int]], mask: int | None, sub_blocks_per_block: int
 ) -> tuple[np.ndarray, int]:
-    """Return the erase set of `Simulator.apply`, ended by a pair without a mask, and OK or a fault."""
+    """Return the erase set for arguments of `Simulator.apply`, (MAX_PAIRS,) ERASE_PAIR, and a status code."""
     if isinstance(block, list) and mask is not None:
         raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
     whole = (1 << sub_blocks_per_block) - 1
@@ -52,7 +52,7 @@ def erase_choice(
     return choice, OK
 
 
-#: By the code that the engine returns.
+#: Reasons in error messages, by the code that the engine returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
     codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
@@ -79,7 +79,7 @@ _REASONS = {
     "report it",
 }
 
-#: What an answer that is none means where merges are decided.
+#: The reason if the illegal choice is that of a merge.
 _NO_CANDIDATE = (
     "cannot merge by the candidate of {policy}, which does not exist or is not allowed; a merge is chosen by "
     "the number of one that is, without a mask"
@@ -98,7 +98,7 @@ def begin_period(state: State, i: int, rule: Rule, future: Future | None = None)
     """Call the `period` function of a placement, and store when it is due next.
 
     Raises:
-        SsdgymError: the function has failed, or does not say when it is due next.
+        SsdgymError: the function has failed, or its answer is no number of host pages.
     """
     control = state.control[i, 0]
     known = (future,) if rule.oracle else ()
@@ -116,7 +116,7 @@ class DecidedDevice(OneThread):
     """One device and its policy, made with the arguments of `Simulator`.
 
     Attributes:
-        arrays: of the device, a batch of one, for code of ssdgym that writes to them.
+        arrays: the arrays of the device, a batch of one; code of ssdgym may write to them.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class DecidedDevice(OneThread):
 
     @property
     def policy(self) -> Policy | None:
-        """The policy that takes the decisions; assign another one that runs the same device."""
+        """The policy that takes the decisions; another policy of the same device fields may be assigned."""
         return self._policy
 
     @policy.setter
@@ -192,11 +192,11 @@ class DecidedDevice(OneThread):
 
         Args:
             chunks: arrays of REQUEST.
-            host_pages: after which to stop; None: at the end of the chunks.
-            progress: called after each chunk with the host pages written so far by this call.
+            host_pages: number of host pages after which to stop; None: stop at the end of the chunks.
+            progress: function called after each chunk with the host pages written so far by this call.
 
         Raises:
-            SsdgymError: they end before `host_pages` have been written.
+            SsdgymError: the chunks end before `host_pages` have been written.
         """
         self.set_horizon(host_pages)
         before = int(self.arrays.counters["host_pages_written"][0, 0])
@@ -228,7 +228,7 @@ class DecidedDevice(OneThread):
         reset_metrics(self.arrays, 0)
 
     def _advance(self, last: bool) -> int:
-        """Run to the end of the input or horizon, or to a decision that is not taken inside."""
+        """Run to the end of the input, to the horizon, or to a decision that the engine does not take."""
         inside = self._policy is not None and self._policy.main.compiled
         external = 0 if inside else 1 << family_of(self._device).policy_decision
         self._choice[:] = 0
@@ -241,7 +241,7 @@ class DecidedDevice(OneThread):
         return kind
 
     def _finish(self, last: bool) -> int:
-        """Run to the end of the input or horizon; a policy that is not compiled decides in Python."""
+        """Run to the end of the input or to the horizon; a policy that is not compiled decides in Python."""
         while True:
             kind = self._advance(last)
             if kind != codes.FIRST_DECISION + family_of(self._device).policy_decision:
@@ -285,13 +285,13 @@ class DecidedDevice(OneThread):
         self._apply(self._choice)
 
     def _apply(self, choice: np.ndarray, action: int = 0) -> None:
-        """Take the decision that is due, by an erase set or, of another kind, by the number of the choice."""
+        """Take the decision that is due: by an erase set or, for other kinds, by the number of an action."""
         status = self._call(apply, self._rules, choice, action)
         if status < 0:
             self._fail(status, choice)
 
     def _merge(self, number: Any, mask: int | None = None) -> None:
-        """Take the decision that is due by the number of a candidate; refuse a mask."""
+        """Take the merge decision that is due, by the number of a candidate; refuse a mask."""
         legal = mask is None and is_whole(number) and 0 <= int(number) < MAX_PLANS
         self._apply(new_choice(), int(number) if legal else MAX_PLANS)
 

@@ -9,22 +9,22 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
-#: How far behind the last page of a run data is followed, in logical spaces, where a workload goes on that
-#: long; data that is still alive there is taken to die there.
+#: How long data is followed after the last page of a run, in multiples of the logical pages, if the workload
+#: is that long. Data that is still valid at that time counts as dying then.
 BEYOND = 4
 
 
 class Future(NamedTuple):
-    """When the data of every page of a run dies, in host pages written so far.
+    """When the data of every page of a run dies, as clocks in host pages written.
 
-    Data dies when its page is written again or trimmed. Data still alive 4 logical spaces
-    behind the end is taken to die there.
+    Data dies when its page is written again or trimmed. Data that is still valid `BEYOND` times the logical
+    pages after the end counts as dying then.
 
     Attributes:
         start: clock of the first page.
-        deaths: int64 (n,), when the data of page `start + k` dies.
+        deaths: int64 (n,), when the data of the page that is written at clock `start + k` dies.
         first: int64 (logical pages,), when the data dies that each logical page holds at the start.
-        writes: int64 (logical pages,), how often each is written.
+        writes: int64 (logical pages,), how often each logical page is written.
     """
 
     start: int
@@ -34,9 +34,9 @@ class Future(NamedTuple):
 
 
 def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: int) -> list[np.ndarray]:
-    """Draw chunks of requests until the deaths of all data in question are known.
+    """Draw chunks of requests until the deaths of all data of a run are known.
 
-    So many pages, `None` for all, are going to be written.
+    The run writes `pages` host pages; `None`: all pages of the chunks.
     """
     drawn: list[np.ndarray] = []
     left = np.inf if pages is None else pages + BEYOND * logical_pages
@@ -49,7 +49,7 @@ def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: i
 
 
 def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
-    """Return the future of a device from its clock on, under requests in their order."""
+    """Return the future of a device from `clock` on, if requests are carried out in their order."""
     lpn, is_write = _pages_of(chunks)
     written = lpn[is_write]
     end = clock + len(written) + BEYOND * logical_pages
@@ -69,15 +69,15 @@ def deaths_after(
         chunks: the requests, arrays of REQUEST.
         start: clock of the device before the first of them.
         lpn: int64 (n,), the logical pages.
-        clock: int64 (n,), when each is written or relocated.
-        written: bool (n,), or of all alike, whether the host writes it then.
+        clock: int64 (n,), when each page is written or relocated.
+        written: bool (n,), or one bool for all pages, whether the host writes the page then.
 
     Returns:
-        int64 (n,): when each is next written or trimmed; where the requests do not, 2**62.
+        int64 (n,): when each page is next written or trimmed; 2**62 if the requests do neither.
     """
     pages, is_write = _pages_of(chunks)
     times = start + np.cumsum(is_write) - is_write
-    # One number for page and time, which sorts as the two do.
+    # One number for page and time; the numbers sort by page, then by time.
     span = int(times[-1]) + 2 if len(times) else 2
     events = np.sort(pages * span + times)
     found = np.searchsorted(events, lpn * span + np.minimum(clock + written, span - 1))
@@ -86,7 +86,7 @@ def deaths_after(
 
 
 def check_order(device: DeviceConfig, who: str) -> None:
-    """Raise if pages may be written in another order than the requests'."""
+    """Raise if pages may be written in another order than that of the requests."""
     if device.ftl.timing != "none":
         raise SsdgymError(
             f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "
@@ -95,7 +95,7 @@ def check_order(device: DeviceConfig, who: str) -> None:
 
 
 def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each page that is written or trimmed, in order: its number, and whether it is written."""
+    """Return, for each page that is written or trimmed, in order, its number and whether it is written."""
     lpns, writes = [np.zeros(0, np.int64)], [np.zeros(0, bool)]
     for chunk in chunks:
         requests = chunk[(chunk["op"] == WRITE) | (chunk["op"] == TRIM)]

@@ -1,4 +1,4 @@
-"""Input of a device: a chunk of requests, checked, and the start of the next one."""
+"""Input of a device: check requests, begin a chunk of them, and read workloads in chunks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,16 +18,16 @@ from ssdgym.workloads.stream import load_workload, open_on
 
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
-#: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
-#: them.
+#: Bound of arrival times. A time and the number of a channel or die share 63 bits, which leaves 8 bits for
+#: the number.
 LAST_ARRIVAL_NS = 2**55
-#: Of a device that is not stopped by what has been written.
+#: The horizon of a device that does not stop after a number of host pages.
 NO_HORIZON = 2**62
 
 
 @entry
 def _check(requests: Any, logical_pages: Any, timed: Any) -> Any:
-    """Return how many requests write, or the number of the first that cannot be carried out, and why."""
+    """Return the number of writes and 0; or the number of the first illegal request and the reason."""
     before, writes = np.int64(0), 0
     for k in range(requests.shape[0]):
         one = requests[k]
@@ -60,7 +60,7 @@ _REFUSED = (
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
     """Raise an error that names the first of the requests (m,) that the device cannot carry out.
 
-    Returns how many of them write.
+    Returns the number of writes among them.
     """
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
@@ -77,8 +77,8 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
 def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
     """Begin a new chunk of input, and drop the rest of the request in admission.
 
-    If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
-    it is dropped. Without the input `before`, all pages of the request count as under way.
+    If pages of that request are under way, it ends with the last of them; otherwise it is dropped. `before`
+    is the input up to now; without it, all pages of the request count as under way.
     """
     control = state.control[i, 0]
     not_admitted = 0
@@ -131,7 +131,7 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
 
 
 def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
-    """Yield requests in portions of a number of written pages, and then the rest."""
+    """Yield requests in portions that write `pages` pages each, and then the rest."""
     before = 0
     held: list[np.ndarray] = []
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Memory that rules declare, and the device's constants for their benefits and counters."""
+"""The layout of the memory that rules declare, and constants that rules read."""
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import PageFtl
@@ -9,14 +9,14 @@ from ssdgym.policy.on_device import ROLES, rules_on, streams_of
 
 #: The engine's array of each part of a rule's memory.
 _ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
-#: The memory of a rule, and that of a device in a batch, begins at multiples of so many bytes.
+#: Alignment of the memory of a role, and of that of a device in a batch, in bytes.
 _ALIGNED = 64
 
 
 def _kept(device: DeviceConfig) -> list[tuple[list[Rule], dict[str, int]]]:
     """Return the rules of each role, in memory order, and the bytes of their records and table by part.
 
-    A victim rule that uses the memory of the placement has none of its own.
+    A victim rule that uses the memory of the placement has no memory of its own.
     """
     geometry, found = device.usable, []
     counts = {
@@ -40,7 +40,7 @@ def _room(size: int) -> int:
 
 
 def memory_at(device: DeviceConfig) -> list[list[int]]:
-    """Return the offsets, in bytes, of each role's memory, for the field of PARAMS."""
+    """Return the offsets, in bytes, of each role's memory, for the field `memory_at` of PARAMS."""
     starts, kept = [[0] * len(_ARRAYS)], _kept(device)
     for _, sizes in kept[:-1]:
         starts.append([start + _room(sizes[part]) for start, part in zip(starts[-1], _ARRAYS, strict=True)])
@@ -65,12 +65,12 @@ def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
     return total, needed
 
 
-#: Sums of a benefit's cross-products have to stay below this.
+#: Bound of the products by which the benefits of victims are compared.
 _LARGEST_PRODUCT = 2**61
 
 
 def constants_of(device: DeviceConfig) -> dict[str, int]:
-    """Return the costs in benefits, and the constants of rules that count how hot pages are."""
+    """Return the costs for benefits of victims, and the constants of the table that counts hot pages."""
     hotness = PageFtl.of(device.ftl).hotness
     timing, pages = device.timing, device.usable.pages_per_block
     transfers = 0 if PageFtl.of(device.ftl).gc.copyback else 2 * device.transfer_ns
@@ -92,7 +92,7 @@ def constants_of(device: DeviceConfig) -> dict[str, int]:
         "hashes": hotness.hashes,
         "counters": hotness.counters_of(device.logical_pages),
         "decay_period": hotness.period_of(device.logical_pages),
-        # Of each degree 0..15 its hotness group, counted from 1; 4 bits each, 0 = cold.
+        # The hotness group of each degree 0..15, counted from 1, in 4 bits each; 0 = cold.
         "group_of_degree": sum(
             sum(least <= degree for least in hotness.thresholds) << (4 * degree) for degree in range(16)
         ),

@@ -15,12 +15,12 @@ from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
-#: Of so many requests one counts for the tail latency: 0.001 %, as in the study on the block size of 3D NAND.
+#: One of so many requests counts for the tail latency: 0.001 %, as in the study on the block size of 3D NAND.
 _REQUESTS_PER_SLOW_ONE = 100_000
 _BIN_MIDDLES = bin_middles()
 
 
-#: Arrays by page, which metrics do not read but to count lost pages.
+#: Arrays by page, which metrics read only to count lost pages.
 BY_PAGE = (
     *("entry_of", "in_flight", "logical", "page_memory", "page_use", "page_valid"),
     *("physical", "stored_h", "updated"),
@@ -40,23 +40,23 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
     * `mean_victim_valid_pages`: valid pages per erased block. A victim's valid pages count at the start of
       its round and the block at its erase, so that a round that a reset or the end interrupts counts in
       part.
-    * `clustered_share`: share of the relocated pages that lie beside another one in their block;
+    * `clustered_share`: share of the relocated pages that lie next to another relocated page in their block;
       `mean_relocated_run`: mean number of relocated pages in a row in a block.
     * `moved_bytes`: bytes that the FTL has relocated.
     * `rmw_share`: share of the host's page writes that first read the page.
-    * `mean_gc_latency_ns`: mean die time of a GC round or merge, with waiting for the channel.
+    * `mean_gc_latency_ns`: mean die time of a GC round or merge, including waits for the channel.
     * `requests`, `duration_ns`, `requests_per_s`: finished requests, simulated time, and their ratio.
     * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
-    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency, `service`, `queue_wait` and
-      `gc_wait`, with the p99 of the last; `met_gc_share`: share of the requests that waited for GC.
+    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency: `service`, `queue_wait` and
+      `gc_wait`, with the 99th percentile of `gc_wait`; `met_gc_share`: share of requests that waited for GC.
     * `tail_latency_ns`: mean of the slowest 0.001 % of all requests.
     * `energy_uj`, `gc_energy_uj`: energy of all commands and of GC; None if the device gives no energies.
     * `wear`: minimum, mean, maximum and spread of the erase counts of sub-blocks.
-    * `policy_memory_bytes`, `controller_table_bytes`: size of the tables of best sets, groups and hotness and
-      of the records of rules, in the simulator's layout and in a controller, where each field has only the
-      bits that the geometry requires.
+    * `policy_memory_bytes`, `controller_table_bytes`: size of the records and tables of rules, in the
+      simulator's layout and in a controller, where each field has only the bits that the geometry requires.
     * `end_of_life`, `lifetime`: only if cells wear out; `docs/lifetime.md` defines them.
-    * `overflow_share`: share of the relocated pages that a low pool sent to another stream's block.
+    * `overflow_share`: share of the relocated pages that went to the open block of another stream because the
+      pool was low.
     """
     family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]
@@ -106,7 +106,7 @@ def reset_metrics(state: State, i: int) -> None:
     under_way = np.flatnonzero(slots["remaining"] > 0)
     under_way = under_way[np.argsort(slots["serial"][under_way])]
     slots["serial"][under_way] = np.arange(len(under_way))
-    # Only what was written: zeros of a new device take no memory.
+    # Clear only what was used: zeros of a new device take no memory.
     state.latency[i][: control["serial"]] = 0
     control["serial"] = len(under_way)
     control["metrics_start_ns"] = control["now"]
@@ -118,9 +118,9 @@ def reset_metrics(state: State, i: int) -> None:
 def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
     """Return the parts of the latencies of reads and writes, and the share of requests that met GC.
 
-    Means in ns: `service` of the command of a request that ended last, `gc_wait` of what its page waited for
-    commands of GC of its die, `queue_wait` of the rest. None without requests; `gc_wait` also has its p99,
-    the middle of a histogram bin.
+    Means in ns, of the page of a request that ends last: `service` is the time of its command, `gc_wait` the
+    time that it waited for GC commands of its die, `queue_wait` the rest; None without requests.
+    `gc_wait_p99` is the middle of a histogram bin.
     """
     found: dict[str, Any] = {}
     counted = state.counters[i, 0]
@@ -141,7 +141,7 @@ def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
 
 
 def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
-    """Return the 99th percentile of waits for GC; requests without one are not in the histogram."""
+    """Return the 99th percentile of waits for GC; the histogram lacks requests that did not wait for GC."""
     if count == 0:
         return None
     rank = -(-count * 99 // 100) - (count - int(histogram.sum()))
@@ -166,7 +166,7 @@ def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
 
 
 def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
-    """Return the erases of sub-blocks since the device was made, and their mean since the last reset."""
+    """Return statistics of the erases of each sub-block since the device was made; the mean since a reset."""
     erases = erases_of(state, i, device)
     return {
         "mean_erases": float(erases.mean()),
@@ -186,13 +186,13 @@ def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
 def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | bool]:
     """Return mean, percentiles and maximum of the latencies of reads, writes or both together, ns.
 
-    Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
-    kept; otherwise they are the middle of a histogram bin, within 0.8 %, and `exact` is false.
+    If every latency was kept, all percentiles are exact (nearest rank), and `exact` is true. Otherwise those
+    among the slowest kept are exact; others are the middle of a histogram bin, within 0.8 %.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())
     if count == 0:
-        # Whole numbers, as where there are requests: a column of results holds numbers of one kind.
+        # Whole numbers, as with requests, so that a column of results has one type.
         return {"count": 0, "exact": True, "mean": 0.0, **dict.fromkeys((*PERCENTILES, "max"), 0)}
     kept = np.sort(kept_latencies(state, i, *ops))
     slowest = _slowest(state, i, *ops)
@@ -213,8 +213,8 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
 def tail_latency_ns(state: State, i: int) -> float | None:
     """Return the mean latency of the slowest 0.001 % of reads and writes, rounded up to at least one, ns.
 
-    It is exact or None: without requests, and beyond 100,000 times as many as the device keeps of the slowest
-    of each kind (1.6 thousand million), unless every request was kept.
+    The mean is exact. It is None without requests. Unless every latency was kept, it is also None if 0.001 %
+    are more requests than `Recording.slowest`, by default from 1.6 thousand million requests on.
     """
     count = int(state.histogram[i, [READ, WRITE]].sum())
     if count == 0:
@@ -226,9 +226,9 @@ def tail_latency_ns(state: State, i: int) -> float | None:
 
 
 def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
-    """Return the slowest requests of these kinds together, as many as are known without a gap, rising."""
+    """Return the slowest latencies of these kinds together, rising; as many as are known without a gap."""
     heaps = [state.tail[i, op] for op in ops]
     merged = np.sort(np.concatenate([heap[1 : 1 + heap[0]] for heap in heaps]))
-    # A request that a full heap has dropped may be slower than all of the other's but as many as it holds.
+    # Once a heap has dropped requests, only as many of the slowest as one heap holds are certain.
     dropped = any(heap[0] < state.histogram[i, op].sum() for heap, op in zip(heaps, ops, strict=True))
     return merged[len(merged) - (state.tail.shape[2] - 1) :] if dropped else merged

@@ -1,7 +1,7 @@
 """Preconditioning: fill a device, and overwrite it until garbage collection is steady; no time passes.
 
-A steady state is made under the usual policy of the FTL family, whatever policy is measured afterwards: that
-favours none. It is kept on disk. No cell wears out meanwhile. Everything here resets the metrics.
+A steady state is made under the default policy of the FTL family, so that no measured policy is favoured, and
+is cached on disk. Cells do not wear out meanwhile. All functions here reset the metrics.
 """
 
 import sys
@@ -35,14 +35,14 @@ from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 
 _CHUNK = 1 << 16
-#: Prints every `SAY_EVERY_S` seconds how far a device is; None is silent.
+#: Prints the progress every `SAY_EVERY_S` seconds; None: prints nothing.
 say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
 SAY_EVERY_S = 10.0
 #: A device is steady once the write amplification of two windows in a row differs by less than the tolerance.
-#: Its logical space is overwritten at least, and at most, so many times.
+#: `LEAST_OVERWRITES` and `MOST_OVERWRITES` bound how often the logical pages are overwritten.
 TOLERANCE = 0.02
 LEAST_OVERWRITES, MOST_OVERWRITES = 2.0, 10.0
-#: Requests without a write, one after the other, after which a workload counts as one that does not write.
+#: Number of successive requests without a write after which a workload is refused.
 _MOST_WITHOUT_WRITE = 1 << 20
 
 
@@ -52,12 +52,12 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
     Args:
         sim: the new simulator.
         kind: a kind of preconditioning that `ssdgym.config.device` describes.
-        workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
-            pages on the device, if it is `reads` or begins with it.
+        workload: the workload whose writes overwrite the device, if the kind is `workload`, or whose reads
+            must find their pages on the device, if the kind begins with `reads`.
         seed: seed of random draws; if `kind` begins with `reads`, the seed of the measured workload.
 
     Raises:
-        SsdgymError: the device is in use, or cannot be preconditioned so.
+        SsdgymError: the device is in use, or cannot be preconditioned in this way.
     """
     how = read_preconditioning(kind)
     match how.kind:
@@ -74,7 +74,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
 
 def fill(sim: DecidedDevice, share: float = 1.0) -> None:
-    """Write the first logical pages of a new device once, in order, under its own or the usual policy."""
+    """Write the first logical pages of a new device once, in order, under its own or the default policy."""
     require_new(sim, "fill")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         _fill(sim, share)
@@ -94,7 +94,7 @@ def make_steady(
     device = sim.device
     policy = get_policy(device.ftl.usual_policy)
     config = load_workload("uniform" if workload is None else workload)
-    # What a function depends on cannot be seen from outside.
+    # The cache key cannot contain all that a function depends on.
     cache = cache and not isinstance(config, FunctionWorkload)
     key = cache_key(device, config, seed, share) if cache else ""
     report = load_preconditioned(sim.arrays, 0, key) if cache else None
@@ -112,8 +112,8 @@ def make_steady(
 def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> None:
     """Write the pages that a workload reads before it writes or trims them.
 
-    They are written once each, in the order in which they are read first, under the simulator's policy or,
-    without one, the usual one. The workload, which has an end, is played with the same seed afterwards.
+    Each page is written once, in the order of the first reads, under the simulator's policy or, if it has
+    none, the default policy. The workload must have an end; afterwards it must run with the same seed.
     """
     require_new(sim, "precondition")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
@@ -125,10 +125,10 @@ def write_until_collecting(
 ) -> None:
     """Write uniformly random single pages to a new device until every plane has collected.
 
-    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself;
-    or, greedily, whole blocks are collected and all pages put in one stream, so that all policies start with
-    the same device. Whether the planes have collected is looked at after every 256th of the logical space.
-    What the workload `after` reads before it writes it is written before all else.
+    The simulator's own policy decides, as in papers that warm up each design with itself; if `greedily`,
+    greedy collects whole blocks and all pages go to one stream, so that all policies start with the same
+    device. The planes are checked whenever a 256th of the logical pages has been written. First of all, the
+    pages that the workload `after` reads before it writes them are written.
     """
     require_new(sim, "warm up")
     device = sim.device
@@ -157,7 +157,7 @@ def require_new(sim: DecidedDevice, verb: str) -> None:
 
 @contextmanager
 def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
-    """Let a device run without time before its cells begin to wear out; then reset the metrics."""
+    """Let a device run in no simulated time and without wear; then begin its life and reset the metrics."""
     params = sim.arrays.params[0, 0]
     endures, params["endures"] = params["endures"].copy(), 0
     try:
@@ -233,7 +233,7 @@ def _overwrite(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> Preco
         steady = abs(now - before) < TOLERANCE * before
         if (steady and written >= least) or written >= most:
             sim.feed(NO_REQUESTS)
-            sim.proceed(iter(()))  # what is left of the last write's garbage collection
+            sim.proceed(iter(()))  # finish the garbage collection of the last write
             if say is not None and time.monotonic() - began >= SAY_EVERY_S:
                 how = "is steady" if steady else "is not steady yet"
                 said = f"write amplification {now:.3f} {how}; {written:,} pages written"
@@ -243,7 +243,7 @@ def _overwrite(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> Preco
 
 
 def _endless_writes(device: DeviceConfig, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
-    """Yield the workload's writes in chunks, from the start again (with another seed) when it ends."""
+    """Yield the workload's writes in chunks; when it ends, begin it again with another seed."""
     without_write = 0
     while True:
         stream = open_on(workload, device, seed)

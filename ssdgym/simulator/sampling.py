@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.simulator.simulator import Simulator
 
-#: The columns that a run is summed up by; its metrics have their means by the same names.
+#: The columns whose means are metrics, with the same names.
 _MEANS = ("free_pages/fewest", "free_pages/mean", "free_pages/first", "collecting_planes")
 _COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
 
@@ -14,9 +14,9 @@ _COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
 class Sampler:
     """Record a sample of the state of one simulator at each call.
 
-    The columns are the host pages written and erases since the metrics were reset, the time since then in ns,
-    the free pages of the plane that has fewest, their mean over the planes, those of the first plane, and how
-    many planes collect.
+    The columns are the host pages written, the time in ns and the erases, all since the last reset of the
+    metrics; the smallest number of free pages of a plane, the mean of all planes, and the number in the first
+    plane; and the number of planes that collect.
 
     Args:
         simulator: the simulator to sample; it does not change.
@@ -55,7 +55,7 @@ class Sampler:
     def metrics(self) -> dict[str, Any]:
         """Return the means over the samples since the first erase, and the free pages below which GC starts.
 
-        Means are missing without an erase; free pages are 0 if only free blocks start GC.
+        There are no means without an erase. The threshold is 0 if only a lack of free blocks starts GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

@@ -30,25 +30,25 @@ class Simulator(DecidedDevice):
     Args:
         device: name in `configs/devices`, path of a YAML file, mapping or `DeviceConfig`.
         ftl: another `FtlConfig`, or a mapping of the fields to change (`{"placement": "single"}`).
-        policy: by name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or as a `Policy`; its
-            placement and, where its rule needs another, its erase unit become those of `self.device`
+        policy: a name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or a `Policy`. `self.device`
+            gets the policy's placement and, if the victim rule needs another erase unit, that unit
             (`Policy.adapt`). `"default"` is `greedy`, and `merge` on devices of mapping block. `None` leaves
             every decision to the caller (`advance`, `apply`).
-        seed: of the device's own randomness (random policies, proposals).
-        recording: how many latencies are kept exactly.
+        seed: seed of the random draws of the device (random policies, proposals).
+        recording: numbers of latencies that are kept exactly.
 
     Raises:
-        SsdgymError: a configuration that does not fit, or a GC threshold a full device cannot reach.
+        SsdgymError: the configuration does not fit, or a full device cannot reach its GC threshold.
     """
 
     @property
     def logical_pages(self) -> int:
-        """Pages the host sees."""
+        """Number of logical pages."""
         return self.device.logical_pages
 
     @property
     def now_ns(self) -> int:
-        """Simulated time."""
+        """Simulated time, ns."""
         return int(self.arrays.control["now"][0, 0])
 
     # -- running
@@ -67,18 +67,18 @@ class Simulator(DecidedDevice):
     ) -> dict[str, Any]:
         """Carry out a workload to its end, or until some host pages have been written.
 
-        A device whose cells wear out may come to the end of its life before, and does nothing from then on.
+        If cells wear out, the life of the device may end earlier; from then on the device does nothing.
 
         Args:
-            workload: as `load_workload` takes it, or an iterator of REQUEST arrays. An endless one needs
-                `host_pages`. Times of arrays count from the making of the device, others from now.
-            host_pages: stop after so many host pages.
-            warmup: host pages before them that are not measured, so that the policy's own steady state is.
+            workload: an input of `load_workload`, or an iterator of REQUEST arrays. An endless workload needs
+                `host_pages`. Arrival times in arrays count from time 0 of the device, others from now.
+            host_pages: number of measured host pages, after which the run stops.
+            warmup: host pages that are written before the measurement, to reach the policy's steady state.
             days: days that pass after the warm-up, as in `pass_days`; their work is measured.
             seed: seed of the random draws of the workload.
             progress: function called regularly with the number of host pages measured so far.
-            progress_every: host pages of the workload between calls of `progress`; None: now and then. It
-                does not change what the device does.
+            progress_every: host pages of the workload between calls of `progress`; None: at irregular
+                intervals. It does not change what the device does.
 
         Returns:
             The metrics.
@@ -115,13 +115,13 @@ class Simulator(DecidedDevice):
     ) -> PreconditioningReport:
         """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The usual policy of the FTL family decides, not that of this simulator.
+        No simulated time passes. The default policy of the FTL family decides, not that of this simulator.
 
         Args:
-            workload: whose writes overwrite the device; uniform writes by default.
+            workload: the workload whose writes overwrite the device; None: uniform writes.
             seed: seed of the random draws of the workload.
-            share: of the logical pages, the first ones, which are filled.
-            cache: keep the result on disk, and take it from there.
+            share: share of the logical pages that are filled, from the first page on.
+            cache: whether to store the result on disk, and to load it if it is there.
 
         Returns:
             What was written, and whether the device has become steady.
@@ -136,7 +136,7 @@ class Simulator(DecidedDevice):
         """Write the logical pages of this new device once, in order, in zero time; reset the metrics.
 
         Args:
-            share: of the logical pages, the first ones.
+            share: share of the logical pages, from the first page on.
 
         Raises:
             SsdgymError: the device is in use.
@@ -147,16 +147,16 @@ class Simulator(DecidedDevice):
     def pass_days(self, days: int) -> None:
         """Let the data on the device grow older by whole days, in which the host does nothing.
 
-        At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time; where
-        a round of collection is under way, after it. The input goes on afterwards, without the rest of a
-        request that a horizon has cut.
+        At the end of each day, data that is too old for its place is moved, in no simulated time; a round of
+        garbage collection that is under way ends before. Afterwards the input goes on; if a horizon has cut a
+        request, the rest of the request is dropped.
 
         Args:
             days: 1 to 36,500.
 
         Raises:
-            SsdgymError: data does not age in the device's family, something is under way, or the simulator
-                has no policy.
+            SsdgymError: data does not age in the device's family, requests or writes are under way, or the
+                simulator has no policy.
         """
         control = self.arrays.control[0, 0]
         rest = self._input[int(control["cursor"]) + bool(control["offset"]) :]
@@ -165,11 +165,11 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def advance(self, *, last: bool = True) -> int:
-        """Run to the end of the input or horizon, or to a decision the caller takes.
+        """Run to the end of the input, to the horizon, or to a decision that the caller takes.
 
         Returns `INPUT_ENDED`, `HORIZON`, `END_OF_LIFE`, `ERASE_DECISION` or, on devices of mapping
-        block, `MERGE_DECISION` of `ssdgym.engine.core.status`. With `last` false more input is to follow, and
-        the device stops the moment the input ends.
+        block, `MERGE_DECISION` of `ssdgym.engine.core.status`. `last` is false if more input will
+        follow; the device then stops as soon as the input ends.
         """
         return self._advance(last)
 
@@ -178,13 +178,13 @@ class Simulator(DecidedDevice):
         """Take the decision that is due: an erase set or, on devices of mapping block, a merge.
 
         Args:
-            block: the block to erase; or what to erase together, a list of pairs (block, bit mask of its
-                sub-blocks). Where blocks are merged, the number of a candidate: `state.figure` has the
-                figures of all.
-            mask: of a single block, its sub-blocks to erase (default all).
+            block: the block to erase, or a list of pairs (block, bit mask of its sub-blocks) to erase
+                together. On devices of mapping block, the number of a merge candidate, which `state.figure`
+                describes.
+            mask: bit mask of the sub-blocks of a single block to erase; None: all.
 
         Raises:
-            SsdgymError: the choice is not legal, or a list comes with a mask; the device is as it was.
+            SsdgymError: the choice is not legal, or a list comes with a mask. The device has not changed.
         """
         if family_of(self.device).policy_decision == MERGE:
             self._merge(block, mask)
@@ -198,7 +198,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def snapshot(self) -> Snapshot:
-        """Return an independent copy of the device and of the input it is at.
+        """Return an independent copy of the device and of its present input.
 
         Raises:
             SsdgymError: a policy has failed in the middle of a step.
@@ -211,7 +211,7 @@ class Simulator(DecidedDevice):
         """Restore the saved state of this device, in place.
 
         Raises:
-            SsdgymError: it has been changed since it was saved, or is of another device.
+            SsdgymError: the snapshot has been changed since it was saved, or is of another device.
         """
         check_snapshot(snapshot, self.arrays, self.device.name)
         restore_device(self.arrays, 0, snapshot.state)
@@ -221,10 +221,10 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def rule_memory(self, kind: str = "placement") -> np.ndarray:
-        """Return the memory of a rule of the policy for the device as a whole; it may be changed.
+        """Return the record that a rule of the policy keeps for the whole device; the caller may change it.
 
         Args:
-            kind: of the rule: `victim`, `placement`, `idle`, `allocation` or `levelling`.
+            kind: kind of the rule: `victim`, `placement`, `idle`, `allocation` or `levelling`.
 
         Returns:
             The record that the rule declares as its `memory`, shape (1,), shared with the device.

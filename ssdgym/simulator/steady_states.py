@@ -21,7 +21,7 @@ from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import code_hashes
 
-#: Arrays that are empty in a preconditioned device; it keeps its own, as it keeps its constants.
+#: Arrays that are empty in a preconditioned device, and so are not stored.
 _CLEARED = (
     "latency",
     "histogram",
@@ -35,10 +35,10 @@ _CLEARED = (
     "endurance",
     "life",
 )
-#: Fields of the control record that belong to the device's queues, whose sizes are its own.
+#: Fields of the control record for queues; a device keeps its own, since its queues may have other sizes.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
-#: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
-#: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
+#: The only fields that a steady state does not depend on. Of a device: descriptions and costs; the times that
+#: matter are in `FamilyBuilder.weighed`. Of an FTL: fields that matter only in simulated time or to queues.
 _OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
 _OF_NO_EFFECT_ON_FTL = {
     "timing",
@@ -58,9 +58,9 @@ class PreconditioningReport:
     """What preconditioning did.
 
     Attributes:
-        host_pages: written after the device was filled.
-        write_amplification: of the last window.
-        steady: whether it had stopped changing.
+        host_pages: host pages written after the device was filled.
+        write_amplification: write amplification of the last window.
+        steady: whether the write amplification had stopped changing.
     """
 
     host_pages: int
@@ -69,17 +69,17 @@ class PreconditioningReport:
 
 
 def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: float) -> str:
-    """Name a steady state by all that it depends on, the sources of ssdgym included.
+    """Return a hash of all that a steady state depends on, including the sources of ssdgym.
 
-    Every field of the device counts, but those named above; `share` of the logical pages is filled first.
+    Every field of the device counts except those named above; `share` of the logical pages is filled first.
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
-    # Of the ways to choose rows, only this one decides where pages go without simulated time.
+    # Only this way to choose rows has an effect on where pages go if no time passes.
     fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
-        # With any idle rule erases have to win pages, whether time passes or not.
+        # With any idle rule, rounds must reclaim pages, even if no time passes.
         fields["ftl"]["gc"] = {**kept, "idle": gc.get("idle") is not None}
     parts = {
         "device": fields,
@@ -95,9 +95,9 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
 
 
 def _sources_hash(device: DeviceConfig) -> str:
-    """Hash the code that makes the steady state: engine, configurations, workloads, simulator, and its rules.
+    """Return a hash of the code of a steady state: engine, config, workloads, simulator, and its rules.
 
-    These are the usual policy, and the rules of the device but the idle one: a file of an agent can change.
+    The rules are those of the default policy and of the device, without the idle rule; files of agents count.
     """
     package = Path(__file__).parents[1]
     folders = ("config", "workloads", "simulator")
@@ -118,7 +118,7 @@ def _path(key: str) -> Path:
 def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
     """Load a preconditioned device from disk; return its report, None if no valid file exists.
 
-    A damaged one is removed.
+    A damaged file is removed.
     """
     path = _path(key)
     try:

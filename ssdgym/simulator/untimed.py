@@ -1,4 +1,4 @@
-"""What a device does without time: preconditioning, days that pass, reads beforehand."""
+"""Run a device in no simulated time: for preconditioning, and when days pass."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from ssdgym.workloads.base import NO_REQUESTS
 
 @contextmanager
 def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
-    """Let a device without transactions under way run without time, under a policy and maybe another seed."""
+    """Let a device without transactions run in no simulated time, under a policy and maybe another seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
@@ -57,12 +57,12 @@ def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
     attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
 
 
-#: A hundred years: each day is looked at by itself.
+#: A hundred years: each day is simulated separately.
 _MOST_DAYS = 36_500
 
 
 def pass_days(sim: DecidedDevice, days: int) -> None:
-    """Let the data on a device grow older by whole days, as `Simulator.pass_days`; its input is used up."""
+    """Age the data on a device by whole days, as `Simulator.pass_days`; the present input is dropped."""
     if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
         raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
     if sim.policy is None:

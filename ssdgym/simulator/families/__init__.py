@@ -52,16 +52,16 @@ class FamilyBuilder(ABC):
 
     Attributes:
         engine: the family in the engine; its name is the mapping.
-        fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
-        scratch: names of the arrays of transactions that runs without time leave something in.
-        counted: names of the arrays of one record that hold what devices count.
-        policy_decision: number of the kind of decision that the first rule of a policy takes, and that a
+        fixed: names of the arrays of constants, which a device keeps when it takes over another state.
+        scratch: names of the arrays of transactions that untimed runs change; they are restored afterwards.
+        counted: names of the arrays with the counters of devices, one record for each device.
+        policy_decision: number of the kind of decision that the main rule of a policy takes, and that a
             device without a policy leaves to its caller.
-        agent_decisions: numbers of the kinds of decisions that are described to agents.
-        wins_by_erases: whether room is won by erases alone, so that collection has won the pages erased less
-            those relocated.
-        counts_pages: whether logical pages are counted: programmed for the host and for GC apart, and free
-            and valid ones of a plane over all its blocks.
+        agent_decisions: numbers of the kinds of decisions that agents can take.
+        wins_by_erases: whether only erases reclaim space, so that the space that GC reclaims is the erased
+            pages minus the relocated pages.
+        counts_pages: whether counts are in logical pages: pages programmed for the host and for GC
+            separately, and free and valid pages of a plane over all its blocks.
     """
 
     engine: Family
@@ -96,7 +96,7 @@ class FamilyBuilder(ABC):
         """Return a mapping from names of the family's arrays to their lengths for one device."""
 
     def pages_of_command(self, device: DeviceConfig) -> int:
-        """Return how many pages a command may read beside the one that it programs, at most."""
+        """Return the largest number of pages that a command may read in addition to the one it programs."""
         return device.units_per_page
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
@@ -131,14 +131,14 @@ class FamilyBuilder(ABC):
         )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return what a steady state depends on beside the fields of the device and its FTL, as JSON.
+        """Return what a steady state depends on in addition to fields of the device and its FTL, as JSON.
 
-        By default the times of commands: no time passes, but rules may weigh them.
+        By default these are the times of commands, which rules may read even if no time passes.
         """
         return {"times": device.timing.model_dump(mode="json")}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks per plane that hold no data, however large the device is."""
+        """Return the number of blocks per plane that hold no data, whatever the size of the device."""
         return 0
 
     def counter_names(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class FamilyBuilder(ABC):
 
 
 def reserve_blocks(device: DeviceConfig) -> int:
-    """Return the free blocks that a plane keeps for erases that retire their block and reclaim nothing."""
+    """Return the number of free blocks of a plane that are kept for erases that retire their block."""
     return 0 if device.cells is None else 1
 
 
@@ -171,7 +171,7 @@ def erases_of(state: State, i: int, device: DeviceConfig) -> np.ndarray:
 
 
 def sub_blocks_of(device: DeviceConfig) -> int:
-    """Return the sub-blocks of a device."""
+    """Return the number of sub-blocks of a device."""
     geometry = device.geometry
     return geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
 

@@ -16,14 +16,14 @@ from ssdgym.simulator import families
 
 #: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
 _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
-#: Of the mapping table: bytes of a pointer to a block, and of the place of a page in a superblock.
+#: Bytes in the mapping table: of a pointer to a block, and of the position of a page in a superblock.
 _BLOCK_BYTES, _PAGE_BYTES = 4, 2
 #: Counters of nominal times that merges take.
 _GC_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
 
 
 class BlockFamily(families.FamilyBuilder):
-    """Devices that map logical blocks, or superblocks of several: bundles."""
+    """Devices that map bundles: logical blocks, or superblocks of several logical blocks."""
 
     engine = BLOCK_FAMILY
     fixed = ("params", "merging")
@@ -31,10 +31,10 @@ class BlockFamily(families.FamilyBuilder):
     scratch = ("transaction", "figure", "case", "node", "draft")
     policy_decision = MERGE
     agent_decisions = frozenset({MERGE})
-    wins_by_erases = False  # empty parts of a block are erased as well
+    wins_by_erases = False  # merges also erase empty parts of blocks
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if a full device had no block to merge to."""
+        """Raise if a full device would have no block to merge to."""
         ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
         kept = _layout(device)["kept_free"]
@@ -64,7 +64,7 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
-        """Return the record of the kind, of bundles, and of partial erases."""
+        """Return the constants of the kind of FTL, of bundles, and of partial erases."""
         ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
         levels, layout = len(geometry.partial_sizes), _layout(device)
@@ -105,17 +105,17 @@ class BlockFamily(families.FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the family's counters, parts of the time of writes, wear and rates.
 
-        `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs: of scans, of
-        reads and writes of copies, of erases; with `_per_page`, per host page, as is `service_ns_per_page`,
-        of the program of a host page, channel included. `write_ns_per_page` is the sum of these five,
-        `copy_share` the share of copies in it. `gc_time_ns` is the die time of the commands of jobs,
-        waiting for channels included, and `mean_gc_latency_ns` the time of a job. `restored_leaves` are
-        leaves that M-Merges erased only because they would have been spoiled. `aep` and `vep` are mean and
-        variance over all pages of their erases since the device was made. `energy_uj` and `gc_energy_uj`
-        count spare areas as reads, and a partial erase as its share of a block's (assumed). Host pages that
-        newer ones overtake before their program count as written and as programmed.
-        `host_bytes_per_s` is of simulated time, None where none has passed. `mean_victim_valid_pages`,
-        `clustered_share` and `mean_relocated_run` are None.
+        `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs (merges): of
+        scans of spare areas, of reads and of writes of copied pages, and of erases. The same names with
+        `_per_page` are per host page; so is `service_ns_per_page`, the time to program a host page, channel
+        included. `write_ns_per_page` is the sum of these five, `copy_share` the share of copies in it.
+        `gc_time_ns` is the die time of the commands of jobs, waits for channels included, and
+        `mean_gc_latency_ns` the mean of a job. `restored_leaves` counts leaves that M-Merges erased only
+        because their data would have been spoiled. `aep` and `vep` are mean and variance, over all pages, of
+        the erases since the device was made. `energy_uj` and `gc_energy_uj` count spare areas as reads, and
+        a partial erase as its share of a block erase (assumed). Host pages that newer ones overtake before
+        their program count as written and as programmed. `host_bytes_per_s` is per simulated time, None if
+        none has passed. `mean_victim_valid_pages`, `clustered_share` and `mean_relocated_run` are None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -153,8 +153,8 @@ class BlockFamily(families.FamilyBuilder):
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.
 
-    `mapping_table_bytes` is (sizes assumed), with nftl, 4 bytes for each of two blocks of a logical block;
-    with superblock 4 for each of the `N` blocks of a superblock, and 2 for each logical page.
+    `mapping_table_bytes` (sizes assumed): with nftl, 4 bytes for each of the two blocks of a logical block;
+    with superblock, 4 bytes for each of the `N` blocks of a superblock and 2 bytes for each logical page.
     """
     layout = _layout(device)
     of_blocks = _BLOCK_BYTES * layout["physical_blocks"] * layout["bundles"]
@@ -165,9 +165,9 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
 def _layout(device: DeviceConfig) -> dict[str, int]:
     """Return the layout of a device in bundles, by the names of the constants of merges.
 
-    `physical_blocks` are the most blocks of a bundle between merges, `slots` the most it ever has: more where
-    cells wear out, for blocks that take the place of others. There is a bucket for each number of invalid
-    pages of a bundle, and merges begin to win blocks at `kept_free` free blocks of a plane.
+    `physical_blocks` is the most blocks of a bundle between merges, `slots` the most at any time: more if
+    cells wear out, for blocks that replace worn ones. Each number of invalid pages of a bundle has a bucket.
+    Merges that win blocks begin when a plane has `kept_free` free blocks.
     """
     ftl, geometry = BlockFtl.of(device.ftl), device.geometry
     if ftl.kind == "nftl":

@@ -37,15 +37,15 @@ def _shares_open_blocks(device: DeviceConfig) -> bool:
 
 
 def _open_blocks(device: DeviceConfig) -> int:
-    """Return the blocks of a plane that may be open at once: of each stream, and of one that levels wear."""
+    """Return the most open blocks of a plane: one for each stream, and one for a levelling rule."""
     return streams_of(device) + (PageFtl.of(device.ftl).levelling is not None)
 
 
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
-    One for the host and one for relocated pages; one more where these share open blocks, and where cells wear
-    out.
+    One is for the host and one for relocated pages. One more is needed if streams share open blocks, and one
+    more if cells wear out.
     """
     return 2 + _shares_open_blocks(device) + families.reserve_blocks(device)
 
@@ -76,7 +76,7 @@ def thresholds_of(device: DeviceConfig) -> dict[str, int]:
 
 
 def _placed_by(rule: Rule) -> int:
-    """Return the engine's code of the placement: device, rule for host pages, or rule for all."""
+    """Return the engine's code of who places pages: the engine, a rule for host pages, or a rule for all."""
     if rule.function is None:
         return records.IN_STREAMS
     if rule.relocation_streams == 0:
@@ -89,7 +89,7 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
 
 
 class PageFamily(families.FamilyBuilder):
-    """Devices that map every page by itself."""
+    """Devices with page-level mapping."""
 
     engine = PAGE
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, LEVEL})
@@ -98,7 +98,7 @@ class PageFamily(families.FamilyBuilder):
         """Raise if GC could not reach its threshold once the device is full."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device)["valid_limit"]
         ftl, open_blocks = PageFtl.of(device.ftl), _open_blocks(device)
-        # Not a matter of the configuration alone: a policy brings its placement.
+        # Checked here, not in the configuration, because a policy may bring another placement.
         if open_blocks > records.MAX_STREAMS:
             raise SsdgymError(
                 f"device {device.name}: placement {ftl.placement} has {open_blocks - 1} streams and "
@@ -131,7 +131,7 @@ class PageFamily(families.FamilyBuilder):
         """Return thresholds, streams, placement, and constants for rules."""
         ftl, beside = PageFtl.of(device.ftl), beside_on(device)
         gc, rule, levelling = ftl.gc, beside["placement"], beside.get("levelling")
-        # Rounds that are repeated until a level is reached have to win pages.
+        # Rounds that are repeated up to a threshold must reclaim pages.
         repeated = gc.mode == "barrier" or gc.start == "queue_empty" or gc.background_fraction or gc.idle
         most_padding = ftl.pad_limit or device.geometry.pages_per_block - 1
         last = STREAMS.get(ftl.placement, streams_of(device)) - 1
@@ -172,11 +172,11 @@ class PageFamily(families.FamilyBuilder):
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the sizes of tables and records of rules, the share of overflow and the counts of streams.
+        """Return the sizes of the records and tables of rules, `overflow_share`, and the counts of streams.
 
-        `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
-        pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
-        levelling rule there are its rounds and the pages that these have moved.
+        `policy_bytes_per_logical_page` is that size per logical page. `streams` has, by number: pages
+        programmed, `victims` (blocks), and the valid pages of victims when their rounds started. A levelling
+        rule has `levelling_rounds` and `levelling_moves`, the pages that its rounds have moved.
         """
         kept, for_controller = memory_bytes(device)
         count = streams_of(device)
@@ -201,7 +201,7 @@ class PageFamily(families.FamilyBuilder):
         }
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and which pages are beside relocated ones."""
+        """Clear the counters, and the length of the present run of relocated pages in each block."""
         super().reset_metrics(state, i)
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0

@@ -17,7 +17,7 @@ from ssdgym.simulator import families
 _HOURS = 24
 #: Calendar hours are kept in 32 bits.
 _LAST_HOUR = 2**31 - 1
-#: Of the mapping table: bytes of an entry of an array; and of a hash table, whose slots are half full.
+#: In the mapping table: bytes of an array entry and of a hash table entry, and the full share of hash slots.
 _ENTRY_BYTES, _HASH_ENTRY_BYTES, _LOAD_FACTOR = 4, 8, 0.5
 
 
@@ -73,7 +73,7 @@ class SubpageFamily(families.FamilyBuilder):
         }
 
     def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
-        """Return the record of the kind, the region, the buffer, the times and the retention."""
+        """Return the constants of the kind of FTL, the region, the buffer, the times and the retention."""
         ftl, geometry, timing = SubpageFtl.of(device.ftl), device.geometry, device.timing
         slots = geometry.subpages_per_page
         subpage_bytes = device.host_unit_bytes
@@ -122,17 +122,17 @@ class SubpageFamily(families.FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the write amplification in bytes, that of small writes, counters and rates.
 
-        `write_amplification` is of bytes, `(N full_programs + subpage_programs) / host_pages_written`, of
-        what the device has accepted; `request_waf` the same of small writes,
-        `small_flash_bytes / small_write_bytes`, None without any. `moved_bytes` counts relocated, kept and
-        advanced subpages, and a page for each eviction. `rmw_share` is the share of the host's page writes
-        that are read-modify-writes; with cgm, what waits in the buffer, or was trimmed there, counts as parts
-        of whole pages; 0 with other kinds, None where subftl makes some.
-        `mean_gc_latency_ns` is of rounds and collections: advances are in it, evictions are not.
-        `mean_victim_valid_pages` is of rounds in the main area, in units. `energy_uj` is of all reads,
-        programs and erases; `erases` and `wear` have the blocks of regions. `lost_pages` counts slots.
-        `host_bytes_per_s` is of simulated time, None where none has passed. `gc_energy_uj`, `clustered_share`
-        and `mean_relocated_run` are None.
+        `write_amplification` counts bytes: `(N full_programs + subpage_programs) / host_pages_written`, over
+        all that the device has accepted. `request_waf` is that of small writes (None without any):
+        `small_flash_bytes / small_write_bytes`. `moved_bytes` counts relocated, kept and advanced subpages,
+        and a page for each eviction. `rmw_share` is the share of the host's page writes that are
+        read-modify-writes. With cgm, data that waits in the buffer, or was trimmed there, counts as parts of
+        whole pages; with other kinds the share is 0, and None if subftl makes some. `mean_gc_latency_ns` is
+        the mean of rounds and collections, with advances and without evictions. `mean_victim_valid_pages` is
+        that of rounds in the main area, in units. `energy_uj` includes all reads, programs and erases;
+        `erases` and `wear` include blocks of regions. `lost_pages` counts slots. `host_bytes_per_s` is per
+        simulated time, None if none has passed. `gc_energy_uj`, `clustered_share` and `mean_relocated_run`
+        are None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -164,7 +164,7 @@ class SubpageFamily(families.FamilyBuilder):
         return slots * int(counted["full_programs"]) + int(counted["subpage_programs"])
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and which pages are beside relocated ones."""
+        """Clear the counters, and the length of the present run of relocated pages in each block."""
         super().reset_metrics(state, i)
         state.block["relocated_run"][i] = 0
 
@@ -207,9 +207,9 @@ class SubpageFamily(families.FamilyBuilder):
 def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.
 
-    `mapping_table_bytes` is, with fgm, 4 bytes for each sector; else 4 for each group and, for a region, a
-    hash table with entries of 8 bytes, half full (assumed), for all subpages that it can hold: one for each
-    of its pages with subftl, `N` with sector_log.
+    `mapping_table_bytes` is 4 bytes for each sector with fgm, otherwise 4 bytes for each group. A region adds
+    a hash table with entries of 8 bytes, half full (assumed), for all subpages that the region can hold: one
+    per page with subftl, `N` per page with sector_log.
     """
     ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
     if ftl.kind == "fgm":
@@ -232,13 +232,13 @@ def _units_per_block(device: DeviceConfig) -> int:
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
-    One for the host, one for relocated pages, and one more where cells wear out.
+    One is for the host, one for relocated pages, and one more is needed if cells wear out.
     """
     return 2 + families.reserve_blocks(device)
 
 
 def _kept_blocks(device: DeviceConfig) -> int:
-    """Return the blocks that GC leaves in a plane's pool."""
+    """Return the number of blocks that GC leaves in a plane's pool."""
     gc = SubpageFtl.of(device.ftl).gc
     return max(gc.free_blocks or 0, _floor_blocks(device))
 
@@ -246,8 +246,8 @@ def _kept_blocks(device: DeviceConfig) -> int:
 def _valid_limit(device: DeviceConfig) -> int:
     """Return the number of valid units outside its region at which a plane has no room for a page.
 
-    Then some victim wins a page whenever GC has to go on. One with fewer invalid subpages than a page holds
-    wins none, since those that are left are gathered to whole pages.
+    With this limit, some victim reclaims a page whenever GC has to go on. A victim with fewer invalid
+    subpages than a page holds reclaims none, because its valid subpages are gathered to whole pages.
     """
     ftl = SubpageFtl.of(device.ftl)
     units, gained = _units_per_block(device), _units_per_page(device)
