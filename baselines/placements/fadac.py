@@ -43,8 +43,8 @@ def fadac(view, plane, lpn, source, parameters):
 
     A page exactly on a boundary (`writes` is 1, 10, 100, .. times the average) goes to the colder stream, or
     to the hotter one if `inclusive` is not 0. Both are assumptions: the paper's text was not at hand, and the
-    program of the comparison rounds to either side. The choice matters if all requests have one page: then
-    the average is 1, and so are the `writes` of all pages written once.
+    simulator of the comparison sometimes rounds up and sometimes down. The choice matters if all requests
+    have one page: then the average is 1, and so are the `writes` of all pages written once.
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1

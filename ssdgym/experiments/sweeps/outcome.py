@@ -69,7 +69,7 @@ class SweepOutcome:
 
     @property
     def ranked(self) -> list[TrialOutcome]:
-        """The trials that did not fail: finished trials, then trials stopped early, each the best first."""
+        """The trials that did not fail: finished trials, then trials stopped early, both best first."""
         sign = 1.0 if self.sweep.mode == "min" else -1.0
 
         def key(outcome: TrialOutcome) -> tuple[bool, float]:
