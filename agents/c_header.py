@@ -77,7 +77,7 @@ def _weights(network: Any) -> dict[str, Tensor]:
         parts = ("centre", "scale", "weights", "bias", "thresholds")
         found = {name: getattr(network, name) for name in parts}
         names = [*(f"body{number}" for number in range(len(layers) - 1)), "last"]
-        named = dict(zip(names, layers, strict=False))  # `layers` may be empty
+        named = dict(zip(names, layers, strict=False))  # without hidden layers, `layers` is empty
     else:
         found = {"linear": network.linear.log_sharpness.exp() * network.linear.weights}
         named = {"candidate": network.candidate_layer, "shared": network.shared_layer}

@@ -192,7 +192,7 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights in the order of a record, and the weights at the record's end."""
+    """Return the weights at the beginning of a record, in its order, and the weights at its end."""
     if card.ordinal:
         return _packed_ordinal(card.ordinal, weights), np.zeros(0, np.float32)
     assert card.scorer is not None, "a card has one of the two"

@@ -44,7 +44,7 @@ class BlockFtl(FtlConfig):
     usual_policy: ClassVar[str] = "merge"
     foreign = {
         BlockKind.NFTL: ("logical_blocks", "physical_blocks"),
-        BlockKind.SUPERBLOCK: ("u_block_search",),  # and `gc.merges`
+        BlockKind.SUPERBLOCK: ("u_block_search",),  # `with_changes` also drops `gc.merges`
     }
 
     mapping: Literal["block"] = "block"

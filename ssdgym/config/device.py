@@ -69,7 +69,7 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(notes := data.get("assumed"), dict):  # notes of the base on other fields stay
         kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
         fields["assumed"] = kept_notes | notes
-    if "capacity" in changes:  # two fields, of which only the given one counts
+    if "capacity" in changes:  # either of its two fields replaces it as a whole
         fields["capacity"] = changes.pop("capacity")
     return base.with_changes(changes) | fields
 
@@ -100,7 +100,7 @@ PRECONDITIONING: dict[PreconditioningKind, str] = {
     "device",
     "reads_until_gc_greedy": "those of `reads`, then those of `until_gc_greedy`, all in that one stream",
 }
-#: The kinds that begin with a fill.
+#: The kinds that begin by filling the device.
 _FILLING = ("fill", "uniform", "workload")
 #: The kinds that draw pages by the seed of the run.
 DRAWN_BY_THE_RUN = ("until_gc", "until_gc_greedy", "reads_until_gc_greedy")

@@ -74,7 +74,7 @@ class GeometryConfig(Config):
             )
 
     def isolated(self, isolation_layers: int) -> GeometryConfig:
-        """Return the geometry without isolation layers, `isolation_layers` in every sub-block."""
+        """Return the geometry without its isolation layers; each sub-block has `isolation_layers` of them."""
         if self.layers_per_block is None:  # `check_isolation` refuses it with the field's name
             raise ValueError("layers_per_block is missing")
         layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
@@ -116,7 +116,7 @@ class GeometryConfig(Config):
 
 
 class TimingConfig(Config):
-    """Array times of a page or block, and the rate of the channel."""
+    """Times of commands in the array, by page or block, and of transfers over the channel."""
 
     read_ns: int = Field(ge=0, description="tR, time to read a page from the array into its register, ns")
     program_ns: int = Field(ge=0, description="tPROG, time to program a page, ns")

@@ -307,7 +307,7 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
 
 
 def _near(name: str, known: Collection[str]) -> str:
-    """Return the known names that an unknown one is close to, as a part of a sentence."""
+    """Return the known names that resemble an unknown one, as the end of a sentence."""
     near = difflib.get_close_matches(name, known, n=3)
     return f", did you mean {' or '.join(near)}" if near else ""
 

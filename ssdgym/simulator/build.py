@@ -159,7 +159,7 @@ def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Siz
 
 
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
-    """Make empty devices of one family in one batch, with arrays for the largest."""
+    """Make empty devices of one family in one batch, whose arrays have the sizes of the largest device."""
     mappings = dict.fromkeys(device.ftl.mapping for device in devices)
     if len(mappings) > 1:
         raise SsdgymError(

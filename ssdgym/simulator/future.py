@@ -15,7 +15,7 @@ BEYOND = 4
 
 
 class Future(NamedTuple):
-    """When the data of every page of a run dies, as clocks in host pages written.
+    """The clocks (numbers of host pages written) at which the data of every page of a run dies.
 
     Data dies when its page is written again or trimmed. Data that is still valid `BEYOND` times the logical
     pages after the end counts as dying then.

@@ -226,7 +226,7 @@ def tail_latency_ns(state: State, i: int) -> float | None:
 
 
 def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
-    """Return the slowest latencies of these kinds together, rising; as many as are known without a gap."""
+    """Return the slowest latencies of these kinds together, rising; none is missing between them."""
     heaps = [state.tail[i, op] for op in ops]
     merged = np.sort(np.concatenate([heap[1 : 1 + heap[0]] for heap in heaps]))
     # Once a heap has dropped requests, only as many of the slowest as one heap holds are certain.

@@ -1,4 +1,4 @@
-"""One simulated device, from plain Python."""
+"""Run one simulated device from plain Python."""
 
 from __future__ import annotations
 

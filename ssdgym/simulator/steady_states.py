@@ -97,7 +97,7 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
 def _sources_hash(device: DeviceConfig) -> str:
     """Return a hash of the code of a steady state: engine, config, workloads, simulator, and its rules.
 
-    The rules are those of the default policy and of the device, without the idle rule; files of agents count.
+    The rules are those of the default policy and of the device, except its idle rule, with files of agents.
     """
     package = Path(__file__).parents[1]
     folders = ("config", "workloads", "simulator")

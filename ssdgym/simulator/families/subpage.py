@@ -244,7 +244,7 @@ def _kept_blocks(device: DeviceConfig) -> int:
 
 
 def _valid_limit(device: DeviceConfig) -> int:
-    """Return the number of valid units outside its region at which a plane has no room for a page.
+    """Return the number of valid units outside the region at which a plane has no room for another page.
 
     With this limit, some victim reclaims a page whenever GC has to go on. A victim with fewer invalid
     subpages than a page holds reclaims none, because its valid subpages are gathered to whole pages.
