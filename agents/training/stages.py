@@ -42,7 +42,7 @@ class Stage(Config):
 
 
 class Stages:
-    """The stages of a run, in order, each with its CPU time; `done`: those from before a resumption."""
+    """The stages of a run, in order, each with its CPU time; `done`: those before it was resumed."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}

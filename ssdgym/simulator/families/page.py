@@ -227,6 +227,6 @@ class PageFamily(families.FamilyBuilder):
         return constants_of(device) if device.erase_unit != "block" else {}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks of a plane's pool and its open blocks."""
+        """Return the number of blocks in a plane's pool, and of its open blocks, in sum."""
         ftl = PageFtl.of(device.ftl)
         return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + _open_blocks(device)

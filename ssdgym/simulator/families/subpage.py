@@ -195,7 +195,7 @@ class SubpageFamily(families.FamilyBuilder):
         )
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks of a plane's pool, its open block and its region."""
+        """Return the number of blocks in a plane's pool and region, and its open block."""
         ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
