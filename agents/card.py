@@ -30,7 +30,7 @@ class ScorerConfig(Config):
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="summary of the other candidates that a candidate's score depends on"
+        "mean_max", description="summary of all candidates, on which the score of each candidate depends"
     )
     start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
     sharpness: float = Field(

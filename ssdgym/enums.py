@@ -163,8 +163,8 @@ class RegionRule(Choice):
 class Advance(Choice):
     """What subFTL does with valid subpages in a page that the current pass over a block would program."""
 
-    ALWAYS = "always", "are programmed again as the next subpage of their page"
-    NEVER = "never", "keep their page out of the pass"
+    ALWAYS = "always", "they are programmed again as the next subpage of their page"
+    NEVER = "never", "the pass skips their page"
 
 
 class BlockKind(Choice):

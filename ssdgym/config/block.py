@@ -30,7 +30,7 @@ class MergeConfig(Config):
         16, ge=0, le=2**31 - 1, description="most M-Merges per logical block or superblock between Merges"
     )
     merges: MergePace = Field(MergePace.AT_ONCE, description=f"only nftl has spread; {MergePace.described()}")
-    priority: GcPriority = Field(GcPriority.FIRST, description=f"rank of merges; {GcPriority.described()}")
+    priority: GcPriority = Field(GcPriority.FIRST, description=f"merges are run; {GcPriority.described()}")
     copyback: bool = Field(
         False, description="relocate pages within their plane, without a transfer over the channel"
     )

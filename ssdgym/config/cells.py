@@ -25,7 +25,7 @@ class CellsConfig(Config):
         False, description="ftl.mapping block: a partial erase also wears the neighbouring parts"
     )
     capacity: Capacity = Field(
-        Capacity.FIXED, description=f"when blocks left cannot hold all data; {Capacity.described()}"
+        Capacity.FIXED, description=f"once the remaining blocks cannot hold all data; {Capacity.described()}"
     )
     least_capacity: float = Field(
         0.5,

@@ -20,7 +20,7 @@ class GcConfig(Config):
     free_fraction: float | None = Field(None, gt=0, lt=1, description="threshold: free share of pages")
     free_blocks: int | None = Field(None, ge=1, description="threshold: free blocks in a plane's pool")
     background_fraction: float | None = Field(
-        None, gt=0, lt=1, description="free share of a plane's pages below which idle dies collect it"
+        None, gt=0, lt=1, description="free share of a plane's pages below which its idle die collects"
     )
     idle: str | None = Field(
         None,
@@ -36,7 +36,7 @@ class GcConfig(Config):
         GcPriority.FIRST, description=f"priority of foreground GC; {GcPriority.described()}"
     )
     start: GcStart = Field(GcStart.AT_ONCE, description=f"GC start with timing event; {GcStart.described()}")
-    grain: GcGrain = Field(GcGrain.COMMAND, description=f"background GC goes on; {GcGrain.described()}")
+    grain: GcGrain = Field(GcGrain.COMMAND, description=f"end of background GC; {GcGrain.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,

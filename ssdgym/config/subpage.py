@@ -59,14 +59,14 @@ class SubpageFtl(FtlConfig):
         "left; default: one per region block except the reserve",
     )
     advance: Advance = Field(
-        Advance.ALWAYS, description=f"subftl: valid subpages in the way of a pass; {Advance.described()}"
+        Advance.ALWAYS, description=f"subftl: valid subpages in pages of a pass; {Advance.described()}"
     )
     wear_gap: int = Field(
         0,
         ge=0,
         le=MAX_PAGES,
-        description="subftl: excess of a region block's erases over the mean of free blocks beyond which it "
-        "is exchanged, once erased, for the least worn free block; 0: never",
+        description="subftl: an erased region block with more than so many erases above the mean of the free "
+        "blocks is exchanged for the least worn free block; 0: never",
     )
     evict_after_days: int = Field(
         15,
