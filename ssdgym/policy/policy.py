@@ -68,7 +68,7 @@ class Policy:
         number takes whole numbers only.
 
         Raises:
-            SsdgymError: a name or value is wrong, or the policy has a name of its own.
+            SsdgymError: a name or value is wrong, or the policy is an alias.
         """
         if given and self.alias:
             composition = self.alias.composition

@@ -106,7 +106,7 @@ class Rule:
             host page after a reset of the counters.
         oracle: whether the rule sees the future. A placement gets the future of the run in its hook of
             `period`, in untimed runs by `Simulator.run` only; an idle rule gets the time to the next arrival,
-            otherwise -1; a levelling rule sees the limits of cells.
+            otherwise -1; with a levelling rule, pages move to the block with least erases left.
         online: whether a placement learns on the device on which it runs; tables then list it as learned.
     """
 
