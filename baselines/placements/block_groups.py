@@ -1,9 +1,8 @@
-"""Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
+"""Block groups: the blocks of a plane in groups of limited size, by rank (SpeedupGC, Algorithm 1).
 
-The table of a plane has three parts: the place at which each group begins and the last group ends; the
-numbers of the plane's blocks, sorted by group and within a group by rising rank; and two bit sets of writable
-blocks for each group. Moving the boundary between two groups by one place moves the block there to the other
-group. Groups are numbered from 0 here, and from 1 in E28 to E34 (`hotness_groups`).
+The table of a plane has three parts: the size of each group; a heap of the blocks of each group, with the
+block of smallest rank on top; and two bit sets of writable blocks for each group. Groups are numbered from 0
+here, and from 1 in E28 to E34 (`hotness_groups`).
 """
 
 import numpy as np
@@ -11,8 +10,12 @@ import numpy as np
 from ssdgym.baselines.victims.gsm import exceeds, is_larger, make_rank
 from ssdgym.policy import kernel, lowest_bit
 
-#: Record of a block: rank, group; `shown`: 0, WRITABLE, or WRITABLE_BEST if its best set is writable.
-RANK = [("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("group", "u1"), ("shown", "u1")]
+#: Record of a block: group; `shown`: 0, WRITABLE, or WRITABLE_BEST if its best set is writable; rank; place
+#: in the heap of its group.
+RANK = [
+    *(("group", "u1"), ("shown", "u1")),
+    *(("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("place", "i4")),
+]
 #: Record of the device: groups of a plane, most blocks of a group, and words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
 WRITABLE, WRITABLE_BEST = 1, 2
@@ -23,54 +26,55 @@ _WORD = 32
 
 
 @kernel
+def largest_group(blocks, groups):
+    """Return the most blocks that a group may have."""
+    return blocks // (groups - 1) - 1
+
+
+@kernel
 def _bit_words(blocks):
     """Return the words of a set with one bit per block, and those of a set with one bit per such word."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
 
 
-def words_of_plane(blocks: int, groups: int) -> int:
-    """Return the words of the table of a plane."""
-    return groups + 1 + blocks + 2 * groups * sum(_bit_words.py_func(blocks))
+@kernel
+def words_of_plane(blocks, groups):
+    """Return the words of the table of a plane; a group has room for one block above its limit."""
+    words, summary = _bit_words(blocks)
+    return groups * (1 + largest_group(blocks, groups) + 1 + 2 * (words + summary))
 
 
 @kernel
 def set_sizes(view):
     """Store number and largest size of groups, from the thresholds and blocks of the device."""
     params, memory = view.params[0], view.memory[0]
-    blocks = np.int64(params.blocks)
     memory.groups = np.int64(params.group_of_degree >> np.uint64(60))
-    memory.limit = blocks // (memory.groups - 1) - 1
-    words, summary = _bit_words(blocks)
-    memory.plane_words = memory.groups + 1 + blocks + 2 * memory.groups * (words + summary)
+    memory.limit = largest_group(np.int64(params.blocks), memory.groups)
+    memory.plane_words = words_of_plane(np.int64(params.blocks), memory.groups)
 
 
 @kernel
-def begin_of(view, plane, group):
-    """Return the place in the sorted blocks of a plane at which a group begins."""
-    return np.int64(view.table[plane * view.memory[0].plane_words + group])
-
-
-@kernel
-def _shift_begin(view, plane, group, by):
-    view.table[plane * view.memory[0].plane_words + group] = begin_of(view, plane, group) + by
+def _size_word(view, plane, group):
+    return plane * view.memory[0].plane_words + group
 
 
 @kernel
 def size_of(view, plane, group):
     """Return the number of blocks in a group."""
-    return begin_of(view, plane, group + 1) - begin_of(view, plane, group)
+    return np.int64(view.table[_size_word(view, plane, group)])
 
 
 @kernel
-def _first_word(view, plane):
-    """Return the word of the block at place 0."""
-    return plane * view.memory[0].plane_words + view.memory[0].groups + 1
+def _heap(view, plane, group):
+    """Return the word of the first block in the heap of a group."""
+    memory = view.memory[0]
+    return plane * memory.plane_words + memory.groups + group * (memory.limit + 1)
 
 
 @kernel
-def _block_at(view, plane, place):
-    return np.int64(view.table[_first_word(view, plane) + place])
+def _block_at(view, word):
+    return np.int64(view.table[word])
 
 
 # -- ranks
@@ -89,8 +93,7 @@ def rank_of(view, block):
 @kernel
 def _bits_word(view, plane, group, kind):
     words, summary = _bit_words(np.int64(view.params[0].blocks))
-    first = _first_word(view, plane) + np.int64(view.params[0].blocks)
-    return first + (2 * group + kind) * (words + summary)
+    return _heap(view, plane, view.memory[0].groups) + (2 * group + kind) * (words + summary)
 
 
 @kernel
@@ -136,67 +139,99 @@ def first_of(view, plane, group, kind):
     return np.int64(-1)
 
 
-# -- the order within a group
+# -- the heap of a group
 
 
 @kernel
-def _place_of(view, plane, group, rank):
-    """Return the place of the block whose old rank is `rank`, by which its group is still sorted."""
-    low, high = begin_of(view, plane, group), begin_of(view, plane, group + 1)
-    while low < high:
-        middle = (low + high) >> 1
-        block = _block_at(view, plane, middle)
-        if block != rank.block and is_larger(view.params[0], rank, rank_of(view, block)):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _put(view, heap, place, block):
+    view.table[heap + place] = block
+    view.block_memory[block].place = place
 
 
 @kernel
-def _sort(view, plane, group, place, block):
-    """Move a block from a place of its group to the place that its rank demands."""
-    params, rank, base = view.params[0], rank_of(view, block), _first_word(view, plane)
-    first, last = base + begin_of(view, plane, group), base + begin_of(view, plane, group + 1) - 1
-    word = base + place
-    while word > first and is_larger(params, rank_of(view, np.int64(view.table[word - 1])), rank):
-        view.table[word] = view.table[word - 1]
-        word -= 1
-    while word < last and is_larger(params, rank, rank_of(view, np.int64(view.table[word + 1]))):
-        view.table[word] = view.table[word + 1]
-        word += 1
-    view.table[word] = block
+def _settle(view, plane, group, block):
+    """Move a block to a place in the heap of its group that its rank allows."""
+    params, heap, size = view.params[0], _heap(view, plane, group), size_of(view, plane, group)
+    rank, place = rank_of(view, block), np.int64(view.block_memory[block].place)
+    while place > 0:
+        above = _block_at(view, heap + ((place - 1) >> 1))
+        if not is_larger(params, rank_of(view, above), rank):
+            break
+        _put(view, heap, place, above)
+        place = (place - 1) >> 1
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        below = _block_at(view, heap + child)
+        if child + 1 < size:
+            other = _block_at(view, heap + child + 1)
+            if is_larger(params, rank_of(view, below), rank_of(view, other)):
+                child, below = child + 1, other
+        if not is_larger(params, rank, rank_of(view, below)):
+            break
+        _put(view, heap, place, below)
+        place = child
+    _put(view, heap, place, block)
 
 
 @kernel
-def add_to_last(view, plane, group, block):
-    """Add a block to a group while all later groups are empty."""
-    for later in range(group + 1, view.memory[0].groups + 1):
-        _shift_begin(view, plane, later, 1)
-    view.block_memory[block].group = group
-    _sort(view, plane, group, begin_of(view, plane, group + 1) - 1, block)
+def join(view, plane, group, block):
+    """Add a block, which is in no group, to a group."""
+    own, size = view.block_memory[block], size_of(view, plane, group)
+    own.group, own.place = group, size
+    view.table[_size_word(view, plane, group)] = size + 1
+    _settle(view, plane, group, block)
 
 
 @kernel
-def divide(view, plane):
-    """Divide the blocks of a plane, all in group 0, into groups of equal size."""
-    blocks, groups = np.int64(view.params[0].blocks), view.memory[0].groups
-    for group in range(1, groups):
-        _shift_begin(view, plane, group, -(-group * blocks // groups) - begin_of(view, plane, group))
-        for place in range(begin_of(view, plane, group), blocks):
-            view.block_memory[_block_at(view, plane, place)].group = group
+def _leave(view, plane, group, block):
+    """Remove a block from the heap of its group; the last block of the heap takes its place."""
+    size = size_of(view, plane, group) - 1
+    view.table[_size_word(view, plane, group)] = size
+    last = _block_at(view, _heap(view, plane, group) + size)
+    if last != block:
+        view.block_memory[last].place = view.block_memory[block].place
+        _settle(view, plane, group, last)
+
+
+@kernel
+def deal(view, plane):
+    """Take the blocks of a plane, all in group 0, out of its heap, and set their groups by rank."""
+    blocks = size_of(view, plane, 0)
+    for number in range(blocks):
+        block = _block_at(view, _heap(view, plane, 0))
+        _leave(view, plane, 0, block)
+        view.block_memory[block].group = number * view.memory[0].groups // blocks
+
+
+@kernel
+def _largest(view, plane, group):
+    """Return the block of largest rank in a group, a leaf of the heap."""
+    heap, size = _heap(view, plane, group), size_of(view, plane, group)
+    largest = _block_at(view, heap + size - 1)
+    for place in range(size >> 1, size - 1):
+        block = _block_at(view, heap + place)
+        if is_larger(view.params[0], rank_of(view, block), rank_of(view, largest)):
+            largest = block
+    return largest
 
 
 # -- Algorithm 1
 
 
 @kernel
+def _exceeds_that_at(view, rank, word):
+    return exceeds(view.params[0], rank, rank_of(view, _block_at(view, word)))
+
+
+@kernel
 def _stands_above(view, plane, rank, group):
     """Return whether a block's rank is above the smallest rank of a group's other blocks."""
-    place, end = begin_of(view, plane, group), begin_of(view, plane, group + 1)
-    if place < end and _block_at(view, plane, place) == rank.block:
-        place += 1
-    return place < end and exceeds(view.params[0], rank, rank_of(view, _block_at(view, plane, place)))
+    heap, size = _heap(view, plane, group), size_of(view, plane, group)
+    if size > 0 and _block_at(view, heap) != rank.block:
+        return _exceeds_that_at(view, rank, heap)
+    # The block is on top of its heap, so the next smallest rank is one of the two below it.
+    below_left = size > 1 and _exceeds_that_at(view, rank, heap + 1)
+    return below_left or (size > 2 and _exceeds_that_at(view, rank, heap + 2))
 
 
 @kernel
@@ -217,23 +252,14 @@ def _group_for(view, plane, rank):
 
 
 @kernel
-def _move(view, plane, place, block, group):
-    """Move a block from a place to another group."""
-    own, base = view.block_memory[block], _first_word(view, plane)
-    before, shown = np.int64(own.group), np.int64(own.shown)
+def _move(view, plane, block, group):
+    """Move a block to another group."""
+    own = view.block_memory[block]
+    shown = np.int64(own.shown)
     show(view, plane, block, 0)
-    own.group = group
+    _leave(view, plane, np.int64(own.group), block)
+    join(view, plane, group, block)
     show(view, plane, block, shown)
-    # 1. Move the block to the nearer end of the new group; blocks in between shift by one place.
-    step = 1 if group > before else -1
-    end = begin_of(view, plane, group) - 1 if group > before else begin_of(view, plane, group + 1)
-    for word in range(base + place, base + end, step):
-        view.table[word] = view.table[word + step]
-    # 2. Shift the boundaries of groups in between by one place.
-    for between in range(min(before, group) + 1, max(before, group) + 1):
-        _shift_begin(view, plane, between, -step)
-    # 3. Move the block within the group to the place that its rank demands.
-    _sort(view, plane, group, end, block)
 
 
 @kernel
@@ -246,14 +272,12 @@ def _make_room(view, plane, group):
         # 1. A lower group has room: from there upwards, the block of smallest rank of each group moves one
         # group down. Ranks stay above those of the groups below.
         for higher in range(room + 1, group + 1):
-            place = begin_of(view, plane, higher)
-            _move(view, plane, place, _block_at(view, plane, place), higher - 1)
+            _move(view, plane, _block_at(view, _heap(view, plane, higher)), higher - 1)
         return
     # 2. Otherwise surplus blocks, if any, move to higher groups.
     while size_of(view, plane, group) > limit:
-        place = begin_of(view, plane, group + 1) - 1
         group += 1
-        _move(view, plane, place, _block_at(view, plane, place), group)
+        _move(view, plane, _largest(view, plane, group - 1), group)
 
 
 @kernel
@@ -262,8 +286,8 @@ def reclassify(view, plane, block, before, writable):
     rank, group = rank_of(view, block), np.int64(view.block_memory[block].group)
     found = _group_for(view, plane, rank)
     if found != group:
-        _move(view, plane, _place_of(view, plane, group, before), block, found)
+        _move(view, plane, block, found)
         _make_room(view, plane, found)
     elif rank != before:
-        _sort(view, plane, group, _place_of(view, plane, group, before), block)
+        _settle(view, plane, group, block)
     show(view, plane, block, writable)

@@ -78,7 +78,7 @@ from ssdgym.policy import (
 )
 
 #: Record of a block; `first`: its lowest sub-block with unwritten pages; `was_open`: it has been opened.
-_BLOCK = [*BEST_SET, *by_benefit.block, *block_groups.RANK, ("first", "u1"), ("was_open", "u1")]
+_BLOCK = [*BEST_SET, ("first", "u1"), ("was_open", "u1"), *by_benefit.block, *block_groups.RANK]
 #: Changes of a block: any changes; one page was programmed; one page became invalid.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
 _TRIES = 64
@@ -87,9 +87,8 @@ _TRIES = 64
 def _words(device: Any) -> int:
     """Return the words of the groups of all planes and, after them, of the hotness table."""
     geometry, groups = device.usable, device.ftl.hotness.groups
-    return geometry.planes * block_groups.words_of_plane(geometry.blocks_per_plane, groups) + table_words(
-        device
-    )
+    plane_words = block_groups.words_of_plane.py_func(geometry.blocks_per_plane, groups)
+    return geometry.planes * plane_words + table_words(device)
 
 
 def _controller_bytes(device: Any) -> int:
@@ -101,7 +100,8 @@ def _controller_bytes(device: Any) -> int:
     ranks are not benefits, there is also an order of the blocks by benefit. The hotness counters are added.
     """
     geometry, hotness = device.usable, device.ftl.hotness
-    blocks, limit = geometry.blocks_per_plane, geometry.blocks_per_plane // (hotness.groups - 1) - 1
+    blocks = geometry.blocks_per_plane
+    limit = block_groups.largest_group.py_func(blocks, hotness.groups)
     of_a_block = whole_bytes(bits_of(blocks - 1)) + whole_bytes(bits_of(limit))
     of_a_group = whole_bytes(bits_of(limit)) + whole_bytes(2 * (blocks + -(-blocks // 64)))
     groups = geometry.planes * (blocks * of_a_block + hotness.groups * of_a_group)
@@ -337,7 +337,7 @@ def recycled(view, plane, block, parameters):
 def attached(view, plane, block, parameters):
     """Deal the blocks of a plane to groups: in turn on an empty device (E28), otherwise by rank (E34)."""
     block_groups.set_sizes(view)
-    memory, first, blocks = view.memory[0], plane * np.int64(view.params[0].blocks), view.params[0].blocks
+    memory, first = view.memory[0], plane * np.int64(view.params[0].blocks)
     for word in range(plane * memory.plane_words, (plane + 1) * memory.plane_words):
         view.table[word] = 0
     for number in blocks_of(view, plane):
@@ -346,12 +346,12 @@ def attached(view, plane, block, parameters):
         view.block_memory[number].shown = 0
         note(view, number)
     if view.control[0].clock == 0:
-        for group in range(memory.groups):
-            for number in range(first + group, first + blocks, memory.groups):
-                block_groups.add_to_last(view, plane, group, number)
+        for number in blocks_of(view, plane):
+            view.block_memory[number].group = (number - first) % memory.groups
     else:
         for number in blocks_of(view, plane):
-            block_groups.add_to_last(view, plane, 0, number)
-        block_groups.divide(view, plane)
+            block_groups.join(view, plane, 0, number)
+        block_groups.deal(view, plane)
     for number in blocks_of(view, plane):
+        block_groups.join(view, plane, np.int64(view.block_memory[number].group), number)
         block_groups.show(view, plane, number, _renew(view, number))
