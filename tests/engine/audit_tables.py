@@ -23,7 +23,7 @@ BEST_SETS = "a best set is not the best"
 ORDERS = "the first block of an order is not the best"
 GROUPS = "block groups are too large, out of order or miscounted"
 WRITABLE_BLOCKS = "the writable blocks of a group are miscounted"
-UNSORTED = "the blocks of a group are not sorted"
+UNSORTED = "the blocks of a group are not a heap"
 
 
 def kept_by(sim: Simulator) -> PolicyView | None:
@@ -153,8 +153,8 @@ def _faults_of_group(d: Any, view: PolicyView, plane: int, group: int) -> Iterat
     """Check a group's blocks, those that can be written, and its order among the groups and within."""
     first, own = plane * d.blocks, view.block_memory["group"][d.of_plane(plane)]
     table = view.table[plane * int(view.memory[0]["plane_words"]) :]
-    groups, words = int(view.memory[0]["groups"]), -(-d.blocks // 32)
-    sequence, bits = table[groups + 1 :], table[groups + 1 + d.blocks :]
+    groups, limit, words = int(view.memory[0]["groups"]), int(view.memory[0]["limit"]), -(-d.blocks // 32)
+    heaps, bits = table[groups:], table[groups + groups * (limit + 1) :]
     blocks = [first + int(k) for k in np.flatnonzero(own == group)]
     for block in blocks:
         shown, place = view.block_memory[block]["shown"], block - first
@@ -164,11 +164,14 @@ def _faults_of_group(d: Any, view: PolicyView, plane: int, group: int) -> Iterat
             word = int(bits[(2 * group + kind) * (words + -(-words // 32)) + place // 32])
             if bool(word >> place % 32 & 1) != (shown >= least):
                 yield WRITABLE_BLOCKS
-    in_order = sequence[table[group] : table[group + 1]].tolist()
-    if sorted(in_order) != blocks or len(blocks) > view.memory[0]["limit"]:
+    heap = heaps[group * (limit + 1) :][: table[group]].tolist()
+    if sorted(heap) != blocks or len(blocks) > limit:
         yield GROUPS
     below = [_rank(d, view, first + int(k))[0] for k in np.flatnonzero(own < group)]
     if blocks and below and min(below) < max(_rank(d, view, block)[0] for block in blocks):
         yield GROUPS  # of negated benefits: one below is above the smallest here
-    if in_order != sorted(in_order, key=lambda block: _rank(d, view, block), reverse=True):
+    ranks = [_rank(d, view, block) for block in heap]
+    places = view.block_memory["place"][heap].tolist()
+    too_high = (k for k in range(1, len(heap)) if ranks[(k - 1) // 2] < ranks[k])
+    if places != list(range(len(heap))) or any(too_high):
         yield UNSORTED
