@@ -293,7 +293,8 @@ def test_interrupt__of_every_process__ends_them_and_says_how_to_go_on(
 
 
 OWN_AGENT_OPTIONS = """
-    --device tiny --workload zipf99 --policy greedy --seeds 1-2 --host-pages 800 --ftl timing=none --workers 1
+    --device tiny --workload zipf99 --policy greedy --seeds 1-2 --host-pages 800 --warmup 0 --ftl timing=none
+    --workers 1
 """
 
 

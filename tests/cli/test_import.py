@@ -91,16 +91,28 @@ def test_evaluate__own_feature_and_reward__as_ray_tasks(folder: Path) -> None:
     assert own["my_lab:Stalest"] == own["greedy"]
 
 
-def test_train__own_feature_and_reward__on_two_workloads(folder: Path) -> None:
+@pytest.fixture
+def here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, own_registrations: None, printed: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What a command prints as JSON, run in the folder, but in the process of the test."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv(IMPORTED, "")
+    monkeypatch.delitem(sys.modules, "my_lab", raising=False)
+    return printed
+
+
+def test_train__own_feature_and_reward__on_two_workloads(here: Callable[..., Any]) -> None:
     words = ("--import", "my_lab", "-w", "zipf99", "-w", "hot90", "--out", "run")
-    config = ssdgym(folder, "train", "training.yaml", *words)["config"]
+    config = here("train", "training.yaml", *words)["config"]
     assert config["environment"]["kwargs"]["workload"] == ["zipf99", "hot90"]
-    shown = ssdgym(folder, "zoo", "show", "run/agent.zip", "--import", "my_lab")
+    shown = here("zoo", "show", "run/agent.zip", "--import", "my_lab")
     assert "stale" in shown["features"] and shown["command"].endswith(" --import=my_lab")
 
 
-def test_list__has_what_a_module_registers(folder: Path) -> None:
-    rows = ssdgym(folder, "list", "features", "--import", "my_lab")
+def test_list__has_what_a_module_registers(here: Callable[..., Any]) -> None:
+    rows = here("list", "features", "--import", "my_lab")
     assert rows[-1]["name"] == "stale" and rows[-1]["of a"] == "candidate"
 
 
