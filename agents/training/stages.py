@@ -100,12 +100,8 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
             "" if start == "none" else f", which ranks as {start}"
         )
     parts = [
-        f"{_NAMES[s.method]} ({s.decisions:,} {_counted(s.method)}, {s.cpu_seconds:,.0f} CPU s)"
+        f"{_NAMES[s.method]} ({s.decisions:,} {'pages of runs' if s.method == 'evolution' else 'decisions'}, "
+        f"{s.cpu_seconds:,.0f} CPU s)"
         for s in stages
     ]
     return f"{', then '.join(parts)}, {begun}"
-
-
-def _counted(method: Method) -> str:
-    """Return the unit that a stage counts: pages for evolution, decisions for other stages."""
-    return "pages of runs" if method == "evolution" else "decisions"

@@ -114,17 +114,13 @@ def validate(
     return {**row, **mean_metrics(episodes)}
 
 
-def score_of(row: Mapping[str, Any]) -> float:
-    """Return the number by which the best agent is chosen: `score` if there is one, else the mean return."""
-    return float(row.get("score", row["return_mean"]))
-
-
 class Validations:
     """The validations of a run and its best agent, with their files.
 
     Args:
         out: existing folder of the run.
-        score: function that returns the score of a row; the first agent with the highest score is kept.
+        score: function that returns the score of a row, by default `score` or else the mean return; the first
+            agent with the highest score is kept.
         rows: earlier validations of a resumed run.
         best: best agent of a resumed run.
     """
@@ -132,7 +128,7 @@ class Validations:
     def __init__(
         self,
         out: Path,
-        score: Callable[[Row], float] = score_of,
+        score: Callable[[Row], float] = lambda row: row["score" if "score" in row else "return_mean"],
         rows: Sequence[Row] = (),
         best: Agent | None = None,
     ) -> None:

@@ -112,7 +112,6 @@ from ssdgym.engine.core.bits import (
     mix,
 )
 from ssdgym.engine.core.bits import lowest_of as lowest_bit
-from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
     HARDWARE,
@@ -196,7 +195,6 @@ __all__ = [
     "TO_THE_END",
     "WHOLE_BLOCK",
     "Kind",
-    "Memory",
     "Policy",
     "Rule",
     "allocation_policy",

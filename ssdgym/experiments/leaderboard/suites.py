@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
@@ -14,7 +14,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import EachOnce, ExperimentConfig, GridConfig, Named, load_experiment
 
 Split = Literal["training", "validation", "test"]
-SPLITS: tuple[Split, ...] = get_args(Split)
 Workloads = Annotated[tuple[Named, ...], Field(min_length=1), EachOnce]
 Policies = Annotated[tuple[str, ...], EachOnce]
 

@@ -155,7 +155,7 @@ def _page(
     """Return the values of the HTML template."""
     found = tables(results, intervals=True)
     group = groups_of(side_by_side(results)[0])[-1]
-    if _can_compare(group):
+    if len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and _has_ratios(group):
         found.append(_advantage_table(group, reference or str(best_heuristic(group.results, ours=()))))
     return {
         "title": folder.resolve().name,
@@ -224,11 +224,6 @@ def _has_ratios(group: TaskGroup) -> bool:
     return measured(group.results, WRITE_AMPLIFICATION) and all(
         result.metric(WRITE_AMPLIFICATION) > 0 for result in group.results
     )
-
-
-def _can_compare(group: TaskGroup) -> bool:
-    """Return whether there are several policies, and several seeds of each."""
-    return len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and _has_ratios(group)
 
 
 def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str]]:

@@ -52,11 +52,11 @@ class Replay:
         if self.measured is None:
             return []
         ours, theirs = self.stored.as_row(), self.measured.as_row()
-        names = dict.fromkeys([*ours, *theirs])
+        names = (name for name in dict.fromkeys([*ours, *theirs]) if name not in _NOT_COMPARED)
+        pairs = [Difference(name, ours.get(name), theirs.get(name)) for name in names]
+        # 1, 1.0 and True are equal in Python, but a metric of another type has changed.
         return [
-            Difference(name, ours.get(name), theirs.get(name))
-            for name in names
-            if name not in _NOT_COMPARED and not _same(ours.get(name), theirs.get(name))
+            one for one in pairs if type(one.stored) is not type(one.measured) or one.stored != one.measured
         ]
 
     @property
@@ -94,11 +94,6 @@ class Replay:
             "differences": [vars(one) for one in self.differences],
             "other_code": [vars(one) for one in self.other_code],
         }
-
-
-def _same(one: Any, other: Any) -> bool:
-    # 1, 1.0 and True are equal in Python, but a metric of another type has changed.
-    return type(one) is type(other) and one == other
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
@@ -170,7 +165,8 @@ def replay(
         for outcome in outcomes:
             row = rows[outcome.job]
             stored = results[row - 1]
-            again = [result for result in outcome.results if result.seed == _seed(stored)]
+            seed = int(json.loads(stored.spec)["seed"])  # the column `seed` may have been edited
+            again = [result for result in outcome.results if result.seed == seed]
             done[outcome.job] = Replay(row, stored, again[0] if again else None, outcome.error)
             if progress:
                 progress(len(done), len(jobs))
@@ -183,8 +179,3 @@ def _job(result: Result, where: str, *, trust: bool) -> list[RunSpec]:
             f"{where}: does not say how it was run (its column 'spec' is empty); evaluate it anew"
         )
     return runs_of_spec(read_spec(result.spec, f"{where}: its column 'spec'"), where, trust=trust)
-
-
-def _seed(result: Result) -> int:
-    """Return the seed in the specification of a result; its column `seed` may have been edited."""
-    return int(json.loads(result.spec)["seed"])
