@@ -112,7 +112,7 @@ _most_worn_of_all = _WORN.first
     **fields_of(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
-    """Empty the least worn closed block once some block of the plane was erased `threshold` times more."""
+    """Empty the least worn closed block once some block of the plane has `threshold` more erases."""
     closed, most = _least_worn_closed(view, plane), _most_worn_of_all(view, plane)
     limit = parameters.threshold * view.params[0].sub_blocks
     return closed if closed >= 0 and erases_of(view, most) - erases_of(view, closed) >= limit else -1
@@ -173,9 +173,9 @@ follow(rejuvenator, _CLOSED.touch, "erased")
     parameters={"threshold": (8, 1)},
 )
 def greedy_mp(view, plane, parameters):
-    """Move cold data to a free block that was erased `threshold` times more than the mean of the plane.
+    """Move cold data to a free block with over `threshold` more erases than the mean of the plane's blocks.
 
-    The data come from the block closed longest ago among the blocks erased less than the mean. Greedy-MP also
+    The data come from the block closed longest ago, of those with fewer erases than the mean. Greedy-MP also
     excludes blocks that have received such data from garbage collection; here the victim rule chooses freely.
     """
     params, worn = view.params[0], most_worn_free(view, plane)
@@ -240,7 +240,7 @@ _OF_POOLS = fields_of(*_POOLS)
     stream=_OF_POOLS["stream"],
 )
 def dual_pool(view, plane, parameters):
-    """Empty the least worn block of the cold pool once a free block has been erased `threshold` times more.
+    """Empty the least worn block of the cold pool once a free block has over `threshold` more erases.
 
     1. Blocks are in two pools. The emptied block joins the hot pool; the worn block that takes its pages
        joins the cold pool, where it rests (cold-data migration).

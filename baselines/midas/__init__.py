@@ -9,8 +9,8 @@ an equal share of every size.
    *tail*: it is divided into four groups by the number of relocations in it. In this time, the victim is the
    best of all blocks. The hot filter ignores its first `L` events.
 2. **Epochs** begin once the device is full and `L` further host pages are written. An epoch has `4 C` host
-   pages. It counts the intervals between writes of a page in bins of a quarter of a block, 16 bins for each
-   block, and estimates intervals that the epoch's end cuts off. (The authors can time one page in 100.)
+   pages. It counts the intervals between writes of a page in a histogram, and estimates intervals that the
+   epoch's end cuts off. A bin is a quarter of a block wide: `4 C` pages need 16 bins per block of the device.
 3. **Model.** The share of pages that die in each group follows from the intervals; for the last group it
    follows from Desnoyers' formula for greedy collection with two kinds of pages. The search chooses the size
    of the hot group if its victims had at most 10 % valid pages and it took 15 % of the host pages; otherwise

@@ -274,7 +274,7 @@ def _plan(view, least_alike):
 
 @kernel
 def _count(view, lpn, clock):
-    """Count a write of the host, for the page and for its neighbours."""
+    """Update the counts and times of writes of a page, and those of its neighbours, at a host write."""
     own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
     space, tick = float(view.params[0].logical_pages), _tick(view)
     if own.written > 0:

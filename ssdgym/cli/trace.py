@@ -79,7 +79,7 @@ def info(
     """Print statistics of a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
 
     Unique bytes are counted in whole pages of 4 KiB that requests touch. For a synthetic trace, the published
-    statistics are printed beside the generated ones.
+    statistics are printed beside those of the generated trace.
 
     Examples:
         ssdgym trace info trace.csv.gz --plot trace.png

@@ -202,7 +202,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             episode has ended in another way), and info.
 
         Raises:
-            SsdgymError: no episode is under way, or the action is not valid; the device has not changed.
+            SsdgymError: no episode is under way, or the action is not valid. The device has not changed.
         """
         episodes, i = self.episodes, self._number
         if episodes.any_ended and episodes.ended[i]:

@@ -207,8 +207,8 @@ class DescribedDecision(Decision):
 class EraseDecision(DescribedDecision):
     """The decision which erase set garbage collection erases next in a plane; action k takes candidate k.
 
-    The candidates are the picks of the proposers without repetitions, then the sets with most invalid pages,
-    then random sets.
+    First come the picks of the proposers, each once. Then half of the places left are for the sets with most
+    invalid pages, and the other half for random sets.
 
     Args:
         candidates: number of candidates K, or `"all"` for all erase sets of a plane in a fixed order.

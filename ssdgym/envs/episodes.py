@@ -290,7 +290,7 @@ class Episodes:
             which: int64 (m,), the devices to step. The other devices do not change, and their reward is 0.
 
         Raises:
-            SsdgymError: an action is not valid and `invalid` is error; no device has changed.
+            SsdgymError: an action is not valid and `invalid` is error. No device has changed.
         """
         i = int(self.batches[0].first_invalid(which))
         if i >= 0 or self.replaced:

@@ -93,15 +93,15 @@ class MergePlanEnv(DecisionEnv):
     | L + 2 | M-Merge that erases the cheapest parts of any size in each block (PEN, Algorithm 1) |
 
     Actions beyond a device's own L + 2 are masked. An M-Merge is also masked after `ftl.gc.mmerge_limit`
-    M-Merges of the bundle, and if there is no room for the pages that it copies out. If several candidates
-    erase the same parts at the same cost, only the first is offered; so action L + 2 is masked when parts of
-    one size are best. A Merge is always offered.
+    M-Merges of the bundle, and if there is no room for the pages that it copies out. If two actions would
+    erase the same parts at the same cost, only the one with the lower number is offered. So action L + 2 is
+    masked when its plan is that of an action with one size. A Merge is always offered.
 
-    `info["proposed"][j]` is the candidate that merge rule `j` of `proposers` would choose, or -1 if that is
+    `info["proposed"][j]` is the action that merge rule `j` of `proposers` would choose, or -1 if that is
     not allowed. An agent that always takes the picks of one rule leaves the device as that rule does.
 
     ## Observation Space
-    For each candidate: its nominal time, also relative to a Merge, its copies and erases, the erases needed
+    For each action: its nominal time, also relative to a Merge, its copies and erases, the erases needed
     only because of disturbance, and its number. For the bundle: the cause of the merge, its shares of valid
     and invalid pages, its M-Merges, the wear of its blocks, and the numbers of free blocks and of other
     bundles in the plane. The observation at the end of an episode is that of the last decision.

@@ -170,8 +170,8 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             life), truncated bool (n,) (the episode has ended in another way), and infos.
 
         Raises:
-            SsdgymError: an episode is over or none has begun, or an action is not valid; no environment has
-                changed.
+            SsdgymError: an episode is over or none has begun, or an action is not valid. In that case no
+                environment takes a step.
         """
         episodes = self.episodes
         rest = self._resting() if episodes.any_ended or not self._begun else None

@@ -219,7 +219,7 @@ class _KeptRequests(_Kept):
     """The first requests of a stream.
 
     Attributes:
-        stream: stream of the requests that are not yet drawn.
+        stream: stream that draws the requests that are not kept yet.
     """
 
     def __init__(self, stream: RequestStream) -> None:

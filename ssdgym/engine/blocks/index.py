@@ -101,7 +101,7 @@ def raise_invalid(dev, block):
 
 @inlined
 def enter_index(dev, block):
-    """Append a block to the age list and to its bucket."""
+    """Append a block to the age list, and to the bucket of its number of invalid pages."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
     record.status |= INDEXED

@@ -52,7 +52,7 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
     @kernel
     def leave_both_ways(dev, group, mask, rest, small, slot, own):
-        """Let the sectors `mask` of a group leave: `rest` to the region, the others to the main area."""
+        """Let the sectors `mask` leave the buffer: `rest` to the region, the others to the main area."""
         count_small(dev, count_sectors(small))
         main = mask & ~rest
         if main != 0:

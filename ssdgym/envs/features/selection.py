@@ -115,7 +115,7 @@ class Selection:
 
     @property
     def _rows(self) -> tuple[RegisteredFeature, ...]:
-        """The features of candidates in the order of their columns."""
+        """The features of single candidates, in the order of their columns in observations."""
         return tuple(one for kind in _ROWS for one in self.of(kind))
 
     @property

@@ -268,7 +268,7 @@ def _points_on(
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a run's length; a trace without a length is played to its end."""
+    """Return the fields that limit the length of a run; without any, a trace is played to its end."""
     if length is None and not changes:
         return {}
     given = {} if length is None else length.model_dump()

@@ -116,7 +116,7 @@ class PowerLaw:
         return counts, np.diff(self.below(edges)) / counts
 
     def _scale(self) -> tuple[float, float]:
-        """Return 1 - theta, and the weight of all ranks, by which `below` divides."""
+        """Return 1 - theta, and the sum of all weights times 1 - theta (near theta 1: the sum)."""
         flatness = 1 - self.theta
         length = np.log1p(self.ranks)
         return flatness, float(length if abs(flatness) < _NEARLY_ONE else np.expm1(flatness * length))
