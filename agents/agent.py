@@ -41,7 +41,7 @@ class Agent:
 
         Args:
             path: the file, or the name of an agent of the zoo.
-            env: environment in which the agent will act; its features are matched with the agent's by name.
+            env: environment in which the agent will act. Its features are matched with the agent's by name.
                 If None, observations must have exactly the features that the agent was trained on.
 
         Raises:

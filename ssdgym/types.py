@@ -22,7 +22,7 @@ class Feature:
     """One number of an observation.
 
     Attributes:
-        name: name of the number; an agent's features are found in an environment by name.
+        name: name of the number. An agent's features are found in an environment by name.
         meaning: a phrase that defines the number.
         unit: unit of the values.
         low: smallest value.

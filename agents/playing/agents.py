@@ -36,7 +36,7 @@ class Agent(Protocol):
             observation: observations of n environments: `candidates` (n, K, F), `context` (n, G) and
                 `action_mask` (n, K).
             mask: bool (n, K), the valid actions, at least one in each row.
-            rng: generator for all random draws of the agent; the seeds of the episodes determine its seed.
+            rng: generator for all random draws of the agent. The seeds of the episodes determine its seed.
 
         Returns:
             The chosen actions, whole numbers (n,).
@@ -185,7 +185,7 @@ def play(agent: Agent, env: SB3VecEnv, first_seed: int, watch: Watch | None = No
     Args:
         agent: agent that takes the decisions.
         env: n environments.
-        first_seed: seed of environment 0; environment i has `first_seed + i`.
+        first_seed: seed of environment 0. Environment i has `first_seed + i`.
         watch: function to call before every step.
 
     Returns:

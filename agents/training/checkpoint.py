@@ -72,7 +72,7 @@ class Checkpoint:
             path: path of the checkpoint, for error messages.
 
         Raises:
-            SsdgymError: a field differs; the error names the first one.
+            SsdgymError: a field differs. The error names the first one.
         """
         saved = json.loads(self.config)
         wanted = config.model_dump(mode="json")

@@ -99,7 +99,7 @@ def advantages_of(
         rewards: (T, N).
         values: (T, N), values of the decisions.
         next_values: (T, N), values of the next observations. If the episode was truncated, its last
-            observation is the next one; if it terminated, the value is 0.
+            observation is the next one. If it terminated, the value is 0.
         ends: (T, N), 1 if the episode ended with the decision, otherwise 0.
         gamma: discount per decision.
         gae_lambda: lambda of the estimates: smaller means more bias and less variance.

@@ -27,7 +27,7 @@ class ZooAgent:
     """One agent of the zoo.
 
     Attributes:
-        name: name of the agent; in policies it follows `agent:`.
+        name: name of the agent. In policies it follows `agent:`.
         path: path of the agent's file.
         card: the description in the file.
     """

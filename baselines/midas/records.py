@@ -89,7 +89,7 @@ def corrected(counts: np.ndarray, once: int) -> np.ndarray:
 
     Args:
         counts: intervals by bin, shape (T,), whole numbers.
-        once: number of pages written once in the epoch; their interval counts as the length of the epoch.
+        once: number of pages written once in the epoch. Their interval counts as the length of the epoch.
 
     Returns:
         Intervals by bin, shape (T,), int64.

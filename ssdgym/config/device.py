@@ -262,7 +262,7 @@ class DeviceConfig(DeviceFields):
 
         Args:
             logical_pages: pages that the host can address; rounded up to whole mapping units.
-            more_blocks: additional blocks per plane; the name of the device contains their number.
+            more_blocks: additional blocks per plane. The name of the device contains their number.
 
         Raises:
             SsdgymError: the device would be too large, or so small that its other fields do not fit it.

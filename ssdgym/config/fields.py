@@ -73,7 +73,7 @@ def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert changes with dotted names to nested mappings.
 
     Args:
-        changes: values by names, dotted or not; a mapping changes fields of a part.
+        changes: values by names, dotted or not. A mapping changes fields of a part.
 
     Raises:
         SsdgymError: a field is given twice.

@@ -25,9 +25,9 @@ class FtlConfig(Config):
         whole_blocks_only: whether the family never erases a part of a block.
         keeps_addresses: whether the family maps whole logical blocks, so that adjacent pages of a trace must
             stay adjacent on the device.
-        models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks; its
+        models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks. Its
             devices have no isolation.
-        usual_policy: the default policy of its devices; any other policy needs a main rule of the same kind.
+        usual_policy: the default policy of its devices. Any other policy needs a main rule of the same kind.
         foreign: for each `kind` of FTL, the fields that FTLs of that kind do not have.
     """
 
@@ -94,7 +94,7 @@ class FtlConfig(Config):
             multi_plane: the planes of a die that one command may use.
 
         Raises:
-            ValueError: the FTL does not fit; the error names the field.
+            ValueError: the FTL does not fit. The error names the field.
         """
 
     def units_per_page(self, geometry: GeometryConfig) -> int:

@@ -167,7 +167,7 @@ class Config(BaseModel):
         """Return the fields that were set, with changes.
 
         Args:
-            changes: new values by name; a mapping changes fields of a part.
+            changes: new values by name. A mapping changes fields of a part.
         """
         fields = self.model_dump(exclude_unset=True)
         for group in self.alternatives:
@@ -213,8 +213,8 @@ class BasedConfig(Config):
         """Merge the fields with the configuration that `field` names; the given fields win.
 
         Args:
-            data: the fields; they are returned unchanged if `field` is not among them.
-            field: name of the field that names the other configuration; the result does not have it.
+            data: the fields. They are returned unchanged if `field` is not among them.
+            field: name of the field that names the other configuration. The result does not have it.
             names: fields taken from the other configuration, nested ones as `reads.bytes`; `None`: all.
             below: the files whose `base` led to this file.
 

@@ -81,7 +81,7 @@ def advance(
     Args:
         state: the batch.
         i: number of the device in the batch.
-        requests: (m,) REQUEST, the present chunk of input; the first `control.cursor` requests are done.
+        requests: (m,) REQUEST, the present chunk of input. The first `control.cursor` requests are done.
         last: whether no more input follows.
         rules: (kinds + trackers,) RULE, the rules that take the decisions of kinds not in `external`.
         external: set of the kinds that are decided outside the engine, bit `1 << kind`.

@@ -215,8 +215,8 @@ class Stepper:
         state: the devices.
         numbers: indices of the devices in `views`, `shared` and `tally`, int64.
         questions: a specification of observations for each thread, with scratch arrays of its own.
-        views: buffers for the observations; their arrays have the device as first axis.
-        shared: arrays that other steppers share; `devices` and `views` are filled in.
+        views: buffers for the observations. Their arrays have the device as first axis.
+        shared: arrays that other steppers share. `devices` and `views` are filled in.
         tally: inputs and outputs of the rewards, which other steppers share.
 
     Attributes:

@@ -180,7 +180,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
                 workload in this episode.
 
         Returns:
-            The observation and the info of the first decision; the info names `workload` and `device`.
+            The observation and the info of the first decision. The info names `workload` and `device`.
 
         Raises:
             SsdgymError: `options` has another key, or the workload does not fit the device.

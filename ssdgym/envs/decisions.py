@@ -118,7 +118,7 @@ class Decision(ABC):
 
         Args:
             candidates: number of candidates K.
-            device: the first device of the batch; all its devices have the same rules.
+            device: the first device of the batch. All its devices have the same rules.
         """
         return self.spec()._replace(rules=rules_for(device, self.policy))
 

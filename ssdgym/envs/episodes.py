@@ -49,7 +49,7 @@ class Episodes:
 
     Args:
         options: arguments of the environment.
-        count: number of devices n; device i has the configuration i modulo the number of configurations.
+        count: number of devices n. Device i has the configuration i modulo the number of configurations.
         threads: number of threads that share a step; None: as many as cores, with at least 8 devices each.
 
     Attributes:

@@ -84,7 +84,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
             buffers, which the next step overwrites.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
-        render_mode: render mode of the single environments; `render` returns a tuple of frames.
+        render_mode: render mode of the single environments. `render` returns a tuple of frames.
         max_episode_steps: refused, because `horizon` limits episodes by host pages.
         arguments: arguments of the single environment.
 
@@ -141,12 +141,12 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         Args:
             seed: a number, which seeds environment `i` with `seed + i`; or a sequence with a seed for each
                 environment. None draws the next seed.
-            options: `reset_mask`, bool (n,), selects the environments that begin an episode; the others do
+            options: `reset_mask`, bool (n,), selects the environments that begin an episode. The others do
                 not change and have no info. `workload` is the workload of these episodes, as in the single
                 environment.
 
         Returns:
-            The observations and the infos of the first decisions; the infos name `workload` and `device`.
+            The observations and the infos of the first decisions. The infos name `workload` and `device`.
 
         Raises:
             SsdgymError: `seed` or `reset_mask` does not have one value for each environment.

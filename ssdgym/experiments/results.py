@@ -44,14 +44,14 @@ class Result:
         objective: training objective of a learned agent; empty for a policy.
         assumed: fields of the workload that are assumed and have no source; empty if there are none.
         version: version of ssdgym.
-        engine_hash: hash of the engine's sources and compiler; equal hashes give bit-identical results.
+        engine_hash: hash of the engine's sources and compiler. Equal hashes give bit-identical results.
         metrics: numbers by name, possibly nested, with units in the names. `None` and NaN entries (such as a
             read latency without reads) are left out.
-        spec: everything that the run depended on, except the code, as JSON; the run can be repeated from it
+        spec: everything that the run depended on, except the code, as JSON. The run can be repeated from it
             (`ssdgym.experiments.runs.spec`). It is empty if not known.
         series: time series of a sampled run: columns of equal length by name
             (`ssdgym.simulator.simulator`). Tables of results do not contain them.
-        wall_seconds: duration of the run; files of results do not contain it.
+        wall_seconds: duration of the run. Files of results do not contain it.
     """
 
     device: str

@@ -109,12 +109,12 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the probability that a run of `ours` scores less than one of `theirs`, mean over tasks.
 
-    For one task, this is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
+    For one task, this is the Mann-Whitney U statistic divided by the number of pairs. Ties count one half.
 
     Args:
         ours: scores, shape `(runs, tasks)`.
         theirs: scores, shape `(runs of theirs, tasks)`, for the same tasks in the same order.
-        seed: as in `stratified_bootstrap`; both sides are resampled.
+        seed: as in `stratified_bootstrap`. Both sides are resampled.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
@@ -142,7 +142,7 @@ def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) ->
 
     Args:
         ours: positive scores, shape `(runs, tasks)`.
-        theirs: positive scores of the same shape; equal rows have equal seeds.
+        theirs: positive scores of the same shape. Equal rows have equal seeds.
         seed: as in `stratified_bootstrap`.
 
     Raises:
@@ -200,7 +200,7 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
         right: shape `(..., runs on the right, tasks)`.
 
     Returns:
-        Shape `(...)`; ties count one half.
+        Shape `(...)`. Ties count one half.
     """
     pairs = left[..., :, None, :] - right[..., None, :, :]
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
@@ -244,7 +244,7 @@ def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, se
 
     Args:
         ratios: positive ratios, shape `(members, runs, tasks)`.
-        workloads: workload of each task; tasks of one workload are drawn together.
+        workloads: workload of each task. Tasks of one workload are drawn together.
         seed: the same seed gives the same interval.
 
     Raises:

@@ -27,7 +27,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
     Args:
         name: prefix of the names of the fields.
         belongs: kernel (view, block), whether a block is in the order.
-        before: kernel (view, a, b), whether `a` comes before `b`; both belong. One of two comes first.
+        before: kernel (view, a, b), whether `a` comes before `b`. Both belong. One of two comes first.
     """
     winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
 

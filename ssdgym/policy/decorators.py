@@ -71,7 +71,7 @@ def rule(
     """Register the decorated function as a rule, with hooks by `function.on`.
 
     Args:
-        kind: kind of the rule; decorators such as `victim_policy` fill it in.
+        kind: kind of the rule. Decorators such as `victim_policy` fill it in.
         name: name of the rule in policies.
         source: the paper or book that describes the rule.
         options: fields of `Rule` that the kind has. `parameters` are names and defaults, in the order of the

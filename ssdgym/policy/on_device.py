@@ -125,10 +125,10 @@ def with_rules(
     """Return the device with rules, and with other values in some fields, checked as a whole.
 
     Args:
-        device: the device; it is returned unchanged if it has these rules and values already.
-        beside: rules by their kind, in place of those that the FTL of the device names; an idle rule also
+        device: the device. It is returned unchanged if it has these rules and values already.
+        beside: rules by their kind, in place of those that the FTL of the device names. An idle rule also
             replaces `gc.background_fraction`.
-        victim: the victim rule; if it keeps records, the FTL names it, otherwise `ftl.victim` stays.
+        victim: the victim rule. If it keeps records, the FTL names it, otherwise `ftl.victim` stays.
         where: first words of errors, by default the name of the device.
         changes: values by the name of the field.
 

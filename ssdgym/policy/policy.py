@@ -22,7 +22,7 @@ class Policy:
 
     Attributes:
         main: the victim rule or, on devices of mapping block, the merge rule, which has no other rules beside
-            it; the policy has the name of its main rule.
+            it. The policy has the name of its main rule.
         beside: the other rules, by the kinds of `ssdgym.policy.on_device.BESIDE`. If a kind is missing, the
             rule that the device's FTL names is used.
         alias: the alias by which the policy was looked up, if there is one.

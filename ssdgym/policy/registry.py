@@ -53,7 +53,7 @@ def policy_alias(
         name: name by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book that describes the composition.
-        erase_unit: the erase unit, in place of the victim rule's; the device then has no isolation.
+        erase_unit: the erase unit, in place of the victim rule's. The device then has no isolation.
         multi_plane: which planes of a die one erase may include, in place of the victim rule's setting.
     """
     check_name(name)

@@ -76,22 +76,22 @@ class Rule:
         name: name of the rule, unique over all kinds of rules.
         function: the rule; `None` for a tracker, and for a placement that is a part of the engine.
         source: the paper or book that describes the rule.
-        compiled: whether the function is compiled into the engine; only victim and merge rules may be plain
+        compiled: whether the function is compiled into the engine. Only victim and merge rules may be plain
             Python, which is called at every decision.
         parameters: values by name, in the order in which they are declared.
-        bounds: the smallest and largest allowed value by name; without an entry, any value is allowed.
+        bounds: the smallest and largest allowed value by name. Without an entry, any value is allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
         table: returns the number of u4 words of `view.table` on a device, 0 at the start; `None`: no table.
         controller_bytes: returns the bytes that a controller would need for the records and the table on a
             device; `None`: the bytes that they take here.
         hooks: functions called at events of pages, blocks and dies, by the name of the event.
-        trusted: whether a rule of another package is compiled without checks; an index out of range can then
+        trusted: whether a rule of another package is compiled without checks. An index out of range can then
             end the process or remain unnoticed.
-        erase_unit: the erase unit that a victim rule needs; a device with another one runs with this one, and
+        erase_unit: the erase unit that a victim rule needs. A device with another one runs with this one, and
             with `isolation`. `None`: whole blocks, which every device can erase.
         isolation: see `erase_unit`.
         multi_plane: which planes of a die one erase may include; `None`: as the device sets it.
-        shares_memory_with: placements whose records a victim rule uses if it runs with one of them; its own
+        shares_memory_with: placements whose records a victim rule uses if it runs with one of them. Its own
             hooks are then not called. A rule without own records runs with these placements only.
         equivalent: a function that makes the same choices, to propose them while another policy decides: a
             victim rule without its records, or the code of a placement that is a part of the engine.
@@ -102,12 +102,12 @@ class Rule:
             the function places all pages.
         targets: whether a placement may also return sub-blocks of the pool. The data that a host page
             replaces is then invalidated before the function is called.
-        counted: fields of a placement's `view.memory[0]` that are metrics; the rule clears them at the first
+        counted: fields of a placement's `view.memory[0]` that are metrics. The rule clears them at the first
             host page after a reset of the counters.
         oracle: whether the rule sees the future. A placement gets the future of the run in its hook of
             `period`, in untimed runs by `Simulator.run` only; an idle rule gets the time to the next arrival,
             otherwise -1; with a levelling rule, pages move to the block with least erases left.
-        online: whether a placement learns on the device on which it runs; tables then list it as learned.
+        online: whether a placement learns on the device on which it runs. Tables then list it as learned.
     """
 
     kind: Kind

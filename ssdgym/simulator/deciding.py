@@ -116,7 +116,7 @@ class DecidedDevice(OneThread):
     """One device and its policy, made with the arguments of `Simulator`.
 
     Attributes:
-        arrays: the arrays of the device, a batch of one; code of ssdgym may write to them.
+        arrays: the arrays of the device, a batch of one. Code of ssdgym may write to them.
     """
 
     def __init__(

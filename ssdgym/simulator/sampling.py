@@ -19,7 +19,7 @@ class Sampler:
     plane; and the number of planes that collect.
 
     Args:
-        simulator: the simulator to sample; it does not change.
+        simulator: the simulator to sample. It does not change.
     """
 
     def __init__(self, simulator: Simulator) -> None:

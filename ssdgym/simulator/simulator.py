@@ -74,7 +74,7 @@ class Simulator(DecidedDevice):
                 `host_pages`. Arrival times in arrays count from time 0 of the device, others from now.
             host_pages: number of measured host pages, after which the run stops.
             warmup: host pages that are written before the measurement, to reach the policy's steady state.
-            days: days that pass after the warm-up, as in `pass_days`; their work is measured.
+            days: days that pass after the warm-up, as in `pass_days`. Their work is measured.
             seed: seed of the random draws of the workload.
             progress: function called regularly with the number of host pages measured so far.
             progress_every: host pages of the workload between calls of `progress`; None: at irregular

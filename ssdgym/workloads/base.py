@@ -29,7 +29,7 @@ class WorkloadConfig(Config):
     """Base of all workloads: the requests of a host, and when they arrive.
 
     Attributes:
-        kind: name of the kind; it selects the model for a mapping in a configuration.
+        kind: name of the kind. It selects the model for a mapping in a configuration.
     """
 
     kind: str

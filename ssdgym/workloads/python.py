@@ -255,7 +255,7 @@ def page_writes(pages: npt.ArrayLike, interarrival_ns: int = 0) -> Requests:
 
     Args:
         pages: numbers of logical pages, whole numbers of shape (n,).
-        interarrival_ns: time between two requests in ns; the first request arrives at 0.
+        interarrival_ns: time between two requests in ns. The first request arrives at 0.
 
     Returns:
         The requests, shape (n,), dtype REQUEST.

@@ -69,7 +69,7 @@ class Registry(Generic[ThingT]):
         Args:
             name: name of the object.
             thing: the object.
-            origin: place of the code that registers the object; the same module may register it again.
+            origin: place of the code that registers the object. The same module may register it again.
 
         Raises:
             SsdgymError: another module has registered the name.

@@ -84,9 +84,9 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
 
     Args:
         config: the workload.
-        logical_pages: number of logical pages of the device; every request lies within them.
-        page_size: bytes per page; workloads with sizes in bytes need it, such as traces and small writes.
-        seed: seed of the requests; for a trace it only draws a random start.
+        logical_pages: number of logical pages of the device. Every request lies within them.
+        page_size: bytes per page. Workloads with sizes in bytes need it, such as traces and small writes.
+        seed: seed of the requests. For a trace it only draws a random start.
 
     Raises:
         SsdgymError: the workload does not fit the device, its trace cannot be read, or `seed` is invalid.
@@ -106,7 +106,7 @@ def check_addresses(config: WorkloadConfig, device: DeviceConfig) -> None:
     """Raise if a device maps whole blocks, but a workload has compact addresses.
 
     Args:
-        config: the workload; its parts are also checked.
+        config: the workload. Its parts are also checked.
         device: the device that will serve the workload.
 
     Raises:

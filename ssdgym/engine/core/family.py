@@ -28,7 +28,7 @@ class Array:
 
     Attributes:
         dtype: dtype of the array's items.
-        shape: shape of one device's part; a string is the name of a length in `Sizes`.
+        shape: shape of one device's part. A string is the name of a length in `Sizes`.
     """
 
     dtype: Any
@@ -82,7 +82,7 @@ class Arrays:
     """The arrays of a family, and the two NamedTuple classes made of them.
 
     Attributes:
-        state: class of a batch; its arrays have the device as first axis.
+        state: class of a batch. Its arrays have the device as first axis.
         device: class of one device of a batch: the same fields without that axis, and `decider`, which says
             who takes its decisions.
         bind_device: kernel (state, i, decider, address) that stores device `i` of a batch at an address:

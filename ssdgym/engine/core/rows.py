@@ -30,7 +30,7 @@ class Rows:
 
     Args:
         state: the batch.
-        leave_out: names of arrays that are not copied; they are empty in a state made from a row.
+        leave_out: names of arrays that are not copied. They are empty in a state made from a row.
     """
 
     def __init__(self, state: State, leave_out: Collection[str] = ()) -> None:

@@ -94,7 +94,7 @@ class Selection:
 
     Attributes:
         chosen: the features, of all kinds.
-        proposed: labels of the proposers that have a column; these columns follow the candidates' features.
+        proposed: labels of the proposers that have a column. These columns follow the candidates' features.
         proposers: labels of all proposers, by the kind of candidate that they propose.
     """
 

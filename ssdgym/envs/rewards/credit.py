@@ -57,7 +57,7 @@ def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str
 
     Args:
         kinds: kinds of the agent's decisions, numbers of `ssdgym.engine.decisions`.
-        devices: all devices with the tracker; it has room for the largest of them.
+        devices: all devices with the tracker. It has room for the largest of them.
     """
     geometries = [device.geometry for device in devices]
     parameters = {
@@ -86,7 +86,7 @@ class Credits:
     """The credits of the devices of an environment.
 
     Args:
-        batches: batches with the devices; their arrays must not be moved.
+        batches: batches with the devices. Their arrays must not be moved.
         count: number of devices.
         price: cost of a dead page that waits for as many host pages as the device has logical pages.
     """

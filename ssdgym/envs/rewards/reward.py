@@ -138,7 +138,7 @@ class Reward:
 
     Attributes:
         timed_terms: names of the objective's terms that need simulated time.
-        rewards: float64 (n,), the rewards of the last step; every step overwrites them.
+        rewards: float64 (n,), the rewards of the last step. Every step overwrites them.
         terms: float64 (terms, n), the unweighted terms of the rewards, in the order of the objective.
 
     Raises:

@@ -126,7 +126,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
     Args:
         name: name of the term in objectives.
         meaning: the quantity that the term counts, and its unit.
-        needs_time: whether the term is always 0 without simulated time; environments then refuse it.
+        needs_time: whether the term is always 0 without simulated time. Environments then refuse it.
 
     Raises:
         SsdgymError: another module has registered a term of this name.

@@ -49,7 +49,7 @@ class Row(Config):
         ratio: geometric mean of the metric relative to the best fixed pair.
         rivals: geometric mean of the metric relative to the best rival on each task; `None` without rivals.
         amplification: write amplification relative to the best fixed pair; `None` if it is the scored metric.
-        worst: the largest ratio of any task; the ratio of a task is the geometric mean over its runs.
+        worst: the largest ratio of any task. The ratio of a task is the geometric mean over its runs.
     """
 
     name: str
@@ -83,13 +83,13 @@ class SuiteBoard(Config):
     """The leaderboard of one suite.
 
     Attributes:
-        metric: name of the scored metric; smaller is better.
+        metric: name of the scored metric. Smaller is better.
         ceiling_metric: name of the metric by which bounds are scored; `None`: `metric`.
         fixed: the best fixed pair of victim rule and placement over these tasks, which scores 0.
-        ceilings: the bounds; the best of them on a task scores 1.
-        rivals: policies; entries are also compared with the best of them on each task.
+        ceilings: the bounds. The best of them on a task scores 1.
+        rivals: policies. Entries are also compared with the best of them on each task.
         version: version of ssdgym that made the runs.
-        engine_hash: hash of the engine that made the runs; equal hashes give bit-identical results.
+        engine_hash: hash of the engine that made the runs. Equal hashes give bit-identical results.
         rows: one row per entry, the highest score first.
     """
 

@@ -37,7 +37,7 @@ class CheckedClaim(Found):
         per_workload: the mean over all comparisons on each workload.
         elsewhere: measurements at the variants `also_at` of the figure, which have no verdict.
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
-        unmeasured: workloads that write too little to judge the claim, each with the reason; they are left
+        unmeasured: workloads that write too little to judge the claim, each with the reason. They are left
             out unless no other workload remains.
     """
 

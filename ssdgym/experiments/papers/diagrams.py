@@ -38,7 +38,7 @@ class Diagram:
         name_columns: headings of the names in a row.
         number_columns: headings of the numbers in a row.
         width: width of the picture, in inches.
-        draw: function that draws the panel on axes; its second argument is True for the lowest panel.
+        draw: function that draws the panel on axes. Its second argument is True for the lowest panel.
     """
 
     panel: PanelConfig

@@ -103,7 +103,7 @@ def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         claims: table from `claims_table` or from `claims.csv`.
-        others: further tables of claims by NAME; each adds the columns `measured_NAME` and `verdict_NAME`,
+        others: further tables of claims by NAME. Each adds the columns `measured_NAME` and `verdict_NAME`,
             which are empty for claims that the table lacks.
     """
     key = ["paper", "figure", "claim", "claimed"]

@@ -159,7 +159,7 @@ class Advantage:
     """A comparison of two policies on the same tasks and seeds, for a metric to minimise.
 
     Attributes:
-        difference: relative difference of `ours` to `theirs`, paired by task and seed; negative is better.
+        difference: relative difference of `ours` to `theirs`, paired by task and seed. Negative is better.
         improvement: probability that a run of `ours` is better than a run of `theirs`.
     """
 

@@ -52,8 +52,8 @@ class Grid:
     Attributes:
         runs: the runs, in the order of the report.
         specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
-        keys: key of each run; runs that differ only in names share a key.
-        jobs: indices of the runs that are carried out together; of runs with the same key, only one is.
+        keys: key of each run. Runs that differ only in names share a key.
+        jobs: indices of the runs that are carried out together. Of runs with the same key, only one is.
     """
 
     runs: Sequence[RunSpec]

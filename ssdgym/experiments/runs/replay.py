@@ -38,7 +38,7 @@ class Replay:
 
     Attributes:
         row: row of the result in the file, from 1.
-        error: the error that prevented the repetition; `measured` is then None.
+        error: the error that prevented the repetition. `measured` is then None.
     """
 
     row: int

@@ -49,12 +49,12 @@ class RunSpec:
         host_pages: length of the run in pages written by the host; `None`: to the end of the workload.
         warmup: host pages that are written before the measurement, so that the device reaches the steady
             state of the measured policy.
-        days: days without host requests after the warm-up; the device's work in these days is measured.
+        days: days without host requests after the warm-up. The device's work in these days is measured.
             `None`: no days pass.
-        day_requests: number of requests between two days without requests; warm-up and run end with the day
+        day_requests: number of requests between two days without requests. Warm-up and run end with the day
             in which their pages have been written. `None`: no days pass.
-        sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`);
-            sampling does not change the run. `None`: no samples.
+        sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`).
+            Sampling does not change the run. `None`: no samples.
         preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
             converted to text such as `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see
             `ssdgym.config.device`; all seeds and policies start from the same device. `reads`: the pages that

@@ -50,7 +50,7 @@ class Trial:
 
     Attributes:
         label: name of the policy in the trial's results.
-        runs: one run for each held-out workload and seed; the agent's file is filled in after training.
+        runs: one run for each held-out workload and seed. The agent's file is filled in after training.
         training: configuration of the agent's training; `None` for a heuristic or a rule.
     """
 

@@ -58,7 +58,7 @@ def run_sweep(
     Args:
         sweep: configuration of the sweep.
         folder: folder for all files, created if missing; on a cluster, a folder that all nodes share.
-        resume: whether to resume the sweep in `folder`; failed trials restart from their last checkpoint.
+        resume: whether to resume the sweep in `folder`. Failed trials restart from their last checkpoint.
         address: address of a Ray cluster; None: a local cluster is started for the sweep.
         progress: function to call with (trials ended, trials in all).
         say: function to call with a line of text when a trial ends.

@@ -51,9 +51,9 @@ class FamilyBuilder(ABC):
     """Base class: a subclass builds, checks and measures the devices of one FTL family.
 
     Attributes:
-        engine: the family in the engine; its name is the mapping.
+        engine: the family in the engine. Its name is the mapping.
         fixed: names of the arrays of constants, which a device keeps when it takes over another state.
-        scratch: names of the arrays of transactions that untimed runs change; they are restored afterwards.
+        scratch: names of the arrays of transactions that untimed runs change. They are restored afterwards.
         counted: names of the arrays with the counters of devices, one record for each device.
         policy_decision: number of the kind of decision that the main rule of a policy takes, and that a
             device without a policy leaves to its caller.

@@ -19,7 +19,7 @@ def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float6
 
     Args:
         draws: uniform draws, shape (n,).
-        distribution: values of a distribution function, up to 1, shape (ranks,); the array must not change.
+        distribution: values of a distribution function, up to 1, shape (ranks,). The array must not change.
     """
     ranks = np.empty(len(draws), np.int64)
     _look_up(distribution, _guide_to(distribution), draws, ranks)

@@ -95,7 +95,7 @@ def fit_twin(
 
     Args:
         trace: summary of the trace.
-        volumes: volumes of the trace; the twin has a single volume with the size of all.
+        volumes: volumes of the trace. The twin has a single volume with the size of all.
         name: name of the twin.
         seed: seed of the generated requests and of the comparison.
         announce: function to call with the number of candidates tried and the number of all candidates.

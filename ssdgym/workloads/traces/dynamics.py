@@ -30,7 +30,7 @@ class Bursts:
     out.
 
     Attributes:
-        dispersion: index of dispersion (variance of the counts / their mean) by width of the window; it is 1
+        dispersion: index of dispersion (variance of the counts / their mean) by width of the window. It is 1
             for independent arrivals, and `None` for fewer than 10 windows.
         peak_to_mean: largest count / mean count, by width; `None` for fewer than 10 windows.
         hurst: estimate of the Hurst exponent by aggregated variance: (1 + slope) / 2, where the slope of
@@ -90,7 +90,7 @@ class Lives:
     writes are overwritten.
 
     Attributes:
-        correlation: Pearson correlation of the logarithms of the two lives of a pair; it is near 0 for
+        correlation: Pearson correlation of the logarithms of the two lives of a pair. It is near 0 for
             independent requests, and `None` for fewer than 10 pairs or if all lives are equal.
         pairs: number of pairs that count.
         sampled_share: share of the pairs that were followed; 1 means all.

@@ -53,7 +53,7 @@ def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeN
     Args:
         paths: the files.
         parts: the records of each file.
-        volumes: numbers of the volumes of the merged trace; new volumes are added.
+        volumes: numbers of the volumes of the merged trace. New volumes are added.
 
     Raises:
         SsdgymError: a file begins more than ten years after another.

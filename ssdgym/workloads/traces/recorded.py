@@ -119,7 +119,7 @@ class PlayedConfig(WorkloadConfig):
         """Return all records of the window, after the transforms.
 
         Args:
-            seed: seed of the records, at least 0; traces do not use it.
+            seed: seed of the records, at least 0. Traces do not use it.
 
         Raises:
             SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.

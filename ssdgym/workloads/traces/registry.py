@@ -48,7 +48,7 @@ class TraceFormat(ABC):
         Args:
             path: path of the file.
             bad: counter of bad lines.
-            volumes: numbers of the volumes; new volumes are added.
+            volumes: numbers of the volumes. New volumes are added.
 
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.

@@ -78,8 +78,8 @@ class Survey:
 
     Attributes:
         records: number of records.
-        requests: number of requests that a device gets; trims of less than a page are left out.
-        out_of_order: number of records that are earlier than a previous record; they get its time.
+        requests: number of requests that a device gets. Trims of less than a page are left out.
+        out_of_order: number of records that are earlier than a previous record. They get its time.
         ranges: the touched pages as separate ranges: starts and ends, each of shape (ranges,).
         written: number of page writes.
         written_different: number of different pages written.

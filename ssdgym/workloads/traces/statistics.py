@@ -41,8 +41,8 @@ class RecordSummary:
         unique_bytes: bytes of all different pages that reads or writes touch.
         exact_unique_bytes_written: different bytes written, counted byte by byte.
         sequential: number of requests that start at the end of the previous request on the same volume,
-            whatever its operation; flushes are skipped.
-        out_of_order: number of requests that are earlier than a previous request; they get its time.
+            whatever its operation. Flushes are skipped.
+        out_of_order: number of requests that are earlier than a previous request. They get its time.
         duration_ns: time from the first to the last arrival.
         volumes: requests per volume, by name.
         read_sizes, write_sizes: distributions of bytes per request.
@@ -125,7 +125,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
     arrivals, but not with the number of requests.
 
     Args:
-        source: source of the records; all of them are read.
+        source: source of the records. All of them are read.
         announce: function to call now and then with the number of requests counted.
 
     Raises:

@@ -208,8 +208,8 @@ def convert(
     The new file is read back before it replaces an old file.
 
     Args:
-        source: source of the records; all of them are read.
-        out: path of the new file; an existing file is replaced.
+        source: source of the records. All of them are read.
+        out: path of the new file. An existing file is replaced.
         target: format of the new file.
         round_times: whether to round times since the first request down to ticks of the format's clock.
         announce: function to call now and then with the number of requests written.

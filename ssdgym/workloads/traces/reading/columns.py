@@ -105,7 +105,7 @@ class Columns:
         offset_unit, size_unit: bytes per unit of `offset` and of `size`.
         fixed: values of `time`, `size` (each in its unit) and `op`, if they have no column.
         op_of: function that returns the operation for a text of the op column in lower case.
-        volumes: numbers of the columns that name the volume; if empty, the only volume is called `0`.
+        volumes: numbers of the columns that name the volume. If empty, the only volume is called `0`.
         has_more: whether further columns may follow.
     """
 
@@ -136,7 +136,7 @@ def parse_columns(text: str) -> Columns:
     """Return the columns that a text in the language of `--columns` describes.
 
     Raises:
-        ValueError: the text does not describe columns; the message is the end of a sentence.
+        ValueError: the text does not describe columns. The message is the end of a sentence.
     """
     words = re.split(r"[\s;|]+", text.strip())
     has_more = bool(words) and words[-1] == "*"

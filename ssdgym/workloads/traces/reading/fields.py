@@ -58,7 +58,7 @@ def whole_number(text: str, name: str) -> int:
     """Return a whole number of 64 bits.
 
     Raises:
-        ValueError: the text is not such a number; the message is the end of a sentence.
+        ValueError: the text is not such a number. The message is the end of a sentence.
     """
     if not re.fullmatch("-?[0-9]+", text):
         raise ValueError(f"has {shown(text)} as its {name}, which is not a whole number")

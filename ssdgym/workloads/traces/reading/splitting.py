@@ -56,7 +56,7 @@ class Splitter(ABC):
     Attributes:
         columns: number of columns of a line.
         blanks: characters that are removed around a line.
-        usual: regular expression of usual lines, with a group for each column; one more group, `passed`,
+        usual: regular expression of usual lines, with a group for each column. One more group, `passed`,
             matches a text in lines to ignore.
         passed: name of the kind of ignored lines, with {} in place of the text that `passed` matches.
     """
@@ -77,7 +77,7 @@ class Splitter(ABC):
         """Return the columns of a line, or its kind if it is to be ignored.
 
         Raises:
-            ValueError: the line is bad; the message is the end of a sentence.
+            ValueError: the line is bad. The message is the end of a sentence.
         """
 
     def split(self, first_line: int, block: bytes) -> Split:

@@ -43,7 +43,7 @@ class TextFormat(TraceFormat):
         meaning: description of the files.
         separator: separator of columns: a character, or a blank for any number of blanks and tabs; None: the
             separator that splits the first line into these columns.
-        header: the first line, if the format has a header; upper and lower case are equal.
+        header: the first line, if the format has a header. Upper and lower case are equal.
         sniffed: regular expression that the first lines must match to be recognised.
         decimals: number of decimals of times in written files.
         op_texts: texts of operations in written files; empty if the format can only be read.
