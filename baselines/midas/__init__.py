@@ -32,5 +32,5 @@ an equal share of every size.
 The paper and its simulator leave four choices open. Here the oldest block of a group over its size, if it has
 no invalid page, joins the next group without copies and counts as a victim with all pages valid, under any
 victim rule. Blocks of streams without a group count for the last group. A trim ends the interval of its page.
-All blocks of one erase send their pages to one group.
+All blocks of one erase send their pages to one group. Every page is timed; the authors can time 1 % of them.
 """
