@@ -254,8 +254,7 @@ def _group_for(view, plane, rank):
 @kernel
 def _move(view, plane, block, group):
     """Move a block to another group."""
-    own = view.block_memory[block]
-    shown = np.int64(own.shown)
+    own, shown = view.block_memory[block], np.int64(view.block_memory[block].shown)
     show(view, plane, block, 0)
     _leave(view, plane, np.int64(own.group), block)
     join(view, plane, group, block)

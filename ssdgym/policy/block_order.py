@@ -54,9 +54,11 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
         """Update the nodes above a block, up to a node that another block wins as before."""
         blocks = view.params[0].blocks
         node = block - plane * blocks + blocks
+        best = at(view, plane, node)
         while node > 1:
-            a, b = at(view, plane, node & ~1), at(view, plane, node | 1)
-            best = a if b < 0 or (a >= 0 and before(view, a, b)) else b
+            other = at(view, plane, node ^ 1)
+            if best < 0 or (other >= 0 and before(view, other, best)):
+                best = other
             node >>= 1
             inner = view.block_memory[plane * blocks + node]
             if inner[winner] == best + 1 and best != block:
