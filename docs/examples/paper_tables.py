@@ -1,9 +1,9 @@
 """Write the tables of the pages on papers from the results of `ssdgym reproduce`.
 
-`python paper_tables.py results/small --paper results/paper --before results/before` reads
-`PAPER/*/claims.csv` in each folder and writes `docs/tables/paper-claims.csv`: every claim, its verdict before
-and now, and the cause of a change. Then it writes the tables in `docs/reproductions/claims`, with the rows
-that `rows.yaml` names. Without a folder it only writes these tables.
+`python paper_tables.py results/small --paper results/paper` reads `PAPER/*/claims.csv` in each folder and
+writes `docs/tables/paper-claims.csv`: every claim, its verdict before and now, and the cause of a change. The
+verdict before stays as the table has it. Then it writes the tables in `docs/reproductions/claims`, with the
+rows that `rows.yaml` names. Without a folder it only writes these tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = {
     "claimed": "claimed",
     "measured": "measured, scale `small`",
     "measured_paper": "scale `paper`",
-    "verdict_before": "verdict before",
+    "verdict before": "verdict before",
     "why": "verdict now",
     "cause": "moved by",
 }
@@ -43,90 +43,6 @@ CAUSES = {
     r"pen 13a": "the mean of the bars as drawn",
     r"pen 14.*": "three to five traces in the sweep, before all twelve",
     r"block-size .*": "blocks emptied in one go",
-}
-#: Claims with changed words: the present words, by the earlier words.
-REWORDED = {
-    "the baseline has 2.67 times the write amplification of PEN, on average": (
-        "write amplification is reduced 2.67 times, on average: to 0.375 of the baseline's",
-        "-62.5%",
-    ),
-    "it lives longer than with fgm where nearly all writes are small": (
-        "a device with subftl lives longer than with fgm where nearly all writes are small",
-        "higher",
-    ),
-    "it lives longer than with fgm where most writes are large": (
-        "a device with subftl lives longer than with fgm where most writes are large",
-        "higher",
-    ),
-    "it lives longer where worn blocks change places, on average": (
-        "a device with subftl lives longer where worn blocks change places, on average",
-        "higher",
-    ),
-    "the read latency of SpeedupGC rises with it, from computing time, of which this model has none": (
-        "the read latency of SpeedupGC rises with the number of sub-blocks, from computing "
-        "time, of which this model has none",
-        "rises",
-    ),
-    "the write latency of SpeedupGC rises with it, from computing time, of which this model has none": (
-        "the write latency of SpeedupGC rises with the number of sub-blocks, from computing "
-        "time, of which this model has none",
-        "rises",
-    ),
-    "the write amplification of SpeedupGC falls with it": (
-        "the write amplification of SpeedupGC falls with the number of sub-blocks",
-        "falls",
-    ),
-    "they have fewer where planes are erased together, too, on average": (
-        "sub-blocks have fewer valid pages to move than blocks where planes are erased "
-        "together, too, on average",
-        "lower",
-    ),
-    "it does so in the mean of all planes": (
-        "reclaiming two blocks takes the mean of free pages over all planes farther from the barrier",
-        "higher",
-    ),
-    "it is shorter on every trace": (
-        "write latency is shorter on every trace",
-        "lower",
-    ),
-    "it falls most on proj_1, usr_1 and prn_1, which cover much of the device": (
-        "write latency falls most on proj_1, usr_1 and prn_1, which cover much of the device",
-        "lowest",
-    ),
-    "in a closed loop it is 44.3 % shorter, too, on average": (
-        "in a closed loop write latency is 44.3 % shorter, too, on average",
-        "-44.3%",
-    ),
-    "so they do in a closed loop": (
-        "writes take longer with GFTL than with PEN in a closed loop",
-        "higher",
-    ),
-    "they are erased more evenly, on average": (
-        "pages are erased more evenly, on average",
-        "lower",
-    ),
-    "this can be seen on prn_1, proj_0 and prxy_0": (
-        "the more M-Merges, the less evenly pages are erased on prn_1, proj_0 and prxy_0",
-        "rises",
-    ),
-    "it is reduced, on average": (
-        "PEN reduces what the panel shows, on average",
-        "lower",
-    ),
-    "so they are on the other traces, but for prn_1 and proj_1": (
-        "with twice the block size there are half the merges on the other traces, but for prn_1 and proj_1",
-        "12.5%",
-    ),
-    "it does so where an erase wears the parts beside it, too": (
-        "the host writes more pages before the end where an erase also wears the parts beside "
-        "the erased part",
-        "higher",
-    ),
-    "it cuts them more than a stream of their own for moved pages does, on average over all sizes": (
-        "clustering hot and cold data cuts the pages relocated more than a stream of their own "
-        "for moved pages does, on average over all sizes",
-        "lower",
-    ),
 }
 #: Hours of SpeedupGC with the same statistics as another hour, which is not shown.
 _TWINS = {
@@ -148,24 +64,22 @@ def claims_in(folder: Path) -> pd.DataFrame:
     return pd.concat([pd.read_csv(file, dtype={"figure": str}) for file in files], ignore_index=True)
 
 
-def every_claim(now: pd.DataFrame, before: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
+def every_claim(now: pd.DataFrame, kept: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """Return every claim: values at both scales, verdict before and now, and the cause of a change.
 
     Args:
         now: the present claims, at scale `small`.
-        before: the claims of the earlier version.
+        kept: the table that this one replaces, whose column `verdict before` stays.
         paper: the claims that were measured at scale `paper`.
     """
-    before = before.copy()
-    for said, words in REWORDED.items():
-        before.loc[before["claim"] == said, ["claim", "claimed"]] = words
-    table = beside(now, before=before, paper=paper)
+    key = ["paper", "figure", "claim", "claimed"]
+    table = beside(now, paper=paper).merge(kept[[*key, "verdict before"]], "left", key, validate="one_to_one")
+    table["verdict before"] = table["verdict before"].fillna(_NEW)
     table["by"] = table["ours"].map({True: "ours", False: "paper"})
     table["cause"] = [
-        "" if row.verdict == row.verdict_before or pd.isna(row.verdict_before) else _cause(row)
-        for row in table.itertuples()
+        "" if before in (row.verdict, _NEW) else _cause(row)
+        for row, before in zip(table.itertuples(), table["verdict before"], strict=True)
     ]
-    table["verdict_before"] = table["verdict_before"].fillna(_NEW)
     return table[list(COLUMNS)].fillna("").rename(columns=COLUMNS)
 
 
@@ -281,14 +195,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("small", type=Path, nargs="?", help="folder of what was measured at scale small")
     parser.add_argument("--paper", type=Path, help="folder of what was measured at scale paper")
-    parser.add_argument("--before", type=Path, help="folder of what the version before measured")
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the pages")
     chosen = parser.parse_args()
     path = chosen.docs / "tables" / "paper-claims.csv"
     folder = chosen.docs / "reproductions" / "claims"
     if chosen.small:
         now = claims_in(chosen.small)
-        every_claim(now, claims_in(chosen.before), claims_in(chosen.paper)).to_csv(path, index=False)
+        kept = pd.read_csv(path, dtype=str, keep_default_na=False)
+        every_claim(now, kept, claims_in(chosen.paper)).to_csv(path, index=False)
         _write(folder / "speedupgc-hours.csv", hours(now, chosen.small))
     claims = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name, spec in yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8")).items():

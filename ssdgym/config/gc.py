@@ -36,7 +36,7 @@ class GcConfig(Config):
         GcPriority.FIRST, description=f"priority of foreground GC; {GcPriority.described()}"
     )
     start: GcStart = Field(GcStart.AT_ONCE, description=f"GC start with timing event; {GcStart.described()}")
-    grain: GcGrain = Field(GcGrain.COMMAND, description=f"end of background GC; {GcGrain.described()}")
+    grain: GcGrain = Field(GcGrain.COMMAND, description=f"background GC goes on; {GcGrain.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,

@@ -98,8 +98,8 @@ def test_tables__a_verdict_is_moved_only_where_it_differs(scripts: None) -> None
         ["ippbe", "14", "new", "+1 %", True, "+1 %", "holds", "holds"],
     ]
     now = pd.DataFrame(rows, columns=columns)
-    before = now[:2].assign(verdict="holds")
-    table = script.every_claim(now, before, now[:1].assign(measured="-4 %"))
+    kept = now[:2].assign(**{"verdict before": "holds"})
+    table = script.every_claim(now, kept, now[:1].assign(measured="-4 %"))
     assert table["moved by"].tolist() == ["", "one die in each chip, as printed", ""]
     assert table["verdict before"].tolist() == ["holds", "holds", "none"]
     spec = {"heading": "of", "beside": {"2 dies of a chip": "2 dies"}, "rows": {"pages": "12: less"}}

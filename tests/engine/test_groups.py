@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ssdgym.baselines.placements.block_groups import first_of
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import entry
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.view import PolicyView
 from ssdgym.policy import Rule, device_for
@@ -28,7 +28,9 @@ PER_SUB_BLOCK = 3
 
 RULE = registered("hotness_groups")
 assert isinstance(RULE, Rule)
-_attached, _recycled, _collected = (entry(RULE.hooks[name]) for name in ("attached", "recycled", "collected"))
+_attached, _recycled, _collected = (
+    helper(RULE.hooks[name]) for name in ("attached", "recycled", "collected")
+)
 #: Hooks take parameters, of which this rule has none.
 NO_PARAMETERS = 0
 

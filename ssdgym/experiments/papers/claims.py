@@ -29,8 +29,8 @@ Verdict = Literal[
 ]
 #: Meanings of the verdicts.
 VERDICTS: dict[Verdict, str] = {
-    "holds within a factor two": "the whole interval of a change lies on the claimed side of zero, and the "
-    "change is between half and twice the claimed change; or a value is between half and twice the claim",
+    "holds within a factor two": "the interval of a change is on the claimed side of zero, and the change is "
+    "half to twice the claimed change; or a value and the claim, both minus `beyond`, differ at most twofold",
     "negligible": "a change on the claimed side is smaller than a tenth of the claimed change or limit, or "
     "smaller than 1 % if the paper gives no number",
     "direction holds": "the whole interval lies on the claimed side of zero",
