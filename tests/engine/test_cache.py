@@ -117,7 +117,7 @@ def test_entry__damaged_file__compiled_again(keep: int, own_cache: Path) -> None
     assert entry(doubled)(3) == 6
     (file,) = kept(own_cache)
     whole = file.read_bytes()
-    for damaged in (whole[:keep], whole[:keep] + b"?" + whole[keep + 1 :]):
+    for damaged in (whole[:keep], whole[:keep] + bytes([whole[keep] ^ 1]) + whole[keep + 1 :]):
         file.write_bytes(damaged)
         again = entry(doubled)
         assert again(3) == 6
