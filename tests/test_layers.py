@@ -285,15 +285,15 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 12_958,
+    "ssdgym.engine": 12_967,
     "ssdgym.simulator": 3_046,
-    "ssdgym.policy": 1_916,
+    "ssdgym.policy": 1_919,
     "ssdgym.config": 1_783,
-    "ssdgym.baselines": 4_399,
+    "ssdgym.baselines": 4_417,
     "ssdgym.agents": 4_752,
     "ssdgym.experiments": 8_180,
-    "ssdgym.workloads": 8_514,
-    "ssdgym.envs": 6_170,
+    "ssdgym.workloads": 8_510,
+    "ssdgym.envs": 6_144,
     "ssdgym.cli": 1_850,
     "ssdgym": 999,  # the modules beside the packages
 }

@@ -149,16 +149,24 @@ def _put(view, heap, place, block):
 
 
 @kernel
-def _settle(view, plane, group, block):
-    """Move a block to a place in the heap of its group that its rank allows."""
-    params, heap, size = view.params[0], _heap(view, plane, group), size_of(view, plane, group)
-    rank, place = rank_of(view, block), np.int64(view.block_memory[block].place)
+def _rise(view, plane, group, block):
+    """Move a block towards the top of the heap of its group, past blocks of larger rank."""
+    heap, place = _heap(view, plane, group), np.int64(view.block_memory[block].place)
+    rank = rank_of(view, block)
     while place > 0:
         above = _block_at(view, heap + ((place - 1) >> 1))
-        if not is_larger(params, rank_of(view, above), rank):
+        if not is_larger(view.params[0], rank_of(view, above), rank):
             break
         _put(view, heap, place, above)
         place = (place - 1) >> 1
+    _put(view, heap, place, block)
+
+
+@kernel
+def _sink(view, plane, group, block):
+    """Move a block away from the top of the heap of its group, past blocks of smaller rank."""
+    params, heap, size = view.params[0], _heap(view, plane, group), size_of(view, plane, group)
+    rank, place = rank_of(view, block), np.int64(view.block_memory[block].place)
     while 2 * place + 1 < size:
         child = 2 * place + 1
         below = _block_at(view, heap + child)
@@ -179,7 +187,7 @@ def join(view, plane, group, block):
     own, size = view.block_memory[block], size_of(view, plane, group)
     own.group, own.place = group, size
     view.table[_size_word(view, plane, group)] = size + 1
-    _settle(view, plane, group, block)
+    _rise(view, plane, group, block)
 
 
 @kernel
@@ -190,7 +198,8 @@ def _leave(view, plane, group, block):
     last = _block_at(view, _heap(view, plane, group) + size)
     if last != block:
         view.block_memory[last].place = view.block_memory[block].place
-        _settle(view, plane, group, last)
+        _rise(view, plane, group, last)
+        _sink(view, plane, group, last)
 
 
 @kernel
@@ -287,6 +296,8 @@ def reclassify(view, plane, block, before, writable):
     if found != group:
         _move(view, plane, block, found)
         _make_room(view, plane, found)
+    elif is_larger(view.params[0], rank, before):
+        _sink(view, plane, group, block)
     elif rank != before:
-        _settle(view, plane, group, block)
+        _rise(view, plane, group, block)
     show(view, plane, block, writable)

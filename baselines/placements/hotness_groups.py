@@ -73,6 +73,7 @@ from ssdgym.policy import (
     kernel,
     neighbours,
     placement_policy,
+    prefetch_block,
     tie_of,
     whole_mask,
 )
@@ -81,7 +82,8 @@ from ssdgym.policy import (
 _BLOCK = [*BEST_SET, ("first", "u1"), ("was_open", "u1"), *by_benefit.block, *block_groups.RANK]
 #: Changes of a block: any changes; one page was programmed; one page became invalid.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
-_TRIES = 64
+#: Draws for a page, and how many of them have their blocks prefetched.
+_TRIES, _LIKELY_TRIES = 64, 2
 
 
 def _words(device: Any) -> int:
@@ -186,7 +188,8 @@ def _note_first(view, block):
 @kernel
 def _change(view, plane, block, change, s):
     """Update best set, rank and group of a block after a change in sub-block `s`, or any change."""
-    params, before = view.params[0], block_groups.rank_of(view, block)
+    params, own, before = view.params[0], view.block_memory[block], block_groups.rank_of(view, block)
+    mask, gain, moves = own.mask, own.gain, own.moves
     sub = block * params.sub_blocks + s
     if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
         _note_first(view, block)
@@ -195,7 +198,8 @@ def _change(view, plane, block, change, s):
     else:
         writable = _renew_after(view, block, s, change == _PROGRAMMED)
     block_groups.reclassify(view, plane, block, before, writable)
-    note(view, block)
+    if change == _ANYTHING or mask != own.mask or gain != own.gain or moves != own.moves:
+        note(view, block)
 
 
 # -- where a page goes
@@ -218,19 +222,22 @@ def _of_group(view, plane, group):
 
 
 @kernel
-def _at_random(view, plane, stream, decision, first_draw):
+def _drawn(view, plane, draws, k):
+    """Return the block of draw `k` of a page, whose random stream, decision and first draw are given."""
+    stream, decision, first = draws
+    blocks = np.int64(view.params[0].blocks)
+    return plane * blocks + below(draw(view.params[0].seed, stream, decision, first + k), blocks)
+
+
+@kernel
+def _at_random(view, plane, draws):
     """Return the sub-block for a page that is not hot; -1 if the pool is empty (E32)."""
-    params = view.params[0]
-    first, blocks = plane * np.int64(params.blocks), np.int64(params.blocks)
-    for k in range(_TRIES):
-        block = first + below(draw(params.seed, stream, decision, first_draw + k), blocks)
+    first, blocks = plane * np.int64(view.params[0].blocks), np.int64(view.params[0].blocks)
+    block = np.int64(-1)
+    for k in range(_TRIES + blocks):
+        block = _drawn(view, plane, draws, k) if k <= _TRIES else first + (block + 1 - first) % blocks
         if view.block_memory[block].shown:
-            return block * params.sub_blocks + view.block_memory[block].first
-    start = below(draw(params.seed, stream, decision, first_draw + _TRIES), blocks)
-    for k in range(blocks):
-        block = first + (start + k) % blocks
-        if view.block_memory[block].shown:
-            return block * params.sub_blocks + view.block_memory[block].first
+            return block * view.params[0].sub_blocks + view.block_memory[block].first
     return np.int64(-1)
 
 
@@ -250,8 +257,13 @@ def _at_random(view, plane, stream, decision, first_draw):
 def hotness_groups(view, plane, lpn, source, parameters):
     """Return the sub-block of E31 for a hot page, otherwise that of E32, or the open block of E33."""
     control, params = view.control[0], view.params[0]
-    first = source < 0 and is_first_write(view, lpn)
-    group = 0
+    pages, first, group = np.int64(params.pages_per_block), source < 0 and is_first_write(view, lpn), 0
+    draws = (HOST_PLACEMENT_STREAM, np.int64(control.clock), np.int64(0))
+    if source >= 0:
+        draws = (RELOCATION_STREAM, np.int64(control.rounds), np.int64(65 * (source % pages)))
+    prefetch_block(view, np.int64(view.logical[lpn].ppn) // pages)
+    for k in range(_LIKELY_TRIES):
+        prefetch_block(view, _drawn(view, plane, draws, k))
     if source >= 0:
         group = hotness_group(view, _table(view), lpn)
     elif not first:
@@ -261,12 +273,7 @@ def hotness_groups(view, plane, lpn, source, parameters):
     keeps = first or params.keeps_blocks != 0
     if keeps and view.open_sub_block[plane * MAX_STREAMS] >= 0:
         return 0
-    if source < 0:
-        sub = _at_random(view, plane, HOST_PLACEMENT_STREAM, control.clock, 0)
-    else:
-        page = source % np.int64(params.pages_per_block)
-        sub = _at_random(view, plane, RELOCATION_STREAM, control.rounds, 65 * page)
-    return _target(sub, OPENS if keeps else 0)
+    return _target(_at_random(view, plane, draws), OPENS if keeps else 0)
 
 
 @kernel

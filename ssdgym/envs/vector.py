@@ -181,7 +181,8 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         episodes.step(episodes.all if rest is None else np.flatnonzero(~rest))
         if offered is not None:
             sets, erases = offered
-            self._note_choices(sets, actions, erases if rest is None else erases & ~rest)
+            for i in _numbers(erases if rest is None else erases & ~rest):
+                self.envs[i].chosen = sets[i, episodes.replaced.get(i, actions[i])]
         rewards, terms = episodes.reward.rewards.copy(), episodes.reward.terms.copy()
         if rest is None and not episodes.any_ended:
             present = self._all.copy()
@@ -337,10 +338,6 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Return the erase sets of all environments, and which of them choose one now, bool (n,)."""
         kinds = [self.episodes.kind_asked(i) for i in range(self.num_envs)]
         return self.episodes.view.sets.copy(), np.array(kinds) == ERASE
-
-    def _note_choices(self, offered: np.ndarray, actions: np.ndarray, played: np.ndarray) -> None:
-        for i in _numbers(played):
-            self.envs[i].chosen = offered[i, self.episodes.replaced.get(i, actions[i])]
 
     # -- reading
 

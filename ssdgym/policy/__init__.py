@@ -90,7 +90,7 @@ Packages of policies register with the entry point group `ssdgym.policies`. This
 needs.
 """
 
-from ssdgym.engine.blocks.index import longest_quiet, most_invalid_block, next_by_invalid
+from ssdgym.engine.blocks.index import longest_quiet, most_invalid_block, next_by_invalid, prefetch_block
 from ssdgym.engine.blocks.wear import (
     erases_left,
     erases_of,
@@ -240,6 +240,7 @@ __all__ = [
     "plane_to_collect",
     "policy_alias",
     "policy_for",
+    "prefetch_block",
     "random_eligible",
     "rules_for",
     "siblings_of",

@@ -12,17 +12,26 @@ _PER_LINE = 64 // SUB_BLOCK.itemsize
 
 
 @inlined
+def _prefetch_records(dev, block):
+    subs = np.int64(dev.params[0].sub_blocks)
+    prefetch(dev.block, block)
+    for sub in range(block * subs, (block + 1) * subs, _PER_LINE):
+        prefetch(dev.sub_block, sub)
+
+
+@inlined
 def prefetch_holder(dev, lpn):
-    """Prefetch the record of the block that holds a logical page."""
-    params = dev.params[0]
+    """Prefetch the records of the block that holds a logical page."""
     ppn = np.int64(dev.logical[lpn].ppn)
     if ppn >= 0:
-        block = block_of(params, sub_block_of(params, ppn))
-        prefetch(dev.block, block)
-        first = block * params.sub_blocks
-        prefetch(dev.sub_block, first)
-        for sub in range(first + _PER_LINE, first + params.sub_blocks, _PER_LINE):
-            prefetch(dev.sub_block, sub)
+        _prefetch_records(dev, block_of(dev.params[0], sub_block_of(dev.params[0], ppn)))
+
+
+@helper
+def prefetch_block(view, block):
+    """Prefetch the records of a block and of its sub-blocks, and the rule's own record of the block."""
+    _prefetch_records(view, block)
+    prefetch(view.block_memory, block)
 
 
 _append_to_ages, _remove_from_ages = list_kernels("age_head", "age_tail", "next_age", "previous_age")

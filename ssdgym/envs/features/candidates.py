@@ -23,11 +23,8 @@ def _sub_blocks(device: DeviceConfig) -> bool:
 
 def _of_several_sizes(setting: Setting) -> bool:
     """Return whether candidates differ in their number of pages."""
-    return setting.most_blocks > 1 or setting.has(_sub_blocks) or setting.has(_several_planes)
-
-
-def _several_planes(device: DeviceConfig) -> bool:
-    return device.multi_plane != "none"
+    several_planes = setting.has(lambda device: device.multi_plane != "none")
+    return setting.most_blocks > 1 or setting.has(_sub_blocks) or several_planes
 
 
 def _separated(device: DeviceConfig) -> bool:

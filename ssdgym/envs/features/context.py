@@ -10,10 +10,6 @@ from ssdgym.envs.features.registry import Setting, clip, feature
 from ssdgym.simulator.families import family_of
 
 
-def _always(setting: Setting) -> bool:
-    return "ERASE" in setting.kinds
-
-
 def _whole_blocks(setting: Setting) -> bool:
     """Return whether the agent decides about erases, merges or levelling."""
     return bool({"ERASE", "MERGE", "LEVEL"} & set(setting.kinds))
@@ -96,7 +92,7 @@ def elapsed(view, decision):
     return clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
 
 
-@feature(low=-1.0, default=_always, fits=_victims_are_blocks)
+@feature(low=-1.0, default=lambda setting: "ERASE" in setting.kinds, fits=_victims_are_blocks)
 def open_room(view, decision):
     """Return 2 f - 1, where f is the free share of the plane's open blocks."""
     params, plane = view.params[0], view.plane[decision.plane]

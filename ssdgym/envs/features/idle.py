@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.registry import Setting, always, clip, feature
+from ssdgym.envs.features.registry import always, clip, feature
 from ssdgym.policy import move_ns
 
 
@@ -13,11 +13,6 @@ from ssdgym.policy import move_ns
 def _in_moves(view, ns):
     """Return log2(time / time of one relocation + 1) / 16."""
     return clip(log2(max(ns, 0) / max(move_ns(view), 1) + 1.0) / 16.0, 0.0, 1.0)
-
-
-def _parts(setting: Setting) -> bool:
-    """Return whether parts of blocks can be erased; in whole blocks, all pages not relocated are invalid."""
-    return setting.has(lambda device: device.erase_unit != "block")
 
 
 @feature(low=-1.0, default=always)
@@ -77,7 +72,7 @@ def idle_moves(view, die):
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
-@feature(high=8.0, default=_parts)
+@feature(high=8.0, default=lambda setting: setting.has(lambda device: device.erase_unit != "block"))
 def idle_gain(view, die):
     """Return the invalid pages of the round, or else of the block that has most, in blocks."""
     return clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)

@@ -16,10 +16,6 @@ def _collected(setting: Setting) -> bool:
     return "COLLECTED" in setting.kinds
 
 
-def _both(setting: Setting) -> bool:
-    return _flushes(setting) and _collected(setting)
-
-
 def _differ(setting: Setting) -> bool:
     """Return whether the regions of the devices differ in size."""
     shapes = [(SubpageFtl.of(device.ftl), device.geometry) for device in setting.devices]
@@ -71,7 +67,7 @@ def way_valid(view, way, sector):
     return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
-@feature(default=_both)
+@feature(default=lambda setting: _flushes(setting) and _collected(setting))
 def asks_collected(view, sector):
     """Return 1 if the decision is about a subpage of a collected block, 0 if about data from the buffer."""
     return 1.0 if sector.collected else 0.0

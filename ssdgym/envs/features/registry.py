@@ -157,16 +157,12 @@ def _compile(function: Function, kind: str, memory: Memory) -> tuple[int, Any]:
     return compiled_address(function, shape.return_type(*arguments), checked=checked)
 
 
-def _never(setting: Setting) -> bool:
-    return False
-
-
 def feature(
     *,
     unit: str = "share",
     low: float = 0.0,
     high: float = 1.0,
-    default: When = _never,
+    default: When = lambda setting: False,
     fits: When = always,
     samples_pages: bool = False,
     tracker: str = "",

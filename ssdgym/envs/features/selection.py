@@ -235,13 +235,10 @@ def _expand(wanted: Any, setting: Setting, marks: list[str]) -> list[str]:
     if not listed or not all(isinstance(name, str) for name in wanted):
         raise SsdgymError(f"features must be 'default', 'all' or a list of names, not {wanted!r:.60}.")
     names: list[str] = []
+    default = [*(one.feature.name for one in _described(setting) if one.default(setting)), *marks]
     for name in wanted:
-        names += _default(setting, marks) if name == "default" else [name]
+        names += default if name == "default" else [name]
     return list(dict.fromkeys(names))
-
-
-def _default(setting: Setting, marks: list[str]) -> list[str]:
-    return [*(one.feature.name for one in _described(setting) if one.default(setting)), *marks]
 
 
 def _described(setting: Setting) -> list[RegisteredFeature]:

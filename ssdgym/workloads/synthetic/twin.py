@@ -135,7 +135,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
     unique = {"reads": trace.unique_bytes_read, "writes": trace.unique_bytes_written}
     means = [sizes[op] / requests[op] for op in requests]
     tail = [found.percentile(99) or 0 for found in (trace.read_sizes, trace.write_sizes)]
-    largest = min(_power_of_two(max(*means, *tail, UNIT_BYTES)), 1 << 30)
+    largest = min(1 << int(np.ceil(np.log2(max(*means, *tail, UNIT_BYTES)))), 1 << 30)
     extent = max(largest, _EXTENT_BYTES)
     space = min(max(-(-volume_pages(volumes, 1) // extent), 1) * extent, _LARGEST_SPACE)
     duration_s = trace.duration_ns / 1e9 or _NO_TIME_S
@@ -162,10 +162,6 @@ def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, A
         "bytes": max(size, requests * SECTOR_BYTES),
         "unique_bytes": min(max(unique, UNIT_BYTES), space, reach),
     }
-
-
-def _power_of_two(size: float) -> int:
-    return 1 << int(np.ceil(np.log2(size)))
 
 
 def _candidate(fields: dict[str, Any], factor: float, length: int, share: float) -> SyntheticTraceConfig:
