@@ -1,4 +1,4 @@
-"""The Markov chain analysis model of MiDAS: what a configuration of groups costs."""
+"""MiDAS's model of its groups of blocks, a Markov chain: the write amplification for given group sizes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
