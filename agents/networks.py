@@ -242,7 +242,7 @@ def network_of(card: AgentCard) -> nn.Module:
 
 @contextmanager
 def torch_threads(number: int) -> Iterator[None]:
-    """Set the number of torch's threads inside the block."""
+    """Set the number of torch's threads inside the `with` block."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -335,7 +335,7 @@ def _look_at_wear(network, kind, view, plane, decision, shared):
 
 
 def level_wear(view, plane, parameters):
-    """Return the closed block with the highest score, or -1 if moving none (features 0) scores as high."""
+    """Return the closed block with the highest score; -1 if no score exceeds that of features 0 (no move)."""
     network = _constants_of(parameters)[0]
     decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
     features, shared = _scratch_features(), _scratch_units()

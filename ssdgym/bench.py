@@ -85,8 +85,8 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
 def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
     """Measure another clone (with its own Python) and these sources alternately, each time in a new process.
 
-    Return a row for each measurement that both print: name, unit, the median of each side, the median, low
-    and high of the ratio here / other (one per turn), and whether these sources were slower in every turn.
+    Every turn gives a ratio here / other. Return a row for each measurement that both print: name, unit,
+    median of each side; median, low and high of the ratios; whether these sources were slower in every turn.
     """
     own = Path(__file__).parents[1], sys.executable  # python -m imports from its working folder first
     sides = {"other": (clone, str((clone / ".venv" / "bin" / "python").absolute())), "here": own}
@@ -144,7 +144,7 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
 
 
 def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
-    """Return a device with blocks of 64 pages; published comparisons have 7 % over-provisioning."""
+    """Return a device with blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
     sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": 4096}
     times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
     ftl = {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}}

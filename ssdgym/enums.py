@@ -90,7 +90,7 @@ class GcStart(Choice):
     """When a plane that needs foreground garbage collection is collected."""
 
     AT_ONCE = "at_once", "before the next host page is written"
-    # SSDsim queues a round for every write below the threshold and carries it out when no request waits.
+    # SSDsim queues a round for every write below its GC threshold, and runs the round when no request waits.
     QUEUE_EMPTY = (
         "queue_empty",
         "when no host request waits for its die, or when only the blocks that GC itself needs are free",

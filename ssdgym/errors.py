@@ -40,7 +40,7 @@ def _without_middle(text: str, most: int) -> str:
 
 @contextmanager
 def needing(extra: str, who: str) -> Iterator[None]:
-    """Turn a failed import into an error: `who` (such as "agents need") the package, part of `extra`."""
+    """Turn a failed import into an error that begins with `who`, such as "agents need", and names `extra`."""
     try:
         yield
     except ModuleNotFoundError as error:

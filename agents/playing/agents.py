@@ -46,8 +46,8 @@ class Agent(Protocol):
 class RandomAction:
     """Draw every action uniformly from the valid ones.
 
-    Heuristics (the proposers) pick the candidates, so a random candidate is better than the choice
-    of the policy `random`, which draws among all blocks. The comparison shows what an agent has learned.
+    Heuristics (the proposers) pick the candidates, so a random candidate is better than the choice of the
+    policy `random`, which draws among all blocks. A comparison with `RandomAction` shows what agents learn.
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -17,8 +17,8 @@ from ssdgym.types import Observation
 class Stump:
     """Choose the candidate with the largest value of a feature, if the value is above a threshold.
 
-    The first of several candidates with the largest value is chosen. If no value is above the threshold, the
-    first valid candidate is chosen; if a feature of the context is above it, the last valid candidate.
+    The first of several candidates with the largest value is chosen; if no value is above the threshold, the
+    first valid candidate. With context features only, a value above the threshold chooses the last valid one.
 
     Args:
         env: the environment in which the rule acts.

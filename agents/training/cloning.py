@@ -42,7 +42,7 @@ def clone(
     the policy's choices in states that its own mistakes lead to (Ross, Gordon, Bagnell, AISTATS 2011).
 
     Returns:
-        The number of decisions, rounded up to whole rollouts, and the share of decisions in the last rollout
+        The number of decisions, rounded up to whole rollouts, and the share of the last rollout's decisions
         in which network and policy agree.
 
     Raises:
@@ -118,7 +118,7 @@ Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return the policy to clone: a proposer, the first proposer with a pick, or a `stump`."""
+    """Return the policy to clone: a proposer, the first that picks a candidate each time, or a `stump`."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

@@ -27,7 +27,7 @@ _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
 
 
 def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
-    """Return each member's mean of returns (members, episodes); `standardised`: first scale each episode."""
+    """Return each member's mean of returns (members, episodes); `standardised`: of z-scores per episode."""
     if standardised:
         returns = (returns - returns.mean(axis=0)) / (returns.std(axis=0) + np.finfo(float).eps)
     return returns.mean(axis=1)
@@ -37,7 +37,7 @@ class CmaesLearner:
     """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
 
     All members of a generation play at the same time, each in its own environments, with the same seeds.
-    Rewards are not centred.
+    Unlike PPO, the search does not centre rewards.
     """
 
     logger: Logger

@@ -94,7 +94,7 @@ def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
 def begin_with_lifetimes(
     members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
 ) -> tuple[float, int]:
-    """Fit the initial network to page lifetimes; return the share of variance explained, and pages used."""
+    """Fit the network to lifetimes; return the share of variance explained, and the number of pages."""
     name, recorder = register_recorder(members.card, members.weights(members.start))
     rng = np.random.default_rng([config.seed, 0x11FE])
     parts: list[Lifetimes] = []
@@ -141,8 +141,8 @@ class Evolution:
     bits.
 
     The columns of the CSV file are `generation`, `pages` (written by all training runs), `cpu_seconds` of the
-    process, `fitness` (mean of the last generation) and `validation` (fitness of the search's mean), and,
-    relative to the baseline, the metric's mean `change` and `worst` change, and the change of `cap`.
+    process, `fitness` (mean of the last generation), `validation` (fitness of the search's mean), and changes
+    from the baseline: `change`, `worst` (mean and largest of the metric), `cap` (mean of `config.cap`).
     """
 
     def __init__(

@@ -52,7 +52,7 @@ def record_lifetimes(
     Args:
         simulator: the device, before the first request.
         network: network of the device's placement.
-        requests: array of REQUEST, which goes on for `BEYOND` times the logical pages after the run.
+        requests: array of REQUEST, which still writes `BEYOND` times the logical pages after the run.
         host_pages: host pages of the recorded run.
         warmup: host pages before the recorded run.
 
@@ -120,7 +120,7 @@ def _fit(network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: 
 
 
 def _numbers(network: OrdinalNetwork, features: Tensor, heads: Tensor) -> Tensor:
-    """Return the number of each page in the head that places it, (P,)."""
+    """Return the number `z` of each page, from the head that places it, (P,)."""
     return network.number(features).gather(1, heads[:, None])[:, 0]
 
 

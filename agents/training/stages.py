@@ -14,7 +14,7 @@ from ssdgym.config.loading import Config
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return the 31-bit seed of all generators and episodes of the segment that begins after `decisions`.
+    """Return the 31-bit seed of all generators and episodes of the segment after that many decisions.
 
     The seed depends only on the arguments, so a run that is resumed from a checkpoint gives the same results
     as an uninterrupted run.
@@ -42,7 +42,7 @@ class Stage(Config):
 
 
 class Stages:
-    """The stages of a run, in order, each with its CPU time; `done`: those before it was resumed."""
+    """The stages of a run, in order, each with its CPU time; `done`: stages before the run was resumed."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}
@@ -68,7 +68,7 @@ class Stages:
 
     @contextmanager
     def running(self, method: Method) -> Iterator[None]:
-        """Count the CPU time of the block for a stage."""
+        """Count the CPU time of the `with` block for a stage."""
         self._running, self._begun = method, time.process_time()
         self._done.setdefault(method, Stage(method=method))
         try:
@@ -93,7 +93,7 @@ class Stages:
 
 
 def how_trained(stages: Sequence[Stage], start: str) -> str:
-    """Describe the training of an agent, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
+    """Return how an agent was trained, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
     begun = "from scratch" if start == "none" else f"from {start} on"
     if not stages:
         return "nothing: it is the untrained network" + (

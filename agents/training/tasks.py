@@ -46,7 +46,7 @@ class Play:
 
     def simulator(self, policy: str, *, cache: bool) -> Simulator:
         """Return the preconditioned device; with `cache`, its state is stored on disk for other runs."""
-        # Snapshots include the latency records, so these are short, and empty if the run is untimed.
+        # A snapshot includes the arrays of latencies, so they are short, and empty if the run is untimed.
         timed = (self.ftl or {}).get("timing") != "none"
         simulator = Simulator(
             dict(self.device),

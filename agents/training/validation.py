@@ -119,8 +119,8 @@ class Validations:
 
     Args:
         out: existing folder of the run.
-        score: function that returns the score of a row, by default `score` or else the mean return. The first
-            agent with the highest score is kept.
+        score: function that returns the score of a row, by default its `score`, or without one its
+            `return_mean`. The first agent with the highest score is kept.
         rows: earlier validations of a resumed run.
         best: best agent of a resumed run.
     """

@@ -65,8 +65,8 @@ Functions are called with:
   ns until the next call. `gap_ns` is the time to the next arrival for rules with `oracle=True`, otherwise -1;
 * allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
 * levelling rule: `(view, plane, parameters)`, returns a closed block of the plane, or -1;
-* merge rule: `(plans, case, parameters)`, returns the number of a record of `plans` that is `allowed`: 0 is a
-  Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of `case[0].candidates` records the
+* merge rule: `(plans, case, parameters)`, returns the number of an `allowed` record of `plans`. Record 0 is a
+  Merge, record `1 + l` an M-Merge with partial blocks of level `l`, and record `case[0].candidates - 1` the
   M-Merge of least cost;
 * hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (before `written`, if old data
   is overwritten, and with `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;

@@ -317,7 +317,7 @@ class DecidedDevice(OneThread):
             raise rule_error(error, [*main, *beside]) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
-        """Return the chunks; first store, for an oracle placement, the future of the next `host_pages` host pages."""
+        """Return the chunks; for an oracle placement, first store the future of so many host pages."""
         placement = beside_on(self._device).get("placement")
         self._future = None
         if placement is None or not placement.oracle:

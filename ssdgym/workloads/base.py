@@ -139,9 +139,9 @@ class RequestStream:
         """Facts about the workload as a whole; computing them may read a whole trace.
 
         All workloads have `footprint_pages`. Traces and synthetic traces also have `requests`, `trace_pages`,
-        `out_of_order`, `trims_below_a_page`, `skipped_lines`, `written_pages` and `rewritten_pages` (written
-        pages that the trace has written before). A workload of several tenants has their number `tenants`,
-        and the sums of all these facts except `requests` and `trace_pages` over the tenants.
+        `out_of_order`, `trims_below_a_page`, `skipped_lines`, `written_pages` (page writes) and
+        `rewritten_pages` (page writes to pages that the trace has written before). For several tenants there
+        are their number `tenants`, and the sums over them of all facts but `requests` and `trace_pages`.
         """
         return self._make_report()
 

@@ -20,7 +20,7 @@ from ssdgym.experiments.statistics import Estimate
 from ssdgym.policy import get_policy
 
 Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
-#: A task has a score if the bound is below the best fixed pair by this share; smaller gaps are noise.
+#: A task has a score if the bound is below the best fixed pair by more than this share of the pair's value.
 ROOM = 0.01
 #: Kinds of learned policies: trained before the measurement, or learning on the measured device.
 LEARNED = ("learned", "learned, online")
@@ -114,7 +114,7 @@ class SuiteBoard(Config):
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return the value that scores 1 on a task: the lowest mean of the bounds, else of the fixed pair."""
+        """Return the value that scores 1 on a task: the bounds' lowest mean; without bounds, the pair's."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:

@@ -175,7 +175,7 @@ def _too_little(
 
 
 def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
-    """Return several means over the traces of the ratio of the other bar to the claim's bar, by name.
+    """Return several means over the traces, by name, of the ratio (other bar / claim's bar).
 
     A paper that gives one number may have used any of them. The first averages the bars as drawn.
     """
@@ -220,7 +220,7 @@ def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons at their common seeds; a workload without random draws has one run for all."""
+    """Return all comparisons at their common seeds; without random draws, one run serves all seeds."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

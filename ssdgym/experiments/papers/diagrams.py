@@ -165,8 +165,8 @@ _THRESHOLD = "free_pages/threshold"
 def lines(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
     """Return a line for each trace, variant and series, from the first seed; the table is the one of `bars`.
 
-    Lines show the column of the samples that the panel's metric names; the table has its mean since the first
-    erase. A dashed line in a diagram of free pages marks where garbage collection begins.
+    A line shows the time series of a sampled run that the panel's metric names; the table has its mean since
+    the first erase. In a diagram of free pages, a dashed line marks the threshold of garbage collection.
     """
     found: dict[Place, Result] = {}
     for sample in samples:

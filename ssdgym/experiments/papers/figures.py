@@ -82,7 +82,7 @@ def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig
 
 
 def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether runs depend on the seed; runs of a recorded trace do only if preconditioning does."""
+    """Return whether runs depend on the seed; for a recorded trace, only preconditioning can depend on it."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 

@@ -83,11 +83,11 @@ class FunctionClaim(Claim):
 
     @property
     def measured_on(self) -> Texts:
-        """The workloads of the claim; an extreme is measured on all workloads of the figure."""
+        """The workloads of the claim; `extreme` is measured on all workloads of the figure."""
         return () if self.function == "extreme" else self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if an extreme names all workloads, or a share does not name two variants."""
+        """Raise a `ValueError` if `extreme` names no or all workloads, or `share` names no two variants."""
         super().require_fit(where, workloads, variants)
         if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
             raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")

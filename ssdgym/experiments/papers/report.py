@@ -177,7 +177,7 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the pages that each trace touches, before and after taking them modulo the device.
+    """Return lines with the pages that each trace touches, and how many remain modulo the logical pages.
 
     A generated workload is made for the device, so its line has only the second number. Numbers are means
     over seeds. Devices with equal numbers share a line.

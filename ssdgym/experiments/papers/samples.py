@@ -107,7 +107,7 @@ def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return the host pages written per spare page: for each workload, the smallest number of its runs."""
+    """Return the host pages written per spare page, for each workload the smallest quotient of its runs."""
     found: dict[str, float] = {}
     for sample in samples:
         share = sample.result.metric("host_pages_written") / sample.spare_pages
@@ -175,7 +175,7 @@ class Compared:
         return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
 
     def carrier(self, side: float) -> str:
-        """Return the workload without which the mean is no longer on a side of zero; empty if there is none.
+        """Return the workload without which the mean is not on `side` (1 or -1) of zero; empty if none.
 
         If there are several such workloads, return the one whose removal moves the mean farthest.
         """

@@ -53,7 +53,7 @@ FORMATS = tuple(_METADATA)
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Apply the plot style of ssdgym inside the block; also usable as a decorator."""
+    """Apply the plot style of ssdgym inside the `with` block; also usable as a decorator."""
     with matplotlib.style.context(["default", _STYLE]):
         yield
 

@@ -32,9 +32,9 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
     """Return results with short names of policies and FTLs, and the short names of learned policies.
 
     If there are several FTLs on a device and workload, the name of the FTL is put before the name of the
-    policy, or replaces the name of a single policy. Options common to all FTLs remain part of the task. Write
-    amplification counts pages, not bytes, so it is left out of the results of an FTL that wrote parts of its
-    pages if another FTL has smaller pages.
+    policy, or replaces the name of a single policy. Options common to all FTLs remain part of the task. An
+    FTL with larger logical pages than another counts a page written in part as a whole page. If it made
+    read-modify-writes, its write amplification is therefore left out.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:
@@ -57,7 +57,7 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
 
 
 def long_names(results: Sequence[Result]) -> dict[str, str]:
-    """Return the full names of policies, or all own options of FTLs, by their short names in tables."""
+    """Return the full names of policies, or the options in which FTLs differ, by short names in tables."""
     names = ftl_names(results)
     if not any(names):
         return {short: name for name, short in short_names(policies_of(results)).items() if short != name}

@@ -134,7 +134,7 @@ def _drain(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes are terminated if the block is left by an exception."""
+    """Yield a pool whose processes are terminated if an exception leaves the `with` block."""
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker

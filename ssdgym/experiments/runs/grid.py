@@ -53,7 +53,7 @@ class Grid:
         runs: the runs, in the order of the report.
         specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
         keys: key of each run. Runs that differ only in names share a key.
-        jobs: indices of the runs that are carried out together. Of runs with the same key, only one is.
+        jobs: for each job, indices of its runs. Of all runs with the same key, one is carried out.
     """
 
     runs: Sequence[RunSpec]

@@ -38,7 +38,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def cluster(address: str | None, cpus: int) -> Iterator[Any]:
-    """Connect to a cluster or start one for the block; keep a connection that this process already has."""
+    """Connect to a cluster or start one for the `with` block; keep a connection that this process has."""
     # Without this setting, Ray reports its use over the network.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

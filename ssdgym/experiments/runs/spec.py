@@ -51,18 +51,18 @@ class RunSpec:
             state of the measured policy.
         days: days without host requests after the warm-up. The device's work in these days is measured.
             `None`: no days pass.
-        day_requests: number of requests between two days without requests. Warm-up and run end with the day
-            in which their pages have been written. `None`: no days pass.
+        day_requests: number of requests between two days without requests. The warm-up and the run
+            each end with the day in which their last page is written. `None`: no days pass.
         sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`).
             Sampling does not change the run. `None`: no samples.
         preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
             converted to text such as `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see
             `ssdgym.config.device`; all seeds and policies start from the same device. `reads`: the pages that
             the workload reads before it writes them are written in zero time. `until_gc`: the policy writes
-            uniformly random pages, drawn by the run's seed, in zero time until every plane has collected.
+            uniformly random pages, drawn by the run's seed, in zero time until every plane has run GC.
             `until_gc_greedy`: the same pages are written under greedy in one stream, then the policy's own
             placement begins. `reads_until_gc_greedy`: `reads`, then `until_gc_greedy`. `repeat`: the whole
-            workload is repeated until something has been collected; the next repetition is measured.
+            workload is repeated until a block has been erased; the next repetition is measured.
             `reads_repeat`: `reads`, then `repeat`.
         agent: an agent that takes the decisions in place of a policy: file of a trained agent,
             `module:callable`, or name of a baseline (`ssdgym.agents.playing.files`). It plays `host_pages` or
@@ -153,7 +153,7 @@ _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *L
 _OPTIONAL = ("days", "day_requests", "sample_pages")
 #: Fields of a spec that only name things.
 _NAMES = ("names", "objective", "format")
-#: Fields of a device that describe it and change nothing.
+#: Fields of a device that describe it and do not affect runs.
 _REMARKS = {"name", "description", "assumed"}
 
 

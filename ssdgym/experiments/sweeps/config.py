@@ -98,7 +98,7 @@ class PolicyTrialConfig(Config):
 
 
 class RuleTrialConfig(Config):
-    """Every trial plays a rule over features, in the environment of the evaluation's suite.
+    """Every trial plays a rule on features, such as `stump`, in the environment of the evaluation's suite.
 
     The space names parameters of the rule.
     """

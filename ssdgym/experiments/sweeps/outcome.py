@@ -91,7 +91,7 @@ class SweepOutcome:
 
     @property
     def command(self) -> str | None:
-        """The command that measures the best trial on at least as many seeds, none used by the sweep."""
+        """The command that measures the best trial on new seeds, at least as many as the sweep's."""
         seeds = self.sweep.evaluation.all_seeds
         fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
         if self.best is None:

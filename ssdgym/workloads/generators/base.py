@@ -64,8 +64,8 @@ class RegionConfig(PacedConfig):
 class AccessConfig(RegionConfig):
     """Fields of workloads with one pattern of access.
 
-    A request of several pages starts at a multiple of its size, counted from the start of the footprint. If
-    it would cross the end of the footprint, it starts earlier.
+    In random patterns, a request of several pages starts at a multiple of its size, counted from the start of
+    the footprint; if it would then cross the end of the footprint, it starts earlier.
     """
 
     trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")

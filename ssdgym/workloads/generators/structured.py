@@ -192,7 +192,7 @@ class _TwoAreasWriter:
             pages: number of pages of the footprint.
             random_pages: number of pages at the footprint's start, which are written at random with hint 0.
             random_access: share of the writes that go to these pages.
-            run_pages: number of pages of every other write, which has hint 1.
+            run_pages: number of pages of each of the remaining writes, which have hint 1.
             rng: random generator that only this writer uses.
         """
         self._pages, self._random_pages, self._random_access = pages, random_pages, random_access

@@ -183,7 +183,7 @@ class WriteLives:
 
 
 def _trailing_zeros(numbers: IntArray) -> IntArray:
-    """Return the exponent of the largest power of two that divides each number; for 0 the highest class."""
+    """Return the exponent of the largest power of two that divides each number; `_CLASSES - 1` for 0."""
     lowest = numbers & -numbers
     return np.where(numbers == 0, _CLASSES - 1, np.frexp(lowest.astype(float))[1] - 1)
 

@@ -25,7 +25,7 @@ class Doubts:
 
     Attributes:
         first: description of the first request; empty until there is one.
-        others: other formats that the file also fits if there are warnings, otherwise empty.
+        others: if there are warnings, the other formats that the file fits; otherwise empty.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:

@@ -124,7 +124,7 @@ class TextFormat(TraceFormat):
         """Return the request lines of a block; `first_line` is the number of its first line."""
         split = splitter.split(first_line, block)
         bad.passed.update(split.passed)
-        # Most blocks lack the single byte, and searching for a single byte is fast.
+        # Most blocks contain no x, and searching for a single byte is fast.
         has_hex = (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block)
         lines = self._converted(split, has_hex)
         headings = [row for row in lines.problems if self._is_heading(split, row)]
