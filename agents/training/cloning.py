@@ -118,7 +118,7 @@ Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return the policy to clone: a proposer, the first that picks a candidate each time, or a `stump`."""
+    """Return the policy to clone: a proposer, in each decision the first with a pick, or a `stump`."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

@@ -29,7 +29,7 @@ from ssdgym.errors import SsdgymError
 Scores = NDArray[np.float64]
 Statistic = Callable[[Scores], Any]
 
-#: Number of bootstrap replicates; a limit of a 95 % interval is then off by about 0.4 percentage points.
+#: Number of bootstrap replicates; the probability beyond a limit of a 95 % interval is then 2.5 +- 0.4 %.
 REPLICATES = 2_000
 #: Percent outside a 95 % interval at either end; rounding makes it differ from 2.5 in the last bit.
 _TAIL = 50.0 * (1.0 - 0.95)

@@ -29,8 +29,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
         belongs: kernel (view, block), whether a block is in the order.
         before: kernel (view, a, b), whether `a` comes before `b`. Both belong. One of two comes first.
     """
-    names = ("winner", "next", "noted", "ordered", "head")
-    winner, following, noted, ordered, head = (f"{name}_{field}" for field in names)
+    winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
 
     @kernel
     def touch(view: Any, block: Any) -> None:
@@ -48,15 +47,14 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
         if node < blocks:
             return view.block_memory[plane * blocks + node][winner] - 1
         block = plane * blocks + node - blocks
-        return block if view.block_memory[block][ordered] else -1
+        return block if belongs(view, block) else -1
 
     @kernel
     def repair(view: Any, plane: Any, block: Any) -> None:
         """Update the nodes above a block, up to a node that another block wins as before."""
         blocks = view.params[0].blocks
         node = block - plane * blocks + blocks
-        best = block if belongs(view, block) else -1
-        view.block_memory[block][ordered] = best >= 0
+        best = at(view, plane, node)
         while node > 1:
             other = at(view, plane, node ^ 1)
             if best < 0 or (other >= 0 and before(view, other, best)):
@@ -78,7 +76,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
             repair(view, plane, block)
         return at(view, plane, 1)
 
-    fields = [(winner, "i4"), (following, "i4"), (noted, "u1"), (ordered, "u1")]
+    fields = [(winner, "i4"), (following, "i4"), (noted, "u1")]
     return BlockOrder(fields, [(head, "i4")], touch, first)
 
 

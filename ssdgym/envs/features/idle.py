@@ -72,6 +72,7 @@ def idle_moves(view, die):
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
+# Not a default for whole blocks, of which all pages that are not relocated are invalid.
 @feature(high=8.0, default=lambda setting: setting.has(lambda device: device.erase_unit != "block"))
 def idle_gain(view, die):
     """Return the invalid pages of the round, or else of the block that has most, in blocks."""

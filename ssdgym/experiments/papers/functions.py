@@ -87,7 +87,7 @@ class FunctionClaim(Claim):
         return () if self.function == "extreme" else self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if `extreme` names no or all workloads, or `share` names no two variants."""
+        """Raise a `ValueError` if `extreme` names no or all workloads, or `share` not two variants."""
         super().require_fit(where, workloads, variants)
         if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
             raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")
