@@ -95,12 +95,12 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
 
 
 def _sources_hash(device: DeviceConfig) -> str:
-    """Return a hash of the code of a steady state: engine, config, workloads, simulator, and its rules.
+    """Return a hash of a steady state's code: engine, config, policy, workloads, simulator, its rules.
 
     The rules are those of the default policy and of the device, except its idle rule, with files of agents.
     """
     package = Path(__file__).parents[1]
-    folders = ("config", "workloads", "simulator")
+    folders = ("config", "policy", "workloads", "simulator")
     sources = [source for folder in folders for source in package.glob(f"{folder}/**/*.py")]
     digest = hashlib.sha256(engine_hash().encode())
     for source in sorted(sources):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,14 @@ class RegionDevice(DeviceConfig):
     """A device with a field that nobody has thought of."""
 
     tolerance: int = 3
+
+
+def test_cache_key__code_that_rules_call__is_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that `block_order` adds moves the fields of a rule: a device on disk would be misread."""
+    kept, read = device(), Path.read_bytes
+    before = key_of(kept)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "block_order.py"))
+    assert key_of(kept) != before
 
 
 def test_cache_key__a_field_that_is_new__is_part_of_it() -> None:

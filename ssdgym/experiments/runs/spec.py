@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import ssdgym
-import ssdgym.agents
 from ssdgym.agents.playing.files import FileSource, source_of, untrusted_source_of
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import load_fields, read_preconditioning
@@ -296,20 +296,17 @@ def _is_file(agent: dict[str, Any]) -> bool:
 
 def _code_hash(device: Any, policy: str | None) -> str:
     """Return a hash of the sources, except the engine's, that a run of a policy or an agent depends on."""
-    folders = ("workloads", "simulator")
+    folders = ("workloads", "simulator", "policy")
     if policy is None:
-        return _sources_hash((*folders, "envs", "agents"))
+        return _sources_hash((*folders, "envs", "agents", "baselines"))
     return f"{_sources_hash(folders)}-{get_policy(policy).placed_on(device).source_digest()}"
 
 
 @cache
 def _sources_hash(folders: tuple[str, ...]) -> str:
-    # The folder of agents is inside the package if installed, and beside it in a checkout.
-    places = {"agents": Path(ssdgym.agents.__path__[0])}
-    package = Path(ssdgym.__file__).parent
     digest = hashlib.sha256()
     for folder in folders:
-        root = places.get(folder, package / folder)
+        root = Path(import_module(f"ssdgym.{folder}").__path__[0])
         for source in sorted(root.rglob("*.py")):
             digest.update(f"{folder}/{source.relative_to(root)}".encode())
             digest.update(source.read_bytes())

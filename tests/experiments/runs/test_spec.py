@@ -13,6 +13,7 @@ import ssdgym
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs import spec
 from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of, spec_text
 from ssdgym.workloads import page_writes
 from ssdgym.workloads.stream import load_workload
@@ -87,6 +88,26 @@ def test_key__changes_with_the_version_and_the_engine(monkeypatch: pytest.Monkey
     other_version = key()
     monkeypatch.setattr("ssdgym.experiments.runs.spec.engine_hash", lambda: "another")
     assert len({before, other_version, key()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "file"),
+    [
+        ({}, "policy/block_order.py"),
+        ({"policy": None, "agent": "random_action"}, "policy/block_order.py"),
+        ({"policy": None, "agent": "random_action"}, "baselines/victims/greedy.py"),
+    ],
+)
+def test_key__changes_with_code_that_rules_and_proposers_run(
+    changes: dict[str, Any], file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources_hash, read = spec._sources_hash, Path.read_bytes
+    before = key(**changes)
+    sources_hash.cache_clear()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * path.as_posix().endswith(file))
+    after = key(**changes)
+    sources_hash.cache_clear()
+    assert after != before
 
 
 def test_key__changes_with_the_content_of_a_trace(tmp_path: Path) -> None:
