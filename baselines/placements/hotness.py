@@ -90,9 +90,9 @@ def note_write(view, first, lpn, old_page, page, placed_before):
         counter = _counter(params, row, hashed)
         word, shift = first + counter // _PER_WORD, 4 * (counter % _PER_WORD)
         held = np.int64(view.table[word])
-        degree = min(degree, (held >> shift) & _SATURATED)
-        if (held >> shift) & _SATURATED < _SATURATED:
-            view.table[word] = held + (1 << shift)
+        count = (held >> shift) & _SATURATED
+        degree = min(degree, count)
+        view.table[word] = held + (np.int64(count < _SATURATED) << shift)
     before, after = degree, min(degree + 1, _SATURATED)
     memory.updates += 1
     if memory.updates == params.decay_period:

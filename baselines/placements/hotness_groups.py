@@ -4,8 +4,8 @@ Hotness is that of `hot_cold` (E22 to E25).
 
 * **E28** The blocks of a plane are in `g` *block groups* of at most `m = B // (g - 1) - 1` blocks; at the
   start block `j` of a plane is in group `1 + j % g`.
-* **E29** A block's *rank* is the benefit of its best set (0 without one); under hardware isolation the number
-  of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set would be
+* **E29** A block's *rank* is the benefit of its best set (0 without one); with `isolation: hardware` the
+  number of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set would be
   chosen first as the best of the plane counts as larger; under hardware isolation, and without best sets, the
   lower block does.
 * **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (for a page dead at
@@ -82,8 +82,8 @@ from ssdgym.policy import (
 _BLOCK = [*BEST_SET, ("first", "u1"), ("was_open", "u1"), *by_benefit.block, *block_groups.RANK]
 #: Changes of a block: any changes; one page was programmed; one page became invalid.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
-#: Draws for a page, and how many of them have their blocks prefetched.
-_TRIES, _LIKELY_TRIES = 64, 2
+#: Draws for a page.
+_TRIES = 64
 
 
 def _words(device: Any) -> int:
@@ -175,6 +175,9 @@ def _renew_after(view, block, s, programmed):
         gain += has(own.mask, s)
         moves -= 1
     mask, gain, moves = best_set_after(view, block, gain, moves)
+    if mask == own.mask and not programmed and params.isolation != HARDWARE:
+        own.gain, own.moves, own.rank_gain, own.rank_moves = gain, moves, gain, moves
+        return np.int64(own.shown) if view.block[block].status & POOLED else 0
     return _keep(view, block, mask, gain, moves)
 
 
@@ -191,7 +194,8 @@ def _change(view, plane, block, change, s):
     params, own, before = view.params[0], view.block_memory[block], block_groups.rank_of(view, block)
     mask, gain, moves = own.mask, own.gain, own.moves
     sub = block * params.sub_blocks + s
-    if change == _ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
+    filled = change == _PROGRAMMED and view.sub_block[sub].written == params.pages_per_sub_block
+    if change == _ANYTHING or filled:
         _note_first(view, block)
     if change == _ANYTHING:
         writable = _renew(view, block)
@@ -230,14 +234,13 @@ def _drawn(view, plane, draws, k):
 
 
 @kernel
-def _at_random(view, plane, draws):
-    """Return the sub-block for a page that is not hot; -1 if the pool is empty (E32)."""
+def _at_random(view, plane, draws, block):
+    """Return the sub-block for a page that is not hot, given its first draw; -1 for an empty pool (E32)."""
     first, blocks = plane * np.int64(view.params[0].blocks), np.int64(view.params[0].blocks)
-    block = np.int64(-1)
-    for k in range(_TRIES + blocks):
-        block = _drawn(view, plane, draws, k) if k <= _TRIES else first + (block + 1 - first) % blocks
+    for k in range(1, _TRIES + blocks + 1):
         if view.block_memory[block].shown:
             return block * view.params[0].sub_blocks + view.block_memory[block].first
+        block = _drawn(view, plane, draws, k) if k <= _TRIES else first + (block + 1 - first) % blocks
     return np.int64(-1)
 
 
@@ -262,8 +265,9 @@ def hotness_groups(view, plane, lpn, source, parameters):
     if source >= 0:
         draws = (RELOCATION_STREAM, np.int64(control.rounds), np.int64(65 * (source % pages)))
     prefetch_block(view, np.int64(view.logical[lpn].ppn) // pages)
-    for k in range(_LIKELY_TRIES):
-        prefetch_block(view, _drawn(view, plane, draws, k))
+    drawn = _drawn(view, plane, draws, 0)
+    prefetch_block(view, drawn)
+    prefetch_block(view, _drawn(view, plane, draws, 1))
     if source >= 0:
         group = hotness_group(view, _table(view), lpn)
     elif not first:
@@ -273,7 +277,7 @@ def hotness_groups(view, plane, lpn, source, parameters):
     keeps = first or params.keeps_blocks != 0
     if keeps and view.open_sub_block[plane * MAX_STREAMS] >= 0:
         return 0
-    return _target(_at_random(view, plane, draws), OPENS if keeps else 0)
+    return _target(_at_random(view, plane, draws, drawn), OPENS if keeps else 0)
 
 
 @kernel

@@ -27,45 +27,54 @@ def _valid_pages(dev, sub):
 
 
 @inlined
-def _better_run(dev, block, gain, moves_before):
-    """Find the run of a block that most exceeds the benefit of `gain` invalid pages at `moves_before` moves.
+def _better_run(dev, block, gain, moves):
+    """Find the run of a block that most exceeds the benefit of `gain` invalid pages at `moves` moves.
 
-    With `cost` for `moves_before`, the excess of a run is `invalid * cost - gain * (cost of the run)`. For
-    run `a..b` it is `end(b) - start(a)`, with sums over all sub-blocks up to `b` and before `a`, so one pass
+    With `cost` for `moves`, the excess of a run is `invalid * cost - gain * (cost of the run)`. For run
+    `a..b` it is `end(b) - start(a)`, with sums over all sub-blocks up to `b` and before `a`, so one pass
     finds the best start for every end. Of equal runs the shorter is found, then the lower. Returns first and
-    last sub-block, invalid pages and moves of the run, and whether it exceeds the benefit.
+    last sub-block of the run, and whether it exceeds the benefit.
     """
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     last = params.sub_blocks - 1
-    counts_beside = np.int64(params.isolation == SOFTWARE)
-    cost = cost_of(params, moves_before)
-    per_move = gain * params.copy_cost
-    invalid, moves = np.int64(0), np.int64(0)  # of all sub-blocks up to here
-    valid_before, valid = np.int64(0), _valid_pages(dev, base)
-    start, start_total, start_invalid, start_moves = 0, np.int64(2**62), np.int64(0), np.int64(0)
-    best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
-    best_invalid, best_moves = np.int64(0), np.int64(0)
+    cost, per_move = cost_of(params, moves), gain * params.copy_cost
+    beside = -np.int64(params.isolation == SOFTWARE)  # all bits if a run's neighbours count, otherwise none
+    total = np.int64(0)  # of all sub-blocks up to here
+    moved_before, moved = np.int64(0), per_move * _valid_pages(dev, base)
+    start, start_total = np.int64(0), np.int64(2**62)
+    best_excess, best_start, best_end = np.int64(-(2**62)), np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
         # 1. Let the run start here if no earlier start is better; a later start makes the run shorter.
         #    Where neighbours count, the pages of the sub-block in front of the run also have to be moved.
-        moves_from = moves - counts_beside * valid_before
-        at_start = cost * invalid - per_move * moves_from
+        at_start = total + moved_before
         if at_start <= start_total:
-            start, start_total, start_invalid, start_moves = s, at_start, invalid, moves_from
-        # 2. Add the sub-block to the sums. The next sub-block may be a neighbour of the run.
-        invalid += dev.sub_block[base + s].invalid
-        moves += valid
-        valid_before = valid
-        valid = _valid_pages(dev, base + s + 1) if s < last else np.int64(0)
+            start, start_total = np.int64(s), at_start
+        # 2. Add the sub-block to the sum. The next sub-block may be a neighbour of the run.
+        total += cost * dev.sub_block[base + s].invalid - moved
+        moved_before = moved & beside
+        moved = per_move * _valid_pages(dev, base + s + 1) if s < last else np.int64(0)
         # 3. Let the run end here if it exceeds the best one, or equals it and is shorter. Ends are tried from
         #    the lowest on, so that of runs of equal length the lowest stays.
-        moves_to = moves + counts_beside * valid
-        excess = cost * invalid - per_move * moves_to - start_total
+        excess = total - (moved & beside) - start_total
         if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
-            best_excess, best_start, best_end = excess, start, s
-            best_invalid, best_moves = invalid - start_invalid, moves_to - start_moves
-    return best_start, best_end, best_invalid, best_moves, best_excess > gain * params.erase_cost
+            best_excess, best_start, best_end = excess, start, np.int64(s)
+    return best_start, best_end, best_excess > gain * params.erase_cost
+
+
+@inlined
+def _pages_of_run(dev, block, first, last):
+    """Return the invalid pages and the moves of the run from sub-block `first` to `last`."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    invalid, moves = np.int64(0), np.int64(0)
+    for sub in range(base + first, base + last + 1):
+        invalid += dev.sub_block[sub].invalid
+        moves += _valid_pages(dev, sub)
+    if params.isolation == SOFTWARE:
+        moves += _valid_pages(dev, base + first - 1) if first > 0 else 0
+        moves += _valid_pages(dev, base + last + 1) if last < params.sub_blocks - 1 else 0
+    return invalid, moves
 
 
 @inlined
@@ -75,9 +84,10 @@ def _best_run(dev, block, gain, moves):
     Each pass finds the run that most exceeds the benefit of the run before, until no run exceeds it; the last
     pass breaks ties (Dinkelbach's method, exact in integers). Returns mask, invalid pages and moves.
     """
-    first, last, exceeds = 0, 0, True
+    first, last, exceeds = np.int64(0), np.int64(0), True
     while exceeds:
-        first, last, gain, moves, exceeds = _better_run(dev, block, gain, moves)
+        first, last, exceeds = _better_run(dev, block, gain, moves)
+        gain, moves = _pages_of_run(dev, block, first, last)
     return full_mask(last - first + 1) << np.uint64(first), gain, moves
 
 
