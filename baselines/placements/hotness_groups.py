@@ -5,9 +5,9 @@ Hotness is that of `hot_cold` (E22 to E25).
 * **E28** The blocks of a plane are in `g` *block groups* of at most `m = B // (g - 1) - 1` blocks; at the
   start block `j` of a plane is in group `1 + j % g`.
 * **E29** A block's *rank* is the benefit of its best set (0 without one); with `isolation: hardware` the
-  number of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set would be
-  chosen first as the best of the plane counts as larger; under hardware isolation, and without best sets, the
-  lower block does.
+  number of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set
+  would be chosen first as the best of the plane counts as larger; under hardware isolation, and without best
+  sets, the lower block does.
 * **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (for a page dead at
   birth once, as invalid), and when a round on it ends; until then a victim keeps group and rank. To
   reclassify block `b` with new rank `r`:

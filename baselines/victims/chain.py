@@ -43,7 +43,7 @@ _best_of_all, _best_of_last = best_by(_benefit), best_by(_benefit_in_last)
 def chain(view, plane, parameters, choice):
     """Choose the oldest block of the first `midas` group over its size, however much of it is valid.
 
-    A block without an invalid page is no victim; `midas` moves it to the next group. If no group is over its
+    If that block has no invalid page, `midas` moves it to the next group instead. If no group is over its
     size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last group or its tail.
     Without sizes, or without an eligible block in that group, choose in this way among all blocks.
     """

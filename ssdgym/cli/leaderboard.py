@@ -31,10 +31,11 @@ def leaderboard(
     address: str | None = None,
     out: Path = Path("results/leaderboard"),
 ) -> None:
-    """Rank policies, agents and bounds (rules that use the future): best fixed pair 0, best bound 1.
+    """Rank policies, agents and bounds (rules that use the future).
 
-    With --policy or --agent, only these are ranked, and the suite's baseline scores 0. Other options override
-    the suite. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
+    The best fixed pair scores 0, the best bound 1. With --policy or --agent, only these are ranked, and the
+    suite's baseline scores 0. Other options override the suite. Writes leaderboard.md and leaderboard.json.
+    Repeat an interrupted command to continue it.
 
     Examples:
         ssdgym leaderboard

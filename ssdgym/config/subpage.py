@@ -112,7 +112,7 @@ class SubpageFtl(FtlConfig):
         return geometry.subpages_per_page
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the flash does not fit this FTL, or the region or the window is too small."""
+        """Raise if the flash, the region, the window or `retention_days` does not fit this FTL."""
         subpages = geometry.subpages_per_page
         if subpages < 2:
             raise ValueError("ftl.mapping subpage needs geometry.subpages_per_page of at least 2")

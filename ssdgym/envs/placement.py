@@ -233,7 +233,7 @@ class PlacementEnv(DecisionEnv):
     agent has not placed, such as those from before the episode, get no credit. The old copy of a relocated
     page pays no rent. Credit is refused with `per="request"`, where one choice is about several pages.
 
-    The price is the Lagrange multiplier of spare space. On a full device every host page makes one copy dead,
+    Set `p` to the Lagrange multiplier of spare space. On a full device every host page makes one copy dead,
     and dead copies fill the spare space. So a dead copy waits, on average, for as many host pages as there
     are spare pages, whatever the agent does. Under that constraint relocations are fewest if each page pays
     for its waiting what more spare space would save: `p = -dR/ds`, where R is the number of relocations per

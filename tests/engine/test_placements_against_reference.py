@@ -23,6 +23,7 @@ from tests.engine.oracle import (
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.config import RULES
+from tests.reference.page.policies import Policy, future_benefit, rate_benefit
 from tests.reference.placements.lives import Oracle
 
 
@@ -70,15 +71,24 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
         assert set(sim.state.block["stream"][0]) == set(range(used))
 
 
-@pytest.mark.parametrize("placement", ["oracle_k", "oracle_rate"])
+@pytest.mark.parametrize(
+    ("placement", "policy", "victims"),
+    [
+        ("oracle_k", "cost_benefit", POLICIES["cost_benefit"]),
+        ("oracle_k", "future_benefit", future_benefit),
+        ("oracle_rate", "rate_benefit", rate_benefit),
+    ],
+)
 @given(data=st.data())
 @QUICK
-def test_engine__oracle_placements__agrees_with_the_reference(placement: str, data: st.DataObject) -> None:
+def test_engine__oracles__agrees_with_the_reference(
+    placement: str, policy: str, victims: Policy, data: st.DataObject
+) -> None:
     config = data.draw(configs(placement=placement, timing="none"))
     requests = data.draw(request_lists(config.logical_pages, 300))
-    sim = Simulator(device_config(config), policy="cost_benefit", seed=config.seed, recording=RECORDING)
+    sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=RECORDING)
     sim.run(request_array(requests))
-    reference = Reference(config, POLICIES["cost_benefit"])
+    reference = Reference(config, victims)
     rule = reference.device.rule
     assert isinstance(rule, Oracle)
     rule.foresee(requests)

@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return an erased page for a copy, in the blocks that the job empties (`emptied`) or others; or -1."""
+    """Return an erased page for a copy, or -1: in blocks that the job empties if `emptied`, or in others."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots

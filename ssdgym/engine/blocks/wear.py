@@ -102,7 +102,7 @@ def is_worn(dev, block):
 def ensure_open_for_levelling(dev, plane):
     """Open the most erased block of a plane's pool for levelling, if none is open; return OK or OUT_OF_SPACE.
 
-    With an oracle of the limits, the block with fewest erases left is opened.
+    If the levelling rule is given the limits (`BY_LIMITS`), open the block with fewest erases left.
     """
     stream = np.int64(dev.params[0].streams)
     if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:

@@ -141,7 +141,7 @@ class Claim(Config):
 
     @property
     def metrics(self) -> Texts:
-        """The metrics that the claim needs in addition to the panel's metric."""
+        """The metrics that the claim needs besides the panel's metric and `weights`."""
         return ()
 
     @property

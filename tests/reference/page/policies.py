@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 from ..erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
+from ..flash import UNMAPPED
+from ..placements.lives import Oracle
 from ..placements.midas import Midas
 from ..randomness import POLICY_STREAM, TRIES, below, draw, mix
 from .device import Device
@@ -19,11 +21,13 @@ __all__ = [
     "d_choices",
     "draw",
     "fifo",
+    "future_benefit",
     "greedy",
     "ippbe",
     "mix",
     "parallel_gc",
     "random_victim",
+    "rate_benefit",
     "windowed_greedy",
 ]
 
@@ -95,6 +99,37 @@ def cost_benefit(exponent: float, since_close: bool) -> Policy:
         return _whole(device, max(_eligible(device, device.blocks_of_plane(plane)), key=score))
 
     return policy
+
+
+def _by_known_future(benefit: Callable[[Device, Oracle, list[int], int], float]) -> Policy:
+    """Of the bounds: the block of the largest benefit, by its valid pages and its number of invalid ones."""
+
+    def policy(device: Device, plane: int) -> list[Pair]:
+        rule = device.rule
+        assert isinstance(rule, Oracle)
+
+        def score(block: int) -> float:
+            held = [lpn for lpn, page in enumerate(device.logical) if page.ppn != UNMAPPED]
+            valid = [lpn for lpn in held if device.block_of_page(device.logical[lpn].ppn) == block]
+            return benefit(device, rule, valid, device.invalid_in_block(block)) if valid else inf
+
+        return _whole(device, max(_eligible(device, device.blocks_of_plane(plane)), key=score))
+
+    return policy
+
+
+@_by_known_future
+def future_benefit(device: Device, rule: Oracle, valid: list[int], invalid: int) -> float:
+    """Cost-benefit by how long the valid pages still live."""
+    life = sum(rule.dies_at[lpn] for lpn in valid) / len(valid) - device.clock
+    return invalid / len(valid) * max(life, 0.0)
+
+
+@_by_known_future
+def rate_benefit(device: Device, rule: Oracle, valid: list[int], invalid: int) -> float:
+    """Cost-benefit by the writes of the valid pages in the whole run."""
+    writes = sum(rule.writes.get(lpn, 0) for lpn in valid)
+    return invalid / len(valid) * sqrt(len(valid) / writes) if writes else inf
 
 
 def chain(device: Device, plane: int) -> list[Pair]:
