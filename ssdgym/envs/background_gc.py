@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from ssdgym.engine.decisions import IDLE, IDLE_STEPS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import idle_describer
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.on_device import beside_on
@@ -23,13 +23,14 @@ IDLE_RULE = "idle_rule"
 DEFAULT_IDLE = "threshold(blocks=5)"
 
 
-class IdleDecision(DescribedDecision):
+class IdleDecision(Decision):
     """The decision how many commands of background GC an idle die executes; action k: `IDLE_STEPS[k]`.
 
     The argument `victims` names the victim policy; None means that the agent also chooses victims.
     """
 
     kind: ClassVar[int] = IDLE
+    candidates = len(IDLE_STEPS)
 
     def __init__(self, victims: str | None) -> None:
         self.policy = victims_of(victims)
@@ -52,13 +53,9 @@ class IdleDecision(DescribedDecision):
         own = DEFAULT_IDLE if share is None else f"threshold(share={share})"
         return with_victims(with_ftl(device, {"gc.idle": own if rule is None else rule.label}), self.policy)
 
-    def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of actions."""
-        return len(IDLE_STEPS)
-
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
-        return spec_without_sets(1 << IDLE, idle_describer())
+        return basic_spec(1 << IDLE, idle_describer())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,44 +46,62 @@ def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
     return with_rules(policy.adapt(device), victim=policy.victim)
 
 
-def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the specification, without features, of observations written by the code at an address."""
-    spec = ObservationSpec(
+def basic_spec(external: int, observer: int = 0) -> ObservationSpec:
+    """Return a specification without features and proposers.
+
+    Args:
+        external: set of the kinds that are decided outside the engine.
+        observer: address of the code that writes the observations; 0: that of erases.
+    """
+    return ObservationSpec(
         rules=no_rules(),
         external=external,
         proposers=np.zeros(0, RULE),
         every=False,
         most_blocks=1,
         pairs=new_choice(),
+        observers=np.full(len(KINDS), observer),
     )
-    return spec._replace(observers=np.full(len(KINDS), observer))
 
 
 #: Largest number of candidates.
-_MOST_CANDIDATES = 4096
+MOST_CANDIDATES = 4096
 
 
 class Decision(ABC):
-    """A decision that an environment leaves to the agent.
+    """A decision that an environment leaves to the agent, described by registered features.
 
     Attributes:
         kind: number of the kind of decision, from `ssdgym.engine.decisions`.
-        features: features of the candidates and of the context.
+        kinds: numbers of the kinds of decisions that the agent takes; empty: only `kind`.
+        candidates: number of candidates K.
+        most_blocks: largest number of blocks in a candidate that no proposer picked.
+        features: features of the candidates and of the context. A class that sets this attribute describes
+            its decisions without registered features.
         proposers: policies whose picks the engine computes for each observation.
         names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
             between decisions.
+        labels: labels of proposers, by what they propose (`candidate`, `stream`, `answer`, `way`, `plan`).
         policy: policy that chooses victims inside the engine; None if the agent chooses them.
         price: price of the space that dead pages occupy (see `Credits`); None: decisions get no credit.
     """
 
     kind: ClassVar[int]
+    kinds: Sequence[int] = ()
+    candidates: int | str
+    most_blocks: int = 1
     features: Features
     proposers: Sequence[Policy] = ()
     names: Sequence[str] = ()
+    labels: Mapping[str, Sequence[str]]
     policy: Policy | None = None
     price: float | None = None
+    _selection = Selection((), (), {})
 
     @abstractmethod
+    def spec(self) -> ObservationSpec:
+        """Return the specification of observations, valid in this process only; `ask` adds the features."""
+
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return K, the number of candidates: actions are numbers below K.
 
@@ -93,10 +111,17 @@ class Decision(ABC):
         Raises:
             SsdgymError: the decision cannot be taken on one of the devices.
         """
+        return int(self.candidates)
 
-    @abstractmethod
-    def spec(self) -> ObservationSpec:
-        """Return the specification of observations, valid in this process only; `ask` adds the features."""
+    def propose(self, kind: str, names: Sequence[str]) -> None:
+        """Set the names of the proposers of a kind of candidate, such as `stream`, and default features."""
+        self.names, self.labels = names, {kind: names}
+        self.observe("default", ())
+
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return the properties of the environment that determine which features apply."""
+        kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
+        return Setting(tuple(devices), self.most_blocks, kinds)
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
@@ -104,23 +129,31 @@ class Decision(ABC):
         Raises:
             SsdgymError: `features` is none of these or names an unknown feature, or cannot be chosen here.
         """
-        if features != "default":
+        if not hasattr(type(self), "features"):
+            self._selection = select(features, self.setting(devices), self.labels)
+            self.features = self._selection.features
+        elif features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
 
     def buffers(self, count: int, candidates: int) -> ObservationBuffers:
         """Return arrays for the observations of `count` devices, each with K candidates."""
-        return ObservationBuffers.allocate(
-            count, candidates, len(self.features.candidates), len(self.features.context)
-        )
+        columns, entries = len(self.features.candidates), len(self.features.context)
+        count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
+        # If an idle die decides, the first place holds the idle rule's choice, not a victim policy's pick.
+        in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
+        proposers = max(in_turn, *count_of.values(), 0)
+        return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the specification of a batch's observations, with the rules that take other decisions.
+        """Return the specification of a batch's observations, with features and the rules of other decisions.
 
         Args:
             candidates: number of candidates K.
             device: the first device of the batch. All its devices have the same rules.
         """
-        return self.spec()._replace(rules=rules_for(device, self.policy))
+        memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
+        spec = self._selection.ask(self.spec(), candidates, memories)
+        return spec._replace(rules=rules_for(device, self.policy))
 
     def check_asked_on(self, device: DeviceConfig) -> None:
         """Raise if devices of this FTL family never wait for this kind of decision."""
@@ -141,70 +174,14 @@ class Decision(ABC):
 
     def explain(self, error: Exception) -> Exception | None:
         """Return the error to raise if a feature has raised an exception; None for other exceptions."""
-        return None
-
-    def check(self, outside: np.ndarray) -> None:  # noqa: B027 - most have nothing to check
-        """Raise if the engine has recorded a feature outside its bounds in `outside`, (1,) OUTSIDE."""
-
-
-class DescribedDecision(Decision):
-    """A decision that is described by registered features.
-
-    Attributes:
-        labels: labels of proposers, by what they propose (`candidate`, `stream`, `answer`, `way`, `plan`).
-        kinds: numbers of the kinds of decisions that the agent takes; empty: only `kind`.
-        most_blocks: largest number of blocks in a candidate that no proposer picked.
-    """
-
-    labels: Mapping[str, Sequence[str]]
-    kinds: Sequence[int] = ()
-    most_blocks: int = 1
-    _selection: Selection
-
-    def propose(self, kind: str, names: Sequence[str]) -> None:
-        """Set the names of the proposers of a kind of candidate, such as `stream`, and default features."""
-        self.names, self.labels = names, {kind: names}
-        self.observe("default", ())
-
-    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
-        """Return the properties of the environment that determine which features apply."""
-        kinds = tuple(KINDS[kind] for kind in self.kinds or (self.kind,))
-        return Setting(tuple(devices), self.most_blocks, kinds)
-
-    @property
-    def features(self) -> Features:  # type: ignore[override]
-        """The features of the candidates and of the context."""
-        return self._selection.features
-
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on devices."""
-        self._selection = select(features, self.setting(devices), self.labels)
-
-    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the specification of a batch's observations, with features and the other rules."""
-        memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
-        spec = self._selection.ask(self.spec(), candidates, memories)
-        return spec._replace(rules=rules_for(device, self.policy))
-
-    def explain(self, error: Exception) -> Exception | None:
-        """Return the error to raise if a feature has raised an exception; None for other exceptions."""
         return self._selection.explain(error)
 
     def check(self, outside: np.ndarray) -> None:
-        """Raise if the value of a feature was outside its bounds."""
+        """Raise if the engine has recorded a feature outside its bounds in `outside`, (1,) OUTSIDE."""
         self._selection.check(outside)
 
-    def buffers(self, count: int, candidates: int) -> ObservationBuffers:
-        """Return arrays for the observations of `count` devices, each with K candidates."""
-        columns, entries = len(self.features.candidates), len(self.features.context)
-        count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
-        # If an idle die decides, the first place holds the idle rule's choice, not a victim policy's pick.
-        in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
-        proposers = max(in_turn, *count_of.values(), 0)
-        return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
-
-class EraseDecision(DescribedDecision):
+class EraseDecision(Decision):
     """The decision which erase set garbage collection erases next in a plane; action k takes candidate k.
 
     First come the picks of the proposers, each once. Then half of the places left are for the sets with most
@@ -241,13 +218,10 @@ class EraseDecision(DescribedDecision):
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
-        return ObservationSpec(
-            rules=no_rules(),
-            external=1 << self.kind,
+        return basic_spec(1 << self.kind)._replace(
             proposers=np.stack([policy.victim.proposing.record for policy in self.proposers]),
             every=self.candidates == "all",
             most_blocks=self.most_blocks,
-            pairs=new_choice(),
         )
 
 
@@ -258,9 +232,9 @@ def _check_candidates(candidates: int | str, proposers: int) -> None:
         return
     if isinstance(candidates, str) or not is_whole(candidates):
         raise SsdgymError(f"candidates must be a number or 'all', not {candidates!r}.")
-    if not proposers <= candidates <= _MOST_CANDIDATES:
+    if not proposers <= candidates <= MOST_CANDIDATES:
         raise SsdgymError(
-            f"candidates must be from {proposers} (one for each proposer) to {_MOST_CANDIDATES}, "
+            f"candidates must be from {proposers} (one for each proposer) to {MOST_CANDIDATES}, "
             f"not {candidates}."
         )
 
@@ -272,9 +246,9 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
         s = device.geometry.sub_blocks_per_block
         sets = {"block": 1, "sub_block_run": s * (s + 1) // 2, "sub_block_set": 2**s - 1}[device.erase_unit]
         most = max(most, device.geometry.blocks_per_plane * sets)
-    if most > _MOST_CANDIDATES:
+    if most > MOST_CANDIDATES:
         raise SsdgymError(
-            f"candidates='all' would list {most} erase sets of a plane; at most {_MOST_CANDIDATES} are "
+            f"candidates='all' would list {most} erase sets of a plane; at most {MOST_CANDIDATES} are "
             "possible, so give a number of candidates."
         )
     return most
@@ -293,7 +267,7 @@ def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]
             for field, has, needs in (
                 ("erase_unit", device.erase_unit, wanted.erase_unit),
                 ("multi_plane", device.multi_plane, wanted.multi_plane),
-                ("ftl.placement", _placement(device), _placement(wanted)),
+                ("ftl.placement", *(getattr(one.ftl, "placement", None) for one in (device, wanted))),
             ):
                 if has != needs:
                     raise SsdgymError(
@@ -301,11 +275,6 @@ def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]
                         f"{device.name} has {has}; choose {_proposer_instead(policy, device)}, or a device "
                         "or ftl that has it."
                     )
-
-
-def _placement(device: DeviceConfig) -> str | None:
-    """Return the placement of a device, if its FTL family has one."""
-    return getattr(device.ftl, "placement", None)
 
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:

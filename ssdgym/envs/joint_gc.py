@@ -13,13 +13,13 @@ from ssdgym.engine.decisions import ERASE, IDLE, KINDS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.background_gc import IdleDecision
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, EraseDecision, Options
+from ssdgym.envs.decisions import Decision, EraseDecision, Options
 from ssdgym.envs.placement import DEFAULT_VICTIMS, StreamDecision
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
 
-class JointDecision(DescribedDecision):
+class JointDecision(Decision):
     """Decisions of three kinds: what to erase, the stream of a page, and how far an idle die collects.
 
     If `idle` is None, the device's own idle rule takes the decisions of the third kind.

@@ -13,7 +13,7 @@ from ssdgym.engine.block.describing import merge_describer
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets
+from ssdgym.envs.decisions import Decision, Options, basic_spec
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy
@@ -22,7 +22,7 @@ from ssdgym.policy import Policy, get_policy
 _OTHERS = 3
 
 
-class MergeDecision(DescribedDecision):
+class MergeDecision(Decision):
     """The decision how the blocks of a bundle are merged; action k takes candidate k.
 
     `proposers` are the merge rules whose picks `info["proposed"]` shows.
@@ -42,7 +42,7 @@ class MergeDecision(DescribedDecision):
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
-        spec = spec_without_sets(1 << MERGE, merge_describer())
+        spec = basic_spec(1 << MERGE, merge_describer())
         if not self.proposers:
             return spec
         return spec._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))

@@ -13,7 +13,7 @@ from ssdgym.engine.decisions import PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.rewards.credit import credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
@@ -29,7 +29,7 @@ PER = ("page", "request")
 PLACEMENT = "placement"
 
 
-class StreamDecision(DescribedDecision):
+class StreamDecision(Decision):
     """The decision where a page goes: action k below S is stream k, action S + j the sub-block of proposer j.
 
     Args:
@@ -136,7 +136,7 @@ class StreamDecision(DescribedDecision):
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
         # At the horizon no decision is due; the observation is then as if a host page were placed.
-        return spec_without_sets(self.external, stream_describer())
+        return basic_spec(self.external, stream_describer())
 
 
 def _placement(name: str) -> Rule:

@@ -13,7 +13,7 @@ from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.subpage.describing import region_describer
 from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
@@ -26,7 +26,7 @@ DUE = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUES
 REGION_RULE = "region_rule"
 
 
-class RegionDecision(DescribedDecision):
+class RegionDecision(Decision):
     """The decision whether parts of pages go to the main area (action 0) or the region (action 1).
 
     Args:
@@ -39,6 +39,7 @@ class RegionDecision(DescribedDecision):
     """
 
     kind: ClassVar[int] = REGION
+    candidates = 2
 
     def __init__(self, decides: str, victims: str) -> None:
         if decides not in DUE:
@@ -58,14 +59,10 @@ class RegionDecision(DescribedDecision):
         _check(device)
         return with_victims(device, self.policy)
 
-    def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of actions."""
-        return 2
-
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.due)
-        return spec_without_sets(external, region_describer())
+        return basic_spec(external, region_describer())
 
 
 def _check(device: DeviceConfig) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,15 +15,12 @@ from ssdgym.engine.decisions import LEVEL
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.page.describing import block_describer
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, Options, spec_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import MOST_CANDIDATES, Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
-#: Largest number of candidates.
-_MOST_CANDIDATES = 4096
 
-
-class ColdBlockDecision(DescribedDecision):
+class ColdBlockDecision(Decision):
     """The decision which closed block, if any, is emptied to level wear; action k takes candidate k.
 
     `victims` names the victim policy, `own` the levelling rule given to devices without a levelling rule.
@@ -32,9 +29,9 @@ class ColdBlockDecision(DescribedDecision):
     kind: ClassVar[int] = LEVEL
 
     def __init__(self, candidates: int, victims: str, own: str) -> None:
-        if not is_whole(candidates) or not 2 <= candidates <= _MOST_CANDIDATES:
+        if not is_whole(candidates) or not 2 <= candidates <= MOST_CANDIDATES:
             raise SsdgymError(
-                f"candidates must be a whole number from 2 to {_MOST_CANDIDATES}, not {shown(candidates)}."
+                f"candidates must be a whole number from 2 to {MOST_CANDIDATES}, not {shown(candidates)}."
             )
         self.candidates, self.own = candidates, own
         self.policy = victims_of(victims)
@@ -56,13 +53,9 @@ class ColdBlockDecision(DescribedDecision):
             device = with_ftl(device, {"levelling": self.own})
         return with_victims(device, self.policy)
 
-    def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates K."""
-        return self.candidates
-
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
-        spec = spec_without_sets(1 << self.kind, block_describer())
+        spec = basic_spec(1 << self.kind, block_describer())
         return spec._replace(proposed_columns=np.full(1, -1))
 
 
