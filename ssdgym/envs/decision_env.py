@@ -163,8 +163,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             "proposers": tuple(episodes.decision.names),
         }
         self.render_mode = render_mode
-        #: The erase set taken last in this episode, ERASE_PAIR (pairs,); always None without a render mode.
-        self.chosen: np.ndarray | None = None
+        episodes.keeps_chosen = render_mode is not None
         self._number = number
         self._which = np.array([number])
 
@@ -187,7 +186,6 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """
         workload = self.episodes.workload_of(options)
         self.episodes.start([self._number], [self.draw_seed(seed)], workload)
-        self.chosen = None
         return self.observation(), self.info() | self.episodes.names(self._number)
 
     @exclusive
@@ -209,12 +207,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             raise SsdgymError(
                 "step was called on an episode that is over or has not begun; call reset first."
             )
-        erases = self.render_mode is not None and episodes.kind_asked(i) == ERASE
-        offered = episodes.view.sets[i].copy() if erases else None
         self._choose(action)
         episodes.step(self._which)
-        if offered is not None:
-            self.chosen = offered[episodes.replaced.get(i, action)]
         over = episodes.any_ended and bool(episodes.ended[i])
         died = over and bool(episodes.died[i])
         info = self.info(stepped=True)
@@ -271,7 +265,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             choices=int(allowed.sum()),
             # If another kind of decision is due, `sets` still has the candidates of the last erase.
             candidates=view.sets[i][allowed & (kind == ERASE)],
-            chosen=self.chosen,
+            chosen=episodes.chosen[i],
             counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},
             write_amplification=self.metrics()["write_amplification"],
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
+from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.observation import Shared
 from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
 from ssdgym.envs.decisions import Options
@@ -112,6 +113,9 @@ class Episodes:
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         self.any_ended = True
+        #: Whether to keep the erase set taken last in each episode, (pairs,) ERASE_PAIR, for pictures.
+        self.keeps_chosen = False
+        self.chosen: list[np.ndarray | None] = [None] * count
         #: The candidates that replaced invalid actions in the last step, by device.
         self.replaced: dict[int, int] = {}
         #: Which devices are in the warm-up of their episode, bool (n,).
@@ -242,6 +246,7 @@ class Episodes:
         batch.place(k, self._precondition(i, number), seed)
         if self.credits is not None:
             self.credits.begin(i)
+        self.chosen[i] = None
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
         self._playing[i] = number
@@ -297,10 +302,14 @@ class Episodes:
             self.replaced = self._replace_invalid(which, i)
         if self.credits is not None:
             self.credits.clear()
+        erasing = [i for i in which.tolist() if self.kind_asked(i) == ERASE] if self.keeps_chosen else []
+        taken = [self.view.sets[i, self.actions[i]].copy() for i in erasing]
         reward = self.reward
         if len(which) < len(self.all):
             reward.clear()
         self._run(which, rewarded=True)
+        for i, erase_set in zip(erasing, taken, strict=True):
+            self.chosen[i] = erase_set
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
         if self.options.invalid == "penalty":

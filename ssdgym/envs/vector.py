@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ssdgym.config.fields import seed_number
-from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Options, sign
 from ssdgym.envs.episodes import SHOWN, Episodes
@@ -175,14 +174,8 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """
         episodes = self.episodes
         rest = self._resting() if episodes.any_ended or not self._begun else None
-        actions = np.asarray(actions)
-        offered = None if self.render_mode is None else self._offered()
-        self._choose(actions)
+        self._choose(np.asarray(actions))
         episodes.step(episodes.all if rest is None else np.flatnonzero(~rest))
-        if offered is not None:
-            sets, erases = offered
-            for i in _numbers(erases if rest is None else erases & ~rest):
-                self.envs[i].chosen = sets[i, episodes.replaced.get(i, actions[i])]
         rewards, terms = episodes.reward.rewards.copy(), episodes.reward.terms.copy()
         if rest is None and not episodes.any_ended:
             present = self._all.copy()
@@ -302,12 +295,8 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         workload: int | None = None,
     ) -> None:
         """Begin an episode in some environments, with the given seeds or with drawn seeds."""
-        envs = [self.envs[i] for i in which]
-        given = [None if seeds is None else seeds[i] for i in which]
-        drawn = [env.draw_seed(seed) for env, seed in zip(envs, given, strict=True)]
+        drawn = [self.envs[i].draw_seed(None if seeds is None else seeds[i]) for i in which]
         self.episodes.start(which, drawn, workload)
-        for env in envs:
-            env.chosen = None
 
     def _end(self, over: np.ndarray, terms: np.ndarray) -> dict[str, Any]:
         """Return the infos of ended episodes; in mode `SAME_STEP` begin new episodes."""
@@ -333,11 +322,6 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         for i, one in metrics:
             found = self._add_info(found, one, i)
         return found
-
-    def _offered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the erase sets of all environments, and which of them choose one now, bool (n,)."""
-        kinds = [self.episodes.kind_asked(i) for i in range(self.num_envs)]
-        return self.episodes.view.sets.copy(), np.array(kinds) == ERASE
 
     # -- reading
 
