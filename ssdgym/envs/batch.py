@@ -7,7 +7,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -309,8 +308,9 @@ class Batch:
 
     def measure(self, k: int) -> Callable[[], dict[str, Any]]:
         """Save what the metrics of device `k` need; return a function that computes them later."""
-        row, lost = self._measured.save(k), self._stepper.count_lost(k)
-        return partial(_metrics_of, self._measured, row, self.devices[k], lost)
+        rows, row = self._measured, self._measured.save(k)
+        lost, device = self._stepper.count_lost(k), self.devices[k]
+        return lambda: metrics_of(rows.state_of(row), 0, device, lost)
 
     def feed(self, k: int, requests: np.ndarray) -> None:
         """Copy requests, at most `CHUNK`, into the input of device `k`."""
@@ -324,10 +324,6 @@ class Batch:
         """Stop device `k` after `host_pages` more host pages."""
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
-
-
-def _metrics_of(rows: Rows, row: np.ndarray, device: DeviceConfig, lost: int) -> dict[str, Any]:
-    return metrics_of(rows.state_of(row), 0, device, lost)
 
 
 def kind_of(device: DeviceConfig) -> tuple[str, ...]:

@@ -213,16 +213,10 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         died = over and bool(episodes.died[i])
         info = self.info(stepped=True)
         if over:
-            info |= self.last_info()
+            info["metrics"] = episodes.last_metrics(i)
+        if died:
+            info["end_of_life"] = True
         return self.observation(), episodes.reward.rewards.item(i), died, over and not died, info
-
-    def last_info(self) -> dict[str, Any]:
-        """Return the entries of the info that appear only at the end of an episode."""
-        died = bool(self.episodes.died[self._number])
-        return {
-            "metrics": self.episodes.last_metrics(self._number),
-            **({"end_of_life": True} if died else {}),
-        }
 
     def _choose(self, action: Any) -> None:
         try:

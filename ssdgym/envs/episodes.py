@@ -364,16 +364,11 @@ class Episodes:
         self.died[i] = is_over(batch.state, k)
         self.over[i] = self.died[i] or self._requests[i] is None or not self._warming_up[i]
         if self._warming_up[i]:
-            self._begin_measuring(i)
+            self._warming_up[i] = False
+            reset_metrics(batch.state, k)
+            self.reward.start(self._totals, i)
         if not self.over[i]:
             batch.set_horizon(k, self.options.horizon)
-
-    def _begin_measuring(self, i: int) -> None:
-        """Begin the measured part of device `i`."""
-        self._warming_up[i] = False
-        batch, k = self._places[i]
-        reset_metrics(batch.state, k)
-        self.reward.start(self._totals, i)
 
     def _feed(self, i: int) -> None:
         """Give device `i` its next requests; if there are none, let it complete the requests under way."""

@@ -162,7 +162,9 @@ class SB3VecEnv(VecEnv):
 
     def _end_episode(self, i: int, infos: dict[str, Any], time_limit: bool) -> dict[str, Any]:
         info = _row_of_info(infos["final_info"], i) if "final_info" in infos else {}
-        info["terminal_observation"] = _row_of_observation(infos["final_obs"], i)
+        final = infos["final_obs"]  # a dictionary of arrays, or an array of objects
+        row = {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
+        info["terminal_observation"] = _copy(row)
         info["TimeLimit.truncated"] = time_limit
         info["episode"] = {
             "r": float(self._returns[i]),
@@ -178,12 +180,6 @@ def _copy(observation: AnyObservation) -> AnyObservation:
     if isinstance(observation, dict):
         return {key: value.copy() for key, value in observation.items()}
     return observation.copy()
-
-
-def _row_of_observation(final: Any, i: int) -> AnyObservation:
-    """Return the final observation of environment i, from a dictionary of arrays or an array of objects."""
-    row = {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
-    return _copy(row)
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:

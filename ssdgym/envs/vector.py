@@ -21,19 +21,6 @@ from ssdgym.types import Observation
 from ssdgym.unread import Unread
 
 
-def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
-    """Return the autoreset mode that an argument names.
-
-    Raises:
-        SsdgymError: there is no such mode.
-    """
-    try:
-        return AutoresetMode(value)
-    except ValueError as error:
-        modes = ", ".join(f"{mode.value!r}" for mode in AutoresetMode)
-        raise SsdgymError(f"autoreset_mode must be one of {modes}, not {value!r:.60}.") from error
-
-
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
     """Return a seed for each environment: `seed + i`, or element i of a sequence; None: draw the seed."""
     if seed is None:
@@ -110,7 +97,13 @@ class DecisionVectorEnv(OneThread, VectorEnv):
                 "max_episode_steps is not for this environment: its episodes end by horizon, in host pages."
             )
         check_render_mode(render_mode)
-        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError as error:
+            modes = ", ".join(f"{mode.value!r}" for mode in AutoresetMode)
+            raise SsdgymError(
+                f"autoreset_mode must be one of {modes}, not {autoreset_mode!r:.60}."
+            ) from error
         self.episodes = Episodes(self.options_type.of(arguments), num_envs, threads)
         self.num_envs = num_envs
         self.envs = self.env_type.of(self.episodes, render_mode)

@@ -119,25 +119,12 @@ class Selection:
         return tuple(one for kind in _ROWS for one in self.of(kind))
 
     @property
-    def _numbered(self) -> list[RegisteredFeature]:
-        """The features in the order in which the engine numbers them."""
-        return [one for kinds in _NUMBERED for one in self.of(*kinds)]
-
-    @property
     def trackers(self) -> tuple[str, ...]:
         """The rules whose records the features read, each once."""
         return tuple(dict.fromkeys(one.tracker for one in self.chosen if one.tracker))
 
-    @property
-    def samples_pages(self) -> bool:
-        """Whether the engine has to count updates of sampled pages."""
-        return any(one.samples_pages for one in self.chosen)
-
-    def ask(
-        self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory] | None = None
-    ) -> ObservationSpec:
+    def ask(self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory]) -> ObservationSpec:
         """Return a copy of `spec` with these features, compiled at first use, and arrays for candidates."""
-        memories = memories or {}
         fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
         for kind, (_, columns, scratch, described) in _ROWS.items():
             fields[f"{kind}_features"] = _records(self.of(kind), memories)
@@ -148,7 +135,7 @@ class Selection:
             fields[f"{kind}_features"] = _records(self.of(kind), memories)
             fields[kind] = np.zeros(1, described)
         return spec._replace(
-            sampled_pages=SAMPLED_PAGES if self.samples_pages else 0,
+            sampled_pages=SAMPLED_PAGES if any(one.samples_pages for one in self.chosen) else 0,
             decision=np.zeros(1, DECISION),
             keys=np.zeros(candidates, np.int64),
             **fields,
@@ -179,7 +166,8 @@ class Selection:
         column = int(outside["column"][0]) - 1
         if column < 0:
             return
-        feature = self._numbered[column].feature
+        numbered = [one for kinds in _NUMBERED for one in self.of(*kinds)]
+        feature = numbered[column].feature
         raise SsdgymError(
             f"feature {feature.name} has the value {outside['value'][0]:g}, outside its bounds "
             f"{feature.low:g} and {feature.high:g}; give it wider ones, or clip it."
