@@ -12,16 +12,10 @@ import ssdgym.envs.features.merges
 import ssdgym.envs.features.pages
 import ssdgym.envs.features.regions
 import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
-from ssdgym.envs.features.registry import (
-    ENTRY_POINT_GROUP,
-    Setting,
-    feature,
-    registered_features,
-)
+from ssdgym.envs.features.registry import Setting, feature, registered_features
 from ssdgym.envs.features.selection import PROPOSED_BY, Features, Selection, select
 
 __all__ = [
-    "ENTRY_POINT_GROUP",
     "PROPOSED_BY",
     "Features",
     "Selection",

@@ -18,8 +18,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.types import Feature
 
-#: Entry points of installed packages; loading one has to register its features.
-ENTRY_POINT_GROUP = "ssdgym.features"
 Function = Callable[..., float]
 
 
@@ -124,7 +122,7 @@ _FEATURES: dict[str, RegisteredFeature] = {}
 
 def registered_features() -> tuple[RegisteredFeature, ...]:
     """Return all features, including those of installed packages, in the order of their registration."""
-    for plugin in plugins_of(ENTRY_POINT_GROUP):
+    for plugin in plugins_of("ssdgym.features"):
         plugin.load()
     return tuple(_FEATURES.values())
 

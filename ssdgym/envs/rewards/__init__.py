@@ -5,16 +5,9 @@ the entry point group `ssdgym.reward_terms`.
 """
 
 from ssdgym.envs.rewards.reward import PLAIN, Baseline, Reward, Scale, parse_scale
-from ssdgym.envs.rewards.terms import (
-    ENTRY_POINT_GROUP,
-    TERMS,
-    Term,
-    Totals,
-    reward_term,
-)
+from ssdgym.envs.rewards.terms import TERMS, Term, Totals, reward_term
 
 __all__ = [
-    "ENTRY_POINT_GROUP",
     "PLAIN",
     "TERMS",
     "Baseline",

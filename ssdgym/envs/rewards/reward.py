@@ -34,6 +34,8 @@ class Scale:
 PLAIN = Scale()
 
 
+#: A counter that is always 0.
+_NOTHING = np.zeros(1, np.int64)
 #: Preconditionings that do not write all logical pages.
 _NOT_FULL = ("none", "reads")
 
@@ -186,7 +188,6 @@ class Reward:
     ) -> Tally:
         """Return the arrays from which the compiled step computes rewards."""
         costs = [(name, cost) for one in self._sums for name, cost in one.items()]
-        reclaiming, reclaimed_pages = totals.reclaiming(address)
         count = len(self.rewards)
         return Tally(
             ends=np.cumsum([len(one) for one in self._sums], dtype=np.int64),
@@ -197,8 +198,8 @@ class Reward:
             terms=self.terms,
             reward=self.rewards,
             reclaimed=self._reclaimed,
-            reclaiming=reclaiming,
-            reclaimed_pages=reclaimed_pages,
+            reclaiming=np.array(totals.reclaiming(address, _NOTHING.ctypes.data)),
+            reclaimed_pages=totals.pages_per_count,
             price=self._price,
             unit=self._unit,
             pays=self._pays,

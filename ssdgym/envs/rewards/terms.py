@@ -17,9 +17,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import plugins_of
 from ssdgym.simulator.families import family_of
-
-#: A counter that is always 0.
-_NOTHING = np.zeros(1, np.int64)
+from ssdgym.simulator.families.block import GC_TIMES
 
 
 @dataclass(frozen=True)
@@ -44,38 +42,36 @@ class Totals:
 
         Return host pages written for devices that also reclaim pages without an erase or erase empty parts.
         """
-        erased = self.counter("erased_sub_blocks")
-        return self._by_host_pages(erased * self._sub_block_pages - self.counter("relocated_pages"))
+        reclaims, takes = self.reclaiming(self.counter, 0)
+        return reclaims * self.pages_per_count - takes
 
     def rounds(self) -> np.ndarray:
         """Return the number of rounds of GC, int64 (n,), or host pages written as in `pages_reclaimed`."""
-        return self._by_host_pages(self.counter("gc_invocations"))
+        return np.where(
+            self._wins_by_erases, self.counter("gc_invocations"), self.counter("host_pages_written")
+        )
 
-    def reclaiming(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return addresses of counters of erases and relocations, (2, n), and the pages per erase, (n,)."""
+    def reclaiming(self, read: Callable[[str], np.ndarray], nothing: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `read` returns of the counters that reclaim pages and of those that take pages, (n,).
+
+        `nothing` stands where no counter takes pages.
+        """
         erases = self._wins_by_erases
-        wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
-        takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
-        return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
+        reclaims = np.where(erases, read("erased_sub_blocks"), read("host_pages_written"))
+        return reclaims, np.where(erases, read("relocated_pages"), nothing)
 
-    def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the numbers, replaced by host pages written on devices that `_wins_by_erases` excludes."""
-        if self._wins_by_erases.all():
-            return numbers
-        return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))
+    @cached_property
+    def pages_per_count(self) -> np.ndarray:
+        """The pages that one count of a counter that reclaims pages stands for, int64 (n,)."""
+        sub_block = [d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices]
+        return np.where(self._wins_by_erases, sub_block, 1)
 
     @cached_property
     def _wins_by_erases(self) -> np.ndarray:
         # A run of sub-blocks that is erased may contain empty sub-blocks.
         return np.array([family_of(d).wins_by_erases and d.erase_unit == "block" for d in self.devices])
 
-    @cached_property
-    def _sub_block_pages(self) -> np.ndarray:
-        return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])
 
-
-#: Entry points of installed packages; loading an entry point has to register its terms.
-ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: A function that returns, for a device, the cost of one count of each counter.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
 #: For each counter, the cost of one count on each of n devices, float64 (n,).
@@ -148,7 +144,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 def find_term(name: str) -> Term:
     """Return the term with a name; if it is not registered yet, first load installed packages."""
     if name not in TERMS:
-        for plugin in plugins_of(ENTRY_POINT_GROUP):
+        for plugin in plugins_of("ssdgym.reward_terms"):
             plugin.load()
     if name not in TERMS:
         raise SsdgymError(
@@ -199,12 +195,9 @@ def _energy(device: DeviceConfig) -> dict[str, float]:
     }
 
 
-_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
-
-
 @reward_term("merge_time", "nominal time of all merge commands, in page programs")
 def _merge_time(device: DeviceConfig) -> dict[str, float]:
-    return dict.fromkeys(_TIMES, 1 / max(device.timing.program_ns, 1))
+    return dict.fromkeys(GC_TIMES, 1 / max(device.timing.program_ns, 1))
 
 
 @reward_term("spoiled", "number of valid pages destroyed by erases of neighbours")

@@ -19,7 +19,7 @@ _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
 #: Bytes in the mapping table: of a pointer to a block, and of the position of a page in a superblock.
 _BLOCK_BYTES, _PAGE_BYTES = 4, 2
 #: Counters of nominal times that merges take.
-_GC_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
+GC_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
 
 
 class BlockFamily(families.FamilyBuilder):
@@ -190,7 +190,7 @@ def _layout(device: DeviceConfig) -> dict[str, int]:
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:
     """Return nominal times of programs and merges per host page, and the share of copies."""
     service = written * (device.transfer_ns + device.timing.program_ns)
-    times = {"service_ns": service, **{name: counted[name] for name in _GC_TIMES}}
+    times = {"service_ns": service, **{name: counted[name] for name in GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]
     return {
         **{f"{name}_per_page": families.ratio(time, written) for name, time in times.items()},
