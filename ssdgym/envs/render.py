@@ -198,34 +198,40 @@ def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
     free = np.logical_and.reduceat(empty, starts, axis=1)
     sizes = np.diff(np.append(starts, pages.shape[1]))
     levels = np.ceil(valid / sizes * (len(_LEVELS) - 1)).astype(int)
-    marks = [
-        np.logical_or.reduceat(marked, starts, axis=1)
-        for marked in (scene.map.open & ~empty, scene.offered_blocks, scene.chosen_blocks)
-    ]
+    characters = np.where(free, _FREE, np.array(list(_LEVELS))[levels])
+    marks = _marks(scene, scene.map.open & ~empty, starts)
     return [
-        [
-            _painted(_FREE if free[p, k] else _LEVELS[levels[p, k]], *(bool(mark[p, k]) for mark in marks))
-            for k in range(len(starts))
-        ]
-        for p in range(pages.shape[0])
+        [_painted(str(character), mark) for character, mark in zip(*plane, strict=True)]
+        for plane in zip(characters, marks, strict=True)
     ]
 
 
-def _painted(character: str, is_open: bool, offered: bool, chosen: bool) -> str:
-    """Return the character in the colour of its first mark in the order: chosen, offered, open."""
-    if chosen:
-        return colorize(character, "magenta", highlight=True)
-    if offered:
-        return colorize(character, "yellow", highlight=True)
-    return colorize(character, "green") if is_open else character
+def _marks(scene: Scene, is_open: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the mark of each group of blocks, a number of `_MARKS`: chosen before offered before open."""
+    marks = np.zeros((len(is_open), len(starts)), int)
+    for number, marked in enumerate((is_open, scene.offered_blocks, scene.chosen_blocks), 1):
+        marks[np.logical_or.reduceat(marked, starts, axis=1)] = number
+    return marks
+
+
+#: For each mark of a block: its name, the colour of its text, and whether the text is highlighted.
+_MARKS = (
+    ("", "", False),
+    ("open", "green", False),
+    ("candidate", "yellow", True),
+    ("chosen before", "magenta", True),
+)
+
+
+def _painted(text: str, mark: int) -> str:
+    _, colour, highlight = _MARKS[mark]
+    return colorize(text, colour, highlight=highlight) if mark else text
 
 
 def _legend(together: int) -> str:
     blocks = "" if together == 1 else f"   each character: {together} blocks"
-    return (
-        f"{_TEXT_LEGEND}{colorize('open', 'green')}   {colorize('candidate', 'yellow', highlight=True)}   "
-        f"{colorize('chosen before', 'magenta', highlight=True)}{blocks}"
-    )
+    marks = "   ".join(_painted(_MARKS[mark][0], mark) for mark in (1, 2, 3))
+    return f"{_TEXT_LEGEND}{marks}{blocks}"
 
 
 #: Colours that colour-blind people can distinguish (after Okabe and Ito).
@@ -259,7 +265,8 @@ def draw_picture(scene: Scene) -> np.ndarray:
     _write(image, scene, layout, top + height + 4)
     canvas = np.array(image)
     cells = _cells(scene.map.pages, layout)
-    frames = _frames(scene, layout)
+    starts = np.arange(0, scene.map.open.shape[1], layout.blocks)
+    frames = np.array([_PAPER, _OPEN, _OFFERED, _CHOSEN], np.uint8)[_marks(scene, scene.map.open, starts)]
     for plane in range(planes):
         x, y = layout.corner(plane)
         _paint_plane(canvas[top + y :, _MARGIN + x :], cells[plane], frames[plane], layout)
@@ -282,19 +289,6 @@ def _cells(pages: np.ndarray, layout: Layout) -> np.ndarray:
     dots = np.full((planes, cells, rows * columns, 3), _PAPER, np.uint8)
     dots[:, :, : len(starts[1])] = np.round(mixed / total)
     return dots.reshape(planes, cells, rows, columns, 3)
-
-
-def _frames(scene: Scene, layout: Layout) -> np.ndarray:
-    """Return the colour of each cell's frame, uint8 (planes, cells, 3), by the marks of its blocks."""
-    starts = np.arange(0, scene.map.open.shape[1], layout.blocks)
-    frames = np.full((len(scene.map.open), len(starts), 3), _PAPER, np.uint8)
-    for marked, colour in (
-        (scene.map.open, _OPEN),
-        (scene.offered_blocks, _OFFERED),
-        (scene.chosen_blocks, _CHOSEN),
-    ):
-        frames[np.logical_or.reduceat(marked, starts, axis=1)] = colour
-    return frames
 
 
 def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layout: Layout) -> None:
