@@ -259,7 +259,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             choices=int(allowed.sum()),
             # If another kind of decision is due, `sets` still has the candidates of the last erase.
             candidates=view.sets[i][allowed & (kind == ERASE)],
-            chosen=episodes.chosen[i],
+            chosen=episodes.chosen.get(i),
             counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},
             write_amplification=self.metrics()["write_amplification"],
         )

@@ -113,9 +113,9 @@ class Episodes:
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         self.any_ended = True
-        #: Whether to keep the erase set taken last in each episode, (pairs,) ERASE_PAIR, for pictures.
+        #: By device, the erase set taken last in its episode, (pairs,) ERASE_PAIR; kept for pictures only.
+        self.chosen: dict[int, np.ndarray] = {}
         self.keeps_chosen = False
-        self.chosen: list[np.ndarray | None] = [None] * count
         #: The candidates that replaced invalid actions in the last step, by device.
         self.replaced: dict[int, int] = {}
         #: Which devices are in the warm-up of their episode, bool (n,).
@@ -246,7 +246,7 @@ class Episodes:
         batch.place(k, self._precondition(i, number), seed)
         if self.credits is not None:
             self.credits.begin(i)
-        self.chosen[i] = None
+        self.chosen.pop(i, None)
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
         self._playing[i] = number
@@ -302,18 +302,22 @@ class Episodes:
             self.replaced = self._replace_invalid(which, i)
         if self.credits is not None:
             self.credits.clear()
-        erasing = [i for i in which.tolist() if self.kind_asked(i) == ERASE] if self.keeps_chosen else []
-        taken = [self.view.sets[i, self.actions[i]].copy() for i in erasing]
+        taken = self._taken(which) if self.keeps_chosen else None
         reward = self.reward
         if len(which) < len(self.all):
             reward.clear()
         self._run(which, rewarded=True)
-        for i, erase_set in zip(erasing, taken, strict=True):
-            self.chosen[i] = erase_set
+        if taken is not None:
+            self.chosen.update(taken)
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
         if self.options.invalid == "penalty":
             reward.rewards[[*self.replaced]] -= 1
+
+    def _taken(self, which: np.ndarray) -> dict[int, np.ndarray]:
+        """Return the erase sets that the present actions of devices choose."""
+        erasing = [i for i in which.tolist() if self.kind_asked(i) == ERASE]
+        return {i: self.view.sets[i, self.actions[i]].copy() for i in erasing}
 
     def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
         """Replace each invalid action by the next valid candidate; return the replacements by device."""

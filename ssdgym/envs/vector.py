@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ssdgym.config.fields import seed_number
@@ -46,12 +46,12 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
     return mask
 
 
-class DecisionVectorEnv(OneThread, VectorEnv):
+class DecisionVectorEnv(OneThread, SyncVectorEnv):
     """A vector environment that steps many devices in one compiled call.
 
     With the same seeds and actions it returns the same observations, rewards and infos, bit for bit, as
-    `gymnasium.vector.SyncVectorEnv` with the single environments. `call`, `get_attr` and `set_attr` access
-    the single environments, which `envs` contains.
+    `gymnasium.vector.SyncVectorEnv` with the single environments. `call`, `get_attr` and `set_attr`, as in
+    that class, access the single environments, which `envs` contains.
 
     `autoreset_mode` says what follows the end of an episode:
 
@@ -78,6 +78,7 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         SsdgymError: an argument has a wrong value.
     """
 
+    envs: list[DecisionEnv]  # type: ignore[assignment]
     env_type: ClassVar[type[DecisionEnv]]
     options_type: ClassVar[type[Options]]
 
@@ -206,66 +207,10 @@ class DecisionVectorEnv(OneThread, VectorEnv):
         """Return which actions are valid now, bool (n, K)."""
         return self.episodes.view.mask != 0
 
-    def render(self) -> tuple[Any, ...]:
-        """Return a frame of every environment, as the single environment renders it.
-
-        Raises:
-            SsdgymError: the environment has no render mode, or an FTL family has no map of pages.
-        """
-        return tuple(env.render() for env in self.envs)
-
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads; if the constructor has failed, there are none."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
-
-    # -- the environments one by one
-
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute.
-
-        Args:
-            name: name of the method or attribute.
-            *args: arguments of the method.
-            **kwargs: keyword arguments of the method.
-
-        Returns:
-            One result for each environment.
-        """
-        found = [env.get_wrapper_attr(name) for env in self.envs]
-        return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment, or the result of a method without arguments."""
-        return self.call(name)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment.
-
-        Args:
-            name: name of the attribute.
-            values: a list or tuple with one value for each environment, or one value for all.
-
-        Raises:
-            SsdgymError: there is not one value for each environment.
-        """
-        each = values if isinstance(values, (list, tuple)) else [values] * self.num_envs
-        if len(each) != self.num_envs:
-            raise SsdgymError(
-                f"set_attr({name!r}) was given {len(each)} values for {self.num_envs} environments."
-            )
-        for env, value in zip(self.envs, each, strict=True):
-            env.set_wrapper_attr(name, value)
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generators that draw the seeds of later episodes, one for each environment."""
-        return self.get_attr("np_random")
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seeds of the generators in `np_random`, one for each environment."""
-        return self.get_attr("np_random_seed")
 
     # -- episodes
 
