@@ -12,8 +12,7 @@ from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_PLANS
-from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, ILLEGAL_PAIRS, OK
+from ssdgym.engine.core.records import MAX_PAIRS, MAX_PLANS
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
@@ -30,27 +29,6 @@ from ssdgym.simulator.input import NO_HORIZON, check_horizon, check_requests, st
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.workloads.base import NO_REQUESTS
-
-
-def erase_choice(
-    block: int | list[tuple[int, int]], mask: int | None, sub_blocks_per_block: int
-) -> tuple[np.ndarray, int]:
-    """Return the erase set for arguments of `Simulator.apply`, (MAX_PAIRS,) ERASE_PAIR, and a status code."""
-    if isinstance(block, list) and mask is not None:
-        raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
-    whole = (1 << sub_blocks_per_block) - 1
-    pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
-    choice = np.zeros(MAX_PAIRS, ERASE_PAIR)
-    if not 1 <= len(pairs) <= MAX_PAIRS or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
-        return choice, ILLEGAL_PAIRS
-    for k, (number, chosen) in enumerate(pairs):
-        if not is_whole(chosen) or not 1 <= chosen <= whole:
-            return choice, ILLEGAL_MASK
-        if not is_whole(number) or not -(2**31) <= number < 2**31:
-            return choice, ILLEGAL_BLOCK
-        choice[k]["block"], choice[k]["mask"] = number, chosen
-    return choice, OK
-
 
 #: Reasons in error messages, by the code that the engine returns.
 _REASONS = {
@@ -92,6 +70,26 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
     reason = _NO_CANDIDATE if merges else _REASONS[status]
     placement = getattr(device.ftl, "placement", policy)
     return SsdgymError(f"device {device.name} {reason.format(policy=policy, placement=placement)}{more}.")
+
+
+def erase_choice(
+    block: int | list[tuple[int, int]], mask: int | None, device: DeviceConfig, policy: str
+) -> np.ndarray:
+    """Return the erase set for arguments of `Simulator.apply`, (MAX_PAIRS,) ERASE_PAIR."""
+    if isinstance(block, list) and mask is not None:
+        raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
+    whole = (1 << device.geometry.sub_blocks_per_block) - 1
+    pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
+    if not 1 <= len(pairs) <= MAX_PAIRS or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+        raise failure(codes.ILLEGAL_PAIRS, device, policy)
+    choice = new_choice()
+    for k, (number, chosen) in enumerate(pairs):
+        if not is_whole(chosen) or not 1 <= chosen <= whole:
+            raise failure(codes.ILLEGAL_MASK, device, policy)
+        if not is_whole(number) or not -(2**31) <= number < 2**31:
+            raise failure(codes.ILLEGAL_BLOCK, device, policy)
+        choice[k]["block"], choice[k]["mask"] = number, chosen
+    return choice
 
 
 def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:

@@ -14,7 +14,7 @@ from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.on_device import ROLES
 from ssdgym.simulator.build import Snapshot, check_snapshot, copy_device, restore_device
-from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
+from ssdgym.simulator.deciding import DecidedDevice, erase_choice
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import check_horizon, chunks_of, portions_of
 from ssdgym.simulator.preconditioning import PreconditioningReport, fill, make_steady
@@ -189,10 +189,8 @@ class Simulator(DecidedDevice):
         if family_of(self.device).policy_decision == MERGE:
             self._merge(block, mask)
             return
-        choice, status = erase_choice(block, mask, self.device.geometry.sub_blocks_per_block)
-        if status < 0:
-            raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
-        self._apply(choice)
+        policy = "none" if self.policy is None else self.policy.label
+        self._apply(erase_choice(block, mask, self.device, policy))
 
     # -- copies
 
