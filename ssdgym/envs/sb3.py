@@ -78,13 +78,6 @@ class SB3VecEnv(VecEnv):
         self._lengths[:] = 0
         return _copy(observation)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[AnyObservation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Call `step_async`, then `step_wait`."""
-        self.step_async(actions)
-        return self.step_wait()
-
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions, shape (n,), for `step_wait`."""
         self._actions = actions
@@ -104,10 +97,6 @@ class SB3VecEnv(VecEnv):
     def close(self) -> None:
         """Close the vector environment."""
         self.vector_env.close()
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Return whether the vector environment has the attribute or method."""
-        return hasattr(self.vector_env, attr_name) or hasattr(self.vector_env.unwrapped, attr_name)
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return the attribute of the vector environment, which its environments share, once per index."""
