@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.describing import merge_describer
-from ssdgym.engine.decisions import MERGE
+from ssdgym.engine.decisions import MERGE, RULE
 from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Decision, Options, basic_spec
@@ -43,9 +43,7 @@ class MergeDecision(Decision):
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
         spec = basic_spec(1 << MERGE, merge_describer())
-        if not self.proposers:
-            return spec
-        return spec._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))
+        return spec._replace(proposers=np.array([policy.main.record for policy in self.proposers], RULE))
 
 
 def _proposer(name: str) -> Policy:
