@@ -200,7 +200,7 @@ class Batch:
             others = self._stepper.run(which, tasks) if self._pool is None else self._share_out(which, tasks)
         except Exception as error:  # whatever a rule of a user raises
             self._give_up(which, tasks)
-            raise self.decision.explain(error) or rule_error(error, self._rules()) from error
+            raise self.decision.selection.explain(error) or rule_error(error, self._rules()) from error
         if others >= OUT_OF_BOUNDS:
             self._check(which)
         return int(others)
@@ -245,7 +245,7 @@ class Batch:
         outside = self._stepper.outside
         found = outside[outside["column"] != 0][:1].copy()
         outside["column"] = 0
-        self.decision.check(found)
+        self.decision.selection.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
         """Run the placement's `period` function on devices, then continue the step and return its number."""

@@ -78,6 +78,7 @@ class Decision(ABC):
         most_blocks: largest number of blocks in a candidate that no proposer picked.
         features: features of the candidates and of the context. A class that sets this attribute describes
             its decisions without registered features.
+        selection: the registered features among them.
         proposers: policies whose picks the engine computes for each observation.
         names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
             between decisions.
@@ -91,12 +92,12 @@ class Decision(ABC):
     candidates: int | str
     most_blocks: int = 1
     features: Features
+    selection = Selection((), (), {})
     proposers: Sequence[Policy] = ()
     names: Sequence[str] = ()
     labels: Mapping[str, Sequence[str]]
     policy: Policy | None = None
     price: float | None = None
-    _selection = Selection((), (), {})
 
     @abstractmethod
     def spec(self) -> ObservationSpec:
@@ -130,15 +131,15 @@ class Decision(ABC):
             SsdgymError: `features` is none of these or names an unknown feature, or cannot be chosen here.
         """
         if not hasattr(type(self), "features"):
-            self._selection = select(features, self.setting(devices), self.labels)
-            self.features = self._selection.features
+            self.selection = select(features, self.setting(devices), self.labels)
+            self.features = self.selection.features
         elif features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
 
     def buffers(self, count: int, candidates: int) -> ObservationBuffers:
         """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
-        count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
+        count_of = {kind: len(labels) for kind, labels in self.selection.proposers.items()}
         # If an idle die decides, the first place holds the idle rule's choice, not a victim policy's pick.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
@@ -152,7 +153,7 @@ class Decision(ABC):
             device: the first device of the batch. All its devices have the same rules.
         """
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
-        spec = self._selection.ask(self.spec(), candidates, memories)
+        spec = self.selection.ask(self.spec(), candidates, memories)
         return spec._replace(rules=rules_for(device, self.policy))
 
     def check_asked_on(self, device: DeviceConfig) -> None:
@@ -171,14 +172,6 @@ class Decision(ABC):
             SsdgymError: the decision cannot be taken on the device.
         """
         return device
-
-    def explain(self, error: Exception) -> Exception | None:
-        """Return the error to raise if a feature has raised an exception; None for other exceptions."""
-        return self._selection.explain(error)
-
-    def check(self, outside: np.ndarray) -> None:
-        """Raise if the engine has recorded a feature outside its bounds in `outside`, (1,) OUTSIDE."""
-        self._selection.check(outside)
 
 
 class EraseDecision(Decision):

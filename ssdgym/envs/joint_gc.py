@@ -40,7 +40,7 @@ class JointDecision(Decision):
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device with the agent's streams, the features' trackers and, if needed, an idle rule."""
         adapted = device if self.idle is None else self.idle.adapt(device)
-        return self.streams.tracked(adapted, self._selection.trackers)
+        return self.streams.tracked(adapted, self.selection.trackers)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates of the kind of decision that has most."""

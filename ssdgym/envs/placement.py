@@ -94,7 +94,7 @@ class StreamDecision(Decision):
                 f"device {device.name} moves pages to level wear, about which there is no decision to "
                 "credit; leave credit or ftl.levelling out."
             )
-        return self.tracked(device, [*self._selection.trackers, *self._crediting])
+        return self.tracked(device, [*self.selection.trackers, *self._crediting])
 
     def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:
         """Return the device with the agent's streams, and with the given trackers and proposers.
